@@ -189,4 +189,4 @@ class ChangeTask:
 
 def _is_gone(images: Images) -> bool:
     """Whether the version that has the rows was removed."""
-    return versions.find_version(images.rows.files.files.places.store, images.version) is None
+    return versions.find_version(images.rows.files.files.location.store, images.version) is None

@@ -50,14 +50,14 @@ def of(config: Mapping[str, str], table: str) -> Applied | None:
         return None
     try:
         content: Any = json.loads(text)
-        found = Applied(
+        applied = Applied(
             tuple(content["keys"]), tuple(content["sequence"]), content["scd"], tuple(content.get("files", ()))
         )
     except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
         raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}") from error
-    names = (*found.keys, *found.sequence, *found.files)
-    if found.scd not in (1, 2) or not found.keys or not all(isinstance(name, str) for name in names):
+    names = (*applied.keys, *applied.sequence, *applied.files)
+    if applied.scd not in (1, 2) or not applied.keys or not all(isinstance(name, str) for name in names):
         raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}")
-    if not all(path.startswith(f"{APPLIED}/") for path in found.files):
+    if not all(path.startswith(f"{APPLIED}/") for path in applied.files):
         raise CorruptFile(f"{table}: {KEY} of its config names a file in another folder than {APPLIED}")
-    return found
+    return applied

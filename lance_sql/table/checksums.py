@@ -71,15 +71,15 @@ def read(store: Store) -> tuple[list[Record], list[CorruptFile]]:
 
     raises: what the store does
     """
-    found: list[Record] = []
+    records: list[Record] = []
     errors: list[CorruptFile] = []
     paths = [info.path for info in store.files(CHECKSUMS) if info.path.endswith(_SUFFIX)]
     for each in together([partial(_read, store, path) for path in paths], store.concurrency):
         if isinstance(each, Record):
-            found.append(each)
+            records.append(each)
         elif each is not None:
             errors.append(each)
-    return found, errors
+    return records, errors
 
 
 def tidy(store: Store, records: Iterable[Record], files: Container[str]) -> None:

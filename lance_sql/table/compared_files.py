@@ -46,7 +46,7 @@ class ComparedFiles:
     num_without: int = 0
     errors: dict[str, list[CorruptFile]] = field(default_factory=dict)
     _known: dict[str, dict[str, Checksum]] = field(default_factory=dict)
-    _found: dict[tuple[str, str], LanceError | None] = field(default_factory=dict)
+    _errors: dict[tuple[str, str], LanceError | None] = field(default_factory=dict)
 
     def of_fragment(self, snapshot: Snapshot, fragment: Fragment) -> Iterator[Changed]:
         """What is wrong with the data files of a fragment, and with its deletion file."""
@@ -57,9 +57,9 @@ class ComparedFiles:
             except LanceError as error:
                 yield Changed(error, data_file=file)
                 continue
-            found = self._compare(store, path, file.size_bytes or None)
-            if found is not None:
-                yield Changed(found, data_file=file)
+            difference = self._compare(store, path, file.size_bytes or None)
+            if difference is not None:
+                yield Changed(difference, data_file=file)
         deletions = fragment.deletion_file
         if deletions is not None:
             try:
@@ -67,9 +67,9 @@ class ComparedFiles:
             except LanceError as error:
                 yield Changed(error)
                 return
-            found = self._compare(store, path, None)
-            if found is not None:
-                yield Changed(found)
+            difference = self._compare(store, path, None)
+            if difference is not None:
+                yield Changed(difference)
 
     def of_indices(self, snapshot: Snapshot) -> Iterator[Changed]:
         """What is wrong with the files of the version's indices, of kinds that are not known among them.
@@ -84,9 +84,9 @@ class ComparedFiles:
                 except LanceError as error:
                     yield Changed(error, index=segment.name)
                     continue
-                found = self._compare(store, path, size or None)
-                if found is not None:
-                    yield Changed(found, index=segment.name)
+                difference = self._compare(store, path, size or None)
+                if difference is not None:
+                    yield Changed(difference, index=segment.name)
 
     def _compare(self, store: Store, path: str, size: int | None) -> LanceError | None:
         """What is wrong with a file, if anything.
@@ -94,26 +94,26 @@ class ComparedFiles:
         size: of the file as the manifest has it
         """
         key = (place(store), path)
-        if key not in self._found:
-            self._found[key] = self._compared(store, path, size, self._checksums(store).get(path))
-        return self._found[key]
+        if key not in self._errors:
+            self._errors[key] = self._compared(store, path, size, self._checksums(store).get(path))
+        return self._errors[key]
 
     def _compared(self, store: Store, path: str, size: int | None, checksum: Checksum | None) -> LanceError | None:
         try:
             with at(file=path):
-                found, _ = store.tail(path, 0)
+                num_bytes, _ = store.tail(path, 0)
                 if checksum is None:
                     self.num_without += 1
                 else:
                     self.num_compared += 1
                     size = checksum.size_bytes
-                if size is not None and found != size:
-                    raise CorruptFile(f"the file has {found} bytes, {size} were written")
+                if size is not None and num_bytes != size:
+                    raise CorruptFile(f"the file has {num_bytes} bytes, {size} were written")
                 ranges = () if checksum is None else tuple(differences(store, path, checksum))
                 if not ranges:
                     return None
                 shown = ", ".join(f"{start} to {end}" for start, end in ranges[:5]) + ", ..." * (len(ranges) > 5)
-                raise _DifferentBytes(f"bytes {shown} of {found} are not those that were written", ranges)
+                raise _DifferentBytes(f"bytes {shown} of {num_bytes} are not those that were written", ranges)
         except LanceError as error:
             return error
         except OSError as error:

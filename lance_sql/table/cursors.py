@@ -102,8 +102,8 @@ def existing(store: Store, name: str, table: str) -> CursorRecord:
 
 def read_all(store: Store) -> list[CursorRecord]:
     """Every cursor of a table, by name."""
-    found = (read(store, name) for name in sorted(store.folders(CURSORS)))
-    return [record for record in found if record is not None]
+    records = (read(store, name) for name in sorted(store.folders(CURSORS)))
+    return [record for record in records if record is not None]
 
 
 def create(store: Store, record: CursorRecord) -> CursorRecord:

@@ -49,7 +49,7 @@ LEARNS: Final = Learning()
 
 
 @dataclass(frozen=True, slots=True)
-class FilePlaces:
+class FileLocation:
     """Where the files of a version are. Picklable.
 
     store: of the branch
@@ -67,12 +67,12 @@ class FilePlaces:
 class TableFiles:
     """The files of a version, each opened once. Thread-safe and picklable; the least recently used are dropped."""
 
-    def __init__(self, places: FilePlaces, *, has_stable_row_ids: bool, learning: Learning = LEARNS) -> None:
+    def __init__(self, location: FileLocation, *, has_stable_row_ids: bool, learning: Learning = LEARNS) -> None:
         """
         has_stable_row_ids: of the version; without, row ids are addresses and rows have no versions
         learning: whether statistics are learned while files are read
         """
-        self.places = places
+        self.location = location
         self.has_stable_row_ids = has_stable_row_ids
         self.learning = learning
         self.learned = learning.open()
@@ -85,13 +85,13 @@ class TableFiles:
         )
         self._bases: LruCache[int, Store] = LruCache("stores at base paths", most_entries=_MAX_BASES)
 
-    def __reduce__(self) -> tuple[Callable[..., TableFiles], tuple[FilePlaces, bool, Learning]]:
-        return _restore, (self.places, self.has_stable_row_ids, self.learning)
+    def __reduce__(self) -> tuple[Callable[..., TableFiles], tuple[FileLocation, bool, Learning]]:
+        return _restore, (self.location, self.has_stable_row_ids, self.learning)
 
     @property
     def label(self) -> str:
         """How messages call the version."""
-        return self.places.label
+        return self.location.label
 
     def resolve(self, file: DataFile) -> tuple[Store, str]:
         """The store that holds a data file, and the file's path in it.
@@ -128,7 +128,7 @@ class TableFiles:
                 raise CorruptFile(f"{source.size} bytes for the numbers of {num_rows} rows")
         wanted = ByteRange(source.offset, source.offset + source.size)
         with at(table=self.label, file=source.path):
-            (content,) = self.places.store.get_ranges(source.path, [wanted])
+            (content,) = self.location.store.get_ranges(source.path, [wanted])
         return bytes(memoryview(content))
 
     def base_store(self, base_id: int) -> Store:
@@ -139,12 +139,12 @@ class TableFiles:
         return self._bases.get_or_make(base_id, lambda: self._open_base(base_id))
 
     def _open_base(self, base_id: int) -> Store:
-        base = self.places.base_paths.get(base_id)
+        base = self.location.base_paths.get(base_id)
         if base is None:
             raise CorruptFile(f"the manifest has no base path {base_id}")
         base.check()
-        allowed_bases.check(base.path, self.places.store.uri, self.places.storage_options)
-        return open_store(base.path, self.places.storage_options)
+        allowed_bases.check(base.path, self.location.store.uri, self.location.storage_options)
+        return open_store(base.path, self.location.storage_options)
 
     @property
     def page_cache(self) -> PageCache:
@@ -175,7 +175,7 @@ class TableFiles:
         return self._dictionaries.get_or_make(field.id, lambda: self._read_dictionary(field))
 
     def _read_dictionary(self, field: Field) -> pa.Array:
-        store, path = self.places.store, self.places.manifest_path
+        store, path = self.location.store, self.location.manifest_path
         with at(table=self.label, file=path):
             file_size, _ = store.tail(path, 0)
             return read_values(field, file_size, lambda ranges: store.get_ranges(path, ranges))
@@ -189,15 +189,15 @@ class TableFiles:
         return chain
 
     def _check_path(self, path: str) -> None:
-        with at(table=self.label, file=self.places.manifest_path):
+        with at(table=self.label, file=self.location.manifest_path):
             check_path(path)
 
     def _resolve(self, base_id: int | None, kind: str, name: str) -> tuple[Store, str]:
         if base_id is None:
-            return self.places.store, f"{kind}/{name}"
+            return self.location.store, f"{kind}/{name}"
         with at(table=self.label, file=name):
             store = self.base_store(base_id)
-        return store, self.places.base_paths[base_id].folder(kind) + name
+        return store, self.location.base_paths[base_id].folder(kind) + name
 
 
 @lru_cache(maxsize=4096)
@@ -208,5 +208,5 @@ def _chain(leaf: Leaf) -> Chain | None:
     return None if leaf.field.is_blob_v2 else Chain(leaf.type, leaf.outer)
 
 
-def _restore(places: FilePlaces, has_stable_row_ids: bool, learning: Learning) -> TableFiles:
-    return TableFiles(places, has_stable_row_ids=has_stable_row_ids, learning=learning)
+def _restore(location: FileLocation, has_stable_row_ids: bool, learning: Learning) -> TableFiles:
+    return TableFiles(location, has_stable_row_ids=has_stable_row_ids, learning=learning)

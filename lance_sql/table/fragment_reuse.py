@@ -58,29 +58,29 @@ class Transition:
 
     def size(self, destination: int) -> int:
         """How many rows a destination has."""
-        place = self.destinations.index(destination)
-        return int(self.ends[place] - (self.ends[place - 1] if place else 0))
+        index = self.destinations.index(destination)
+        return int(self.ends[index] - (self.ends[index - 1] if index else 0))
 
     def positions(self, source: int, offsets: I64) -> I64:
         """The positions of rows among all live ones; -1 for deleted ones, and for those behind the end."""
         assert self.deleted is not None
-        place = self.sources.index(source)
-        before = np.searchsorted(self.deleted[place], offsets)
-        gone = offsets >= self.sizes[place]
-        if len(self.deleted[place]):
-            nearest = self.deleted[place][np.minimum(before, len(self.deleted[place]) - 1)]
+        index = self.sources.index(source)
+        before = np.searchsorted(self.deleted[index], offsets)
+        gone = offsets >= self.sizes[index]
+        if len(self.deleted[index]):
+            nearest = self.deleted[index][np.minimum(before, len(self.deleted[index]) - 1)]
             gone |= nearest == offsets
-        found: I64 = np.where(gone, -1, self.starts[place] + offsets - before)
-        return found
+        positions: I64 = np.where(gone, -1, self.starts[index] + offsets - before)
+        return positions
 
     def addresses(self, positions: I64) -> U64:
         """The addresses of rows by their positions."""
-        places = np.searchsorted(self.ends, positions, side="right")
-        firsts = np.concatenate((np.zeros(1, np.int64), self.ends))[places]
+        indices = np.searchsorted(self.ends, positions, side="right")
+        firsts = np.concatenate((np.zeros(1, np.int64), self.ends))[indices]
         # one more for what is behind all of them
-        ids = np.array([*self.destinations, 0], np.uint64)[places]
-        found: U64 = ids << np.uint64(32) | (positions - firsts).astype(np.uint64)
-        return np.where((positions < 0) | (places >= len(self.destinations)), NOWHERE, found)
+        ids = np.array([*self.destinations, 0], np.uint64)[indices]
+        addresses: U64 = ids << np.uint64(32) | (positions - firsts).astype(np.uint64)
+        return np.where((positions < 0) | (indices >= len(self.destinations)), NOWHERE, addresses)
 
     def ranges(self, source: int, starts: I64, ends: I64) -> tuple[I64, I64, I64, I64]:
         """Ranges of a source's rows as ranges of the destinations'.
@@ -88,21 +88,21 @@ class Transition:
         returns: fragment ids, starts, ends, and the number of the range that each one is a part of
         """
         assert self.deleted is not None
-        place = self.sources.index(source)
-        bounds = np.minimum(np.stack((starts, ends)), self.sizes[place])
-        first, last = self.starts[place] + bounds - np.searchsorted(self.deleted[place], bounds)
-        found = []
+        index = self.sources.index(source)
+        bounds = np.minimum(np.stack((starts, ends)), self.sizes[index])
+        first, last = self.starts[index] + bounds - np.searchsorted(self.deleted[index], bounds)
+        ranges = []
         begin = 0
         for destination, end in zip(self.destinations, self.ends.tolist(), strict=True):
             inside = np.flatnonzero((first < end) & (last > begin) & (last > first))
             if len(inside):
                 parts = np.maximum(first[inside], begin) - begin, np.minimum(last[inside], end) - begin
-                found.append((np.full(len(inside), destination, np.int64), *parts, inside))
+                ranges.append((np.full(len(inside), destination, np.int64), *parts, inside))
             begin = end
-        if not found:
+        if not ranges:
             nothing = np.empty(0, np.int64)
             return nothing, nothing, nothing, nothing
-        ids, begins, stops, numbers = (np.concatenate(column) for column in zip(*found, strict=True))
+        ids, begins, stops, numbers = (np.concatenate(column) for column in zip(*ranges, strict=True))
         return ids, begins, stops, numbers
 
 
@@ -126,15 +126,15 @@ class FragmentReuse:
 
     def sources(self, fragment_ids: Collection[int]) -> set[int]:
         """The fragments whose rows went to these, also by way of others, and these themselves."""
-        found: set[int] = set()
+        sources: set[int] = set()
         left = list(fragment_ids)
         while left:
             number = left.pop()
-            if number not in found:
-                found.add(number)
+            if number not in sources:
+                sources.add(number)
                 if number in self._producers:
                     left += self._producers[number].sources
-        return found
+        return sources
 
     def moved(self, addresses: U64) -> U64:
         """Where rows are now, by the addresses that they had; `NOWHERE` for those that are gone."""
@@ -164,8 +164,8 @@ class FragmentReuse:
         """
         numbers = np.arange(len(ids))
         while True:
-            found = np.unique(ids)
-            rewritten = [number for number in found.tolist() if number in self._consumers]
+            fragment_ids = np.unique(ids)
+            rewritten = [number for number in fragment_ids.tolist() if number in self._consumers]
             if not rewritten:
                 return ids, starts, ends, numbers
             still = ~np.isin(ids, rewritten)
@@ -199,14 +199,14 @@ class FragmentReuse:
 
 def _known_rows(destination: int, transition: Transition, unknown: Mapping[int, RowRanges]) -> RowRanges:
     """The rows of a destination that were among the known ones of a source."""
-    found = row_ranges.EMPTY
+    known = row_ranges.EMPTY
     for source, size in zip(transition.sources, transition.sizes, strict=True):
         if source in unknown:
             rows = row_ranges.difference(row_ranges.single(0, size), unknown[source])
             ids, starts, ends, _ = transition.ranges(source, rows[:, 0], rows[:, 1])
             mine = ids == destination
-            found = row_ranges.union(found, np.stack((starts[mine], ends[mine]), axis=1))
-    return found
+            known = row_ranges.union(known, np.stack((starts[mine], ends[mine]), axis=1))
+    return known
 
 
 def parse(details: bytes, external: Callable[[str, int, int], bytes]) -> FragmentReuse:
@@ -219,9 +219,9 @@ def parse(details: bytes, external: Callable[[str, int, int], bytes]) -> Fragmen
         message = table_pb2.FragmentReuseIndexDetails.FromString(details)
         content = message.inline
         if message.HasField("external"):
-            place = message.external
+            file = message.external
             content = table_pb2.FragmentReuseIndexDetails.InlineContent.FromString(
-                external(place.path, place.offset, place.size)
+                external(file.path, file.offset, file.size)
             )
     made = [
         _transition(group.old_fragments, group.new_fragments, group.changed_row_addrs)
@@ -263,12 +263,12 @@ def _deleted(live: bytes, sizes: Mapping[int, int]) -> tuple[I64, ...]:
     from pyroaring import BitMap64
 
     addresses = deserialize_64(live, "rows")
-    found = []
+    offsets = []
     left = _MOST_DELETED
     for number, size in sizes.items():
         gone = BitMap64(range(number << 32, (number << 32) + size)) - addresses
         left -= len(gone)
         if left < 0:
             raise UnsupportedFeature(f"a fragment reuse index with more than {_MOST_DELETED} deleted rows")
-        found.append((np.array(gone.to_array(), np.uint64) & _LOW).astype(np.int64))
-    return tuple(found)
+        offsets.append((np.array(gone.to_array(), np.uint64) & _LOW).astype(np.int64))
+    return tuple(offsets)

@@ -69,9 +69,9 @@ class Fragments(Sequence[Fragment]):
         """These fragments, in the order of their ids."""
         return cls(b"", trust_rows=True, file=file).edited(added=fragments)
 
-    def subset(self, places: I64) -> Fragments:
-        """The fragments at these places, in this order."""
-        return Fragments(_pick(self.content, self.table, places), trust_rows=self.trust_rows, file=self.file)
+    def subset(self, indices: I64) -> Fragments:
+        """The fragments at these indices, in this order."""
+        return Fragments(_pick(self.content, self.table, indices), trust_rows=self.trust_rows, file=self.file)
 
     def repeated_ids(self) -> tuple[int, ...]:
         """Ids that several fragments have, ascending: some early releases gave them, and the next commit mends it."""
@@ -134,8 +134,8 @@ class Fragments(Sequence[Fragment]):
 
     def first_file_version(self) -> tuple[int, int] | None:
         """Major and minor version of the first data file; None without any. No fragment is made for it."""
-        for place in np.flatnonzero(self.table.num_files)[:1].tolist():
-            file = self._message(place).files[0]
+        for index in np.flatnonzero(self.table.num_files)[:1].tolist():
+            file = self._message(index).files[0]
             return file.file_major_version, file.file_minor_version
         return None
 
@@ -154,17 +154,17 @@ class Fragments(Sequence[Fragment]):
             fragments would share an id
         """
         changed = {fragment.id: fragment for fragment in replaced}
-        kept = []
-        for place, number in enumerate(self.ids):
+        indices = []
+        for index, number in enumerate(self.ids):
             if number in changed:
-                message = self._message(place)
+                message = self._message(index)
                 with at(file=self.file):
                     fragment_wire.check_known(message, "which this release does not know and would lose")
             elif number not in removed:
-                kept.append(place)
+                indices.append(index)
         assert changed.keys() <= set(self.ids)
         made = [fragment for number, fragment in changed.items() if number not in removed] + list(added)
-        content = _pick(self.content, self.table, np.array(kept, np.int64))
+        content = _pick(self.content, self.table, np.array(indices, np.int64))
         content += _serialize_all(made)
         together = FragmentTable(content)
         if len(together) > 1 and (together.ids[1:] < together.ids[:-1]).any():
@@ -174,36 +174,36 @@ class Fragments(Sequence[Fragment]):
             raise InvalidArgument(f"two fragments would have the id {repeated[0]}")
         return edited
 
-    def known(self, place: int) -> Fragment:
-        """The fragment at a place, of which every part is known.
+    def known(self, index: int) -> Fragment:
+        """The fragment at an index, of which every part is known.
 
         raises: UnsupportedFeature when something of it is not; CorruptFile
         """
-        if place not in self._known:
-            content = self.message_bytes(place)
+        if index not in self._known:
+            content = self.message_bytes(index)
             with at(file=self.file):
                 # those of neighbouring versions are mostly the same
                 parse = _known if len(content) <= _MOST_KEPT_BYTES else _known.__wrapped__
                 known = parse(content, self.trust_rows)
-            self._made[place] = self._made[place] or known
-            self._known.add(place)
-        return self[place]
+            self._made[index] = self._made[index] or known
+            self._known.add(index)
+        return self[index]
 
-    def message_bytes(self, place: int) -> bytes:
-        """The message of the fragment at a place, as it is stored."""
-        return self.content[int(self.table.starts[place]) : int(self.table.ends[place])]
+    def message_bytes(self, index: int) -> bytes:
+        """The message of the fragment at an index, as it is stored."""
+        return self.content[int(self.table.starts[index]) : int(self.table.ends[index])]
 
-    def _make(self, place: int, message: table_pb2.DataFragment) -> Fragment:
+    def _make(self, index: int, message: table_pb2.DataFragment) -> Fragment:
         with at(file=self.file):
             made = fragment_wire.parse(message, trust_rows=self.trust_rows)
         # Two threads may both make it; the results are equal.
-        self._made[place] = made
+        self._made[index] = made
         return made
 
-    def _message(self, place: int) -> table_pb2.DataFragment:
+    def _message(self, index: int) -> table_pb2.DataFragment:
         message = table_pb2.DataFragment()
         with at(file=self.file):
-            message.ParseFromString(self.message_bytes(place))
+            message.ParseFromString(self.message_bytes(index))
         return message
 
 
@@ -223,14 +223,14 @@ def _restore(content: bytes, trust_rows: bool, file: str) -> Fragments:
     return Fragments(content, trust_rows=trust_rows, file=file)
 
 
-def _pick(content: bytes, table: FragmentTable, places: I64) -> bytes:
-    """The fields of the fragments at these places; neighbours are copied together."""
-    if len(places) == 0:
+def _pick(content: bytes, table: FragmentTable, indices: I64) -> bytes:
+    """The fields of the fragments at these indices; neighbours are copied together."""
+    if len(indices) == 0:
         return b""
     bounds = np.concatenate(([0], table.ends))
-    firsts = np.concatenate(([0], np.flatnonzero(np.diff(places) != 1) + 1))
-    lasts = np.concatenate((firsts[1:] - 1, [len(places) - 1]))
-    starts, ends = bounds[places[firsts]], bounds[places[lasts] + 1]
+    firsts = np.concatenate(([0], np.flatnonzero(np.diff(indices) != 1) + 1))
+    lasts = np.concatenate((firsts[1:] - 1, [len(indices) - 1]))
+    starts, ends = bounds[indices[firsts]], bounds[indices[lasts] + 1]
     return b"".join([content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
 
 

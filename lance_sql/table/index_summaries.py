@@ -40,14 +40,14 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
             by_name.setdefault(segment.name, []).append(segment)
     live = set(snapshot.manifest.fragments.ids)
     indices = snapshot.open_indices
-    found = []
+    summaries = []
     for name, segments in by_name.items():
         covered = {number for segment in segments for number in indices.fully_covered(segment, live)}
         sizes = [size for segment in segments for size in segment.file_sizes.values()]
         known = all(segment.file_sizes for segment in segments) and all(sizes)
         kind = segments[0].kind
         columns = tuple(column_name(snapshot, number) for number in segments[0].field_ids)
-        found.append(
+        summaries.append(
             IndexSummary(
                 name,
                 segments[0].index_type if kind is None else kind.name,
@@ -58,7 +58,7 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
                 sum(sizes) if known else None,
             )
         )
-    return tuple(found)
+    return tuple(summaries)
 
 
 def column_name(snapshot: Snapshot, field_id: int) -> str:

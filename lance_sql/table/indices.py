@@ -130,10 +130,10 @@ def serialize(segment: IndexSegment) -> table_pb2.IndexMetadata:
 
 def edited(section: bytes | None, added: Iterable[IndexSegment], removed: Collection[UUID]) -> bytes | None:
     """The section with some segments more, and without others; None when none is left."""
-    kept = _edited(section, lambda index: None if _uuid(index) in removed else index)
+    edited_section = _edited(section, lambda index: None if _uuid(index) in removed else index)
     message = table_pb2.IndexSection()
-    if kept is not None:
-        message.ParseFromString(kept)
+    if edited_section is not None:
+        message.ParseFromString(edited_section)
     message.indices.extend(map(serialize, added))
     return bytes(message.SerializeToString()) if message.indices else None
 
@@ -194,24 +194,24 @@ def with_moved_rows(
 
     def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata | None:
         covered = _covered(index) or frozenset()
-        kept = set(covered)
+        left = set(covered)
         for old, new in groups:
             inside = covered.intersection(old)
             if not inside or not stable_row_ids:
                 continue
             kind = _kind(index)
             if kind is not None and kind.is_of_zones:
-                kept.difference_update(old)
+                left.difference_update(old)
             if not _holds_row_ids(index):
                 continue
             if len(inside) < len(set(old)):
                 raise UnsupportedFeature(
                     f"compaction of fragments together of which the index {index.name!r} covers only some"
                 )
-            kept.difference_update(old)
-            kept.update(new)
-        if kept != covered:
-            index.fragment_bitmap = _bitmap(kept)
+            left.difference_update(old)
+            left.update(new)
+        if left != covered:
+            index.fragment_bitmap = _bitmap(left)
         return index
 
     return _edited(section, edit)
@@ -251,12 +251,12 @@ def _edited(
         return None
     with at():
         message = table_pb2.IndexSection.FromString(section)
-    kept = [edited for index in message.indices if (edited := edit(index)) is not None]
-    if len(kept) == len(message.indices):
+    indices = [edited for index in message.indices if (edited := edit(index)) is not None]
+    if len(indices) == len(message.indices):
         return bytes(message.SerializeToString())
     del message.indices[:]
-    message.indices.extend(kept)
-    return bytes(message.SerializeToString()) if kept else None
+    message.indices.extend(indices)
+    return bytes(message.SerializeToString()) if indices else None
 
 
 def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:

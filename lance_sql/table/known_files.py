@@ -49,13 +49,13 @@ class KnownFiles(Generic[T]):
         known = self._values.get(key)
         if known is not None:
             return known
-        found = read()
-        if found is None:
-            return found
+        value = read()
+        if value is None:
+            return value
         # One that would push out all others is not worth it.
-        if self._num_bytes(found) <= self._budget // 2 and _is_settled(store, path, identity):
-            self._values.put(key, found)
-        return found
+        if self._num_bytes(value) <= self._budget // 2 and _is_settled(store, path, identity):
+            self._values.put(key, value)
+        return value
 
 
 def _is_settled(store: Store, path: str, identity: str) -> bool:

@@ -34,7 +34,7 @@ _GAP: Final = ROWS_PER_ZONE // 2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileColumn:
     """Where a field of a fragment is stored, and how its values become keys.
 
     index: of its column in the file
@@ -45,26 +45,26 @@ class Place:
     kind: KeyKind
 
 
-def place_of(fragment: Fragment, field: Field) -> Place | None:
+def column_of(fragment: Fragment, field: Field) -> FileColumn | None:
     """Where a field is; None for fields that are not learned, and those that no file of the fragment has."""
     field = leaf_in_structs(field)
     kind = key_kind(arrow_field(field).type) if is_leaf(field) else None
     if kind is None:
         return None
     files = listed(fragment.files)
-    number = files.place(field.id)
+    number = files.file_number(field.id)
     index = files.files[number].columns.get(field.id) if number is not None else None
-    return Place(fragment.files[number], index, kind) if number is not None and index is not None else None
+    return FileColumn(fragment.files[number], index, kind) if number is not None and index is not None else None
 
 
 def find(files: TableFiles, fragment: Fragment, field: Field) -> _kernels.ZoneBounds | None:
     """What was learned of a field, of the file that is there now; opens nothing."""
-    place = place_of(fragment, field)
-    if files.learned is None or place is None:
+    column = column_of(fragment, field)
+    if files.learned is None or column is None:
         return None
-    store, path = files.resolve(place.file)
+    store, path = files.resolve(column.file)
     identity = store.identity(path)
-    return files.learned.find(LearnedKey(identity, place.index, place.kind)) if identity is not None else None
+    return files.learned.find(LearnedKey(identity, column.index, column.kind)) if identity is not None else None
 
 
 def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> None:
@@ -76,15 +76,15 @@ def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> N
         return
     wide: RowRanges | None = None
     for field in fields:
-        found = unknown_column(fragment, field)
-        if found is None or found.kind.is_prefix:
+        unknown = unknown_column(fragment, field)
+        if unknown is None or unknown.kind.is_prefix:
             continue
-        if found.column.file.is_in_memory:
+        if unknown.column.file.is_in_memory:
             # its pages are tested without their values, and there are few
             learn_values(fragment, field, rows, fragment.read([field], rows)[0])
         else:
             wide = row_ranges.coalesce(rows, _GAP) if wide is None else wide
-            observe(found.column, wide, found.bounds)
+            observe(unknown.column, wide, unknown.bounds)
 
 
 def learn_values(fragment: OpenFragment, field: Field, rows: RowRanges, values: pa.Array) -> None:
@@ -94,15 +94,15 @@ def learn_values(fragment: OpenFragment, field: Field, rows: RowRanges, values: 
     """
     if fragment.files.learned is None or not _has_zones(fragment, rows):
         return
-    found = unknown_column(fragment, field)
-    if found is None:
+    unknown = unknown_column(fragment, field)
+    if unknown is None:
         return
     values = _inside(values)
-    if key_kind(values.type) != found.kind or not found.column.file.is_unchanged:
+    if key_kind(values.type) != unknown.kind or not unknown.column.file.is_unchanged:
         return
     done = 0
     for start, end in rows.tolist():
-        observe_array(found.bounds, found.kind, start, values.slice(done, end - start))
+        observe_array(unknown.bounds, unknown.kind, start, values.slice(done, end - start))
         done += end - start
 
 
@@ -121,22 +121,22 @@ def unknown_bounds(fragment: OpenFragment, field: Field, rows: RowRanges) -> _ke
     """
     if fragment.files.learned is None or not _has_zones(fragment, rows):
         return None
-    found = unknown_column(fragment, field)
-    if found is None or not found.column.file.is_unchanged:
+    unknown = unknown_column(fragment, field)
+    if unknown is None or not unknown.column.file.is_unchanged:
         return None
-    return found.bounds
+    return unknown.bounds
 
 
 def unknown_column(fragment: OpenFragment, field: Field) -> UnknownColumn | None:
     """What is to be learned of a field; None where nothing is, or can be."""
     key = leaf_in_structs(field).id
     if key in fragment.unknown:
-        found = fragment.unknown[key]
-        if found is not None and found.bounds.all_known:
-            found = fragment.unknown[key] = None
-        return found
-    found = fragment.unknown[key] = _open(fragment, field)
-    return found
+        unknown = fragment.unknown[key]
+        if unknown is not None and unknown.bounds.all_known:
+            unknown = fragment.unknown[key] = None
+        return unknown
+    unknown = fragment.unknown[key] = _open(fragment, field)
+    return unknown
 
 
 def _has_zones(fragment: OpenFragment, rows: RowRanges) -> bool:
@@ -154,13 +154,13 @@ def _inside(values: pa.Array) -> pa.Array:
 
 
 def _open(fragment: OpenFragment, field: Field) -> UnknownColumn | None:
-    place, learned = place_of(fragment.fragment, field), fragment.files.learned
+    stored, learned = column_of(fragment.fragment, field), fragment.files.learned
     # a damaged file may say that it has any number of rows
-    if place is None or learned is None or fragment.num_rows > MAX_ROWS:
+    if stored is None or learned is None or fragment.num_rows > MAX_ROWS:
         return None
     columns = list(fragment.columns_of(field))
     if len(columns) != 1 or columns[0].file.identity is None:
         return None
-    key = LearnedKey(columns[0].file.identity, place.index, place.kind)
-    bounds = learned.column(key, fragment.num_rows, fragment.files.places.store.uri)
-    return UnknownColumn(columns[0], place.kind, bounds)
+    key = LearnedKey(columns[0].file.identity, stored.index, stored.kind)
+    bounds = learned.column(key, fragment.num_rows, fragment.files.location.store.uri)
+    return UnknownColumn(columns[0], stored.kind, bounds)

@@ -40,13 +40,13 @@ class ListedFiles:
 
     files: tuple[ListedColumns, ...]
 
-    def place(self, field_id: int) -> int | None:
+    def file_number(self, field_id: int) -> int | None:
         """The number of the file that holds a field; of two the first one. None when every row is NULL there."""
         return next((number for number, file in enumerate(self.files) if field_id in file.fields), None)
 
     def has_column(self, field_id: int) -> bool:
         """Whether a file has a column for a field."""
-        number = self.place(field_id)
+        number = self.file_number(field_id)
         return number is not None and self.files[number].has_column(field_id)
 
 
@@ -56,7 +56,7 @@ def listed(files: Sequence[DataFile]) -> ListedFiles:
 
 
 @lru_cache(maxsize=16 * 1024)
-def places(
+def stored_leaves(
     field: Field, delivered: pa.DataType | None, files: ListedFiles
 ) -> tuple[Field, tuple[tuple[Leaf, int], ...]]:
     """A field as the files store it, and its leaves with the number of the file that holds each; others are left out.
@@ -64,12 +64,12 @@ def places(
     delivered: another type for a top-level leaf field
     """
     stored = as_stored(field, files.has_column)
-    found = []
+    leaf_files = []
     for leaf in leaves(stored):
-        number = files.place(leaf.field.id)
+        number = files.file_number(leaf.field.id)
         if number is not None:
-            found.append((replace(leaf, type=delivered) if delivered is not None else leaf, number))
-    return stored, tuple(found)
+            leaf_files.append((replace(leaf, type=delivered) if delivered is not None else leaf, number))
+    return stored, tuple(leaf_files)
 
 
 @lru_cache(maxsize=256)

@@ -122,11 +122,11 @@ def _check_arguments(
 
 def _as_of(store: Store, when: datetime | date | str, where: str) -> VersionFile:
     instant = versions.instant(when)
-    found = versions.as_of(store, instant, where)
-    if isinstance(found, VersionFile):
-        return found
+    file_or_oldest = versions.as_of(store, instant, where)
+    if isinstance(file_or_oldest, VersionFile):
+        return file_or_oldest
     first = versions.list_versions(store)[0].version
-    time = f", at {found.isoformat()}" if found is not None else ""
+    time = f", at {file_or_oldest.isoformat()}" if file_or_oldest is not None else ""
     raise VersionNotFound(f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}.")
 
 

@@ -295,8 +295,8 @@ def read_section(store: Store, path: str, position: int, known: Sections | None 
     known: what was read of the file's sections before
     raises: CorruptFile when the section does not lie in the file
     """
-    if known is not None and (found := _section_in(known, position)) is not None:
-        return found
+    if known is not None and (section := _section_in(known, position)) is not None:
+        return section
     size, tail = store.tail(path, _TAIL_BYTES)
     if not 0 <= position <= size - _LENGTH.size:
         raise CorruptFile(f"a section is said to be at byte {position} of {size}")

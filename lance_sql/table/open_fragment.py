@@ -27,7 +27,7 @@ from lance_sql.store import ByteRange, together
 from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
-from lance_sql.table.listed_columns import ListedFiles, listed, places
+from lance_sql.table.listed_columns import ListedFiles, listed, stored_leaves
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 
@@ -228,24 +228,24 @@ class OpenFragment:
         fields: read like `read`, if all tests are carried out, where that is faster than to read all rows
         raises: as `read`
         """
-        columns = [self.columns_of(field) for field, _ in tests]
-        tested = [place for place, found in enumerate(columns) if len(found) == 1 and is_leaf(tests[place][0])]
-        if len(tested) < len(tests):
+        tested = [self.columns_of(field) for field, _ in tests]
+        simple_tests = [i for i, columns in enumerate(tested) if len(columns) == 1 and is_leaf(tests[i][0])]
+        if len(simple_tests) < len(tests):
             fields = ()
-        found = [self.columns_of(field, delivered.get(field.id)) for field in fields]
-        places = [place for place, columns in enumerate(found) if len(columns) == 1 and is_leaf(fields[place])]
+        wanted = [self.columns_of(field, delivered.get(field.id)) for field in fields]
+        simple_fields = [i for i, columns in enumerate(wanted) if len(columns) == 1 and is_leaf(fields[i])]
         filtered = filter_columns(
-            [(next(iter(columns[place])), tests[place][1]) for place in tested],
-            [next(iter(found[place])) for place in places],
+            [(next(iter(tested[i])), tests[i][1]) for i in simple_tests],
+            [next(iter(wanted[i])) for i in simple_fields],
             rows,
             flags,
         )
         done = [False] * len(tests)
-        for place, is_done in zip(tested, filtered.done, strict=True):
-            done[place] = is_done
+        for i, is_done in zip(simple_tests, filtered.done, strict=True):
+            done[i] = is_done
         arrays: list[pa.Array | None] = [None] * len(fields)
-        for place, array in zip(places, filtered.arrays, strict=True):
-            arrays[place] = array
+        for i, array in zip(simple_fields, filtered.arrays, strict=True):
+            arrays[i] = array
         return Filtered(done, filtered.num_left, arrays)
 
     def small_file(self, number: int, column_indices: tuple[int, ...]) -> SmallFile | None:
@@ -286,7 +286,7 @@ class OpenFragment:
 
         raises: CorruptFile, UnsupportedFeature
         """
-        number = self.listed.place(field.id)
+        number = self.listed.file_number(field.id)
         index = None if number is None else self.listed.files[number].columns.get(field.id)
         if number is None or index is None:
             return None
@@ -294,18 +294,18 @@ class OpenFragment:
         return opened, opened.column(index)
 
     def _stored(self, field: Field, delivered: pa.DataType | None) -> _FieldColumns:
-        found = self._columns.get((field, delivered))
-        if found is None:
+        field_columns = self._columns.get((field, delivered))
+        if field_columns is None:
             files = self._fragment.files
-            stored, found_places = places(field, delivered, self.listed)
+            stored, leaf_files = stored_leaves(field, delivered, self.listed)
             columns = {}
-            for leaf, number in found_places:
+            for leaf, number in leaf_files:
                 self._open(files[number])
                 column = self._files.column(files[number], self.listed.files[number], leaf, field.name)
                 if column is not None:
                     columns[leaf.field.id] = column
-            found = self._columns[field, delivered] = _FieldColumns(stored, columns)
-        return found
+            field_columns = self._columns[field, delivered] = _FieldColumns(stored, columns)
+        return field_columns
 
     def _open(self, file: DataFile) -> FileReader:
         opened = self._files.open(file)
@@ -350,9 +350,9 @@ class OpenFragments:
 
     def get(self, fragment: Fragment) -> OpenFragment:
         """The fragment, opened; no file is read before something is asked of it."""
-        found = self._open.get(fragment.id)
-        if found is not None and _is_of(found, fragment):
-            return found
+        opened = self._open.get(fragment.id)
+        if opened is not None and _is_of(opened, fragment):
+            return opened
         # what a change makes of a fragment has the same id
         made = OpenFragment(self.files, fragment)
         return self._open.keep(fragment.id, made, lambda known: not _is_of(known, fragment))
@@ -360,7 +360,7 @@ class OpenFragments:
     @property
     def concurrency(self) -> int:
         """How many requests to the table's store pay off at once."""
-        return self.files.places.store.concurrency
+        return self.files.location.store.concurrency
 
     def prefetch(self, fragments: Sequence[Fragment], fields: Collection[int]) -> None:
         """Opens the data files that have one of the fields, and reads the deletion files, all at the same time; nothing

@@ -62,7 +62,7 @@ class OpenIndices:
         self.types: dict[Path, pa.DataType] = {}
         self.by_path: dict[Path, dict[str, list[IndexSegment]]] = {}
         self.covered: dict[int, object] = {}
-        self._place(schema)
+        self._sort_by_column(schema)
         self._files = files
         self._open: LruCache[_Key, Opened | LanceError] = LruCache(
             "index segments", most_bytes=BUDGET_BYTES, num_bytes=_size
@@ -77,10 +77,10 @@ class OpenIndices:
         """
         if self._moves is None:
             self._moves = self._read_moves()
-        for found in self._moves:
-            if isinstance(found, LanceError):
-                raise found.with_traceback(None)
-            return found
+        for each in self._moves:
+            if isinstance(each, LanceError):
+                raise each.with_traceback(None)
+            return each
         return None
 
     def fully_covered(self, segment: IndexSegment, fragment_ids: Collection[int]) -> set[int]:
@@ -132,21 +132,21 @@ class OpenIndices:
         raises: CorruptFile, UnsupportedFeature, each time again
         """
         key = segment.uuid, segment.base_id
-        found = self._open.get(key)
-        if found is None:
+        opened = self._open.get(key)
+        if opened is None:
             try:
                 with at(table=self._files.label):
-                    found = self._read(segment)
+                    opened = self._read(segment)
             except (CorruptFile, UnsupportedFeature) as error:
-                found = error
+                opened = error
                 if isinstance(error, CorruptFile):
                     _LOG.warning(
                         "%s: the index %r is damaged and not used: %s", self._files.label, segment.name, error.in_table
                     )
-            self._open.keep(key, found)
-        if isinstance(found, LanceError):
-            raise found.with_traceback(None)
-        return found
+            self._open.keep(key, opened)
+        if isinstance(opened, LanceError):
+            raise opened.with_traceback(None)
+        return opened
 
     def verify(self, segment: IndexSegment, *, deep: bool) -> None:
         """Reads what a search would look at first, or all of its files; indices of other kinds are passed over.
@@ -179,29 +179,29 @@ class OpenIndices:
         kind = segment.kind
         return self.has_stable_row_ids and kind is not None and kind.has_row_ids(segment.index_version)
 
-    def _place(self, schema: Schema) -> None:
-        places = {number: (path, type) for number, path, type in _indexed_columns(schema.fields)}
+    def _sort_by_column(self, schema: Schema) -> None:
+        columns = {number: (path, type) for number, path, type in _indexed_columns(schema.fields)}
         for segment in self.segments:
-            located = places.get(segment.field_ids[0]) if segment.field_ids else None
+            located = columns.get(segment.field_ids[0]) if segment.field_ids else None
             if located is not None and segment.index_type != FRAGMENT_REUSE:
                 path, type = located
                 self.types[path] = type
                 self.by_path.setdefault(path, {}).setdefault(segment.name, []).append(segment)
 
     def _read_moves(self) -> list[FragmentReuse | LanceError]:
-        found: list[FragmentReuse | LanceError] = []
+        moves: list[FragmentReuse | LanceError] = []
         for segment in self.segments:
             if segment.index_type != FRAGMENT_REUSE:
                 continue
             try:
-                with at(file=self._files.places.manifest_path):
-                    if segment.index_version > fragment_reuse.MAX_VERSION or found:
+                with at(file=self._files.location.manifest_path):
+                    if segment.index_version > fragment_reuse.MAX_VERSION or moves:
                         raise UnsupportedFeature(f"version {segment.index_version} of what moved rows is not known")
-                    found.append(fragment_reuse.parse(segment.details, partial(self._range_of, segment)))
+                    moves.append(fragment_reuse.parse(segment.details, partial(self._range_of, segment)))
             except (CorruptFile, UnsupportedFeature) as error:
                 _LOG.warning("%s: indices are not used: %s", self._files.label, error)
-                found = [error]
-        return found
+                moves = [error]
+        return moves
 
     def _range_of(self, segment: IndexSegment, name: str, offset: int, size: int) -> bytes:
         store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
@@ -223,8 +223,8 @@ class OpenIndices:
         return IndexFile(store, path, size=size, has_short_end=is_lists, is_kept=is_kept)
 
 
-def _size(found: Opened | LanceError) -> int:
-    return 256 if isinstance(found, LanceError) else found.num_bytes
+def _size(opened: Opened | LanceError) -> int:
+    return 256 if isinstance(opened, LanceError) else opened.num_bytes
 
 
 def _indexed_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tuple[int, Path, pa.DataType]]:

@@ -51,17 +51,17 @@ def tags(store: Store) -> dict[str, Ref]:
     store: of the main branch
     raises: CorruptFile
     """
-    found = {}
+    tags = {}
     for name, path in _names(store, TAGS):
         with at(file=path):
             content = _content(store, path)
-            found[name] = Ref(
+            tags[name] = Ref(
                 name,
                 _branch(content, "branch"),
                 _version(content, "version"),
                 _time(content.get("createdAt")),
             )
-    return found
+    return tags
 
 
 def branches(store: Store) -> dict[str, Ref]:
@@ -70,17 +70,17 @@ def branches(store: Store) -> dict[str, Ref]:
     store: of the main branch
     raises: CorruptFile
     """
-    found = {}
+    branches = {}
     for name, path in _names(store, BRANCHES):
         with at(file=path):
             content = _content(store, path)
-            found[name] = Ref(
+            branches[name] = Ref(
                 name,
                 _branch(content, "parentBranch"),
                 _version(content, "parentVersion"),
                 _time(content.get("createAt")),
             )
-    return found
+    return branches
 
 
 def create_tag(store: Store, name: str, version: int, *, branch: str | None, manifest_size: int) -> None:
@@ -239,7 +239,7 @@ def _existing_tag(store: Store, name: str, table: str) -> Mapping[str, Any]:
     try:
         return _existing(store, _tag_path(name), f"tag {name!r}")
     except VersionNotFound as error:
-        raise VersionNotFound(unknown_name("tag", name, table, (found for found, _ in _names(store, TAGS)))) from error
+        raise VersionNotFound(unknown_name("tag", name, table, (known for known, _ in _names(store, TAGS)))) from error
 
 
 def _existing(store: Store, path: str, what: str) -> Mapping[str, Any]:

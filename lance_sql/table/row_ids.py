@@ -100,16 +100,16 @@ class RowIds:
         returns: (index_in_ids, offsets), parallel: ids[index_in_ids[i]] is the id of physical row offsets[i].
             In no particular order; an id that is not here does not occur, one that two rows have occurs twice.
         """
-        found, offsets = [], []
+        wanted_indices, offsets = [], []
         before = 0
         for segment in self.segments:
             indices, numbers = segment.positions(ids)
-            found.append(indices)
+            wanted_indices.append(indices)
             offsets.append(numbers + before)
             before += segment.num_values
-        if not found:
+        if not wanted_indices:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        return np.concatenate(found), np.concatenate(offsets)
+        return np.concatenate(wanted_indices), np.concatenate(offsets)
 
 
 def parse(data: bytes, num_rows: int) -> RowIds:

@@ -57,8 +57,8 @@ class Range:
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
         """Which of the wanted values are here, as indices into `wanted`, and at which number each one is."""
-        found = np.flatnonzero(self._covers(wanted))
-        return found, (wanted[found] - np.uint64(self.start)).astype(np.int64)
+        indices = np.flatnonzero(self._covers(wanted))
+        return indices, (wanted[indices] - np.uint64(self.start)).astype(np.int64)
 
     def _covers(self, wanted: U64) -> BoolMask:
         if self.end == self.start:
@@ -97,11 +97,11 @@ class Values:
         ascending = self.values if order is None else self.values[order]
         first = np.searchsorted(ascending, wanted, "left")
         counts = np.searchsorted(ascending, wanted, "right") - first
-        found = np.repeat(np.arange(len(wanted)), counts)
-        # A value that occurs twice is found twice, at neighbouring places of the sorted order.
-        repeat = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
-        places = np.repeat(first, counts) + repeat
-        return found.astype(np.int64), (places if order is None else order[places]).astype(np.int64)
+        indices = np.repeat(np.arange(len(wanted)), counts)
+        # A value that occurs twice is there twice, at neighbouring positions of the sorted order.
+        repeat = np.arange(len(indices)) - np.repeat(np.cumsum(counts) - counts, counts)
+        positions = np.repeat(first, counts) + repeat
+        return indices.astype(np.int64), (positions if order is None else order[positions]).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,11 +133,11 @@ class RangeWithHoles:
         return Values(self.expand()[start:end], is_sorted=True)
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
-        found, numbers = Range(self.start, self.end).positions(wanted)
-        holes_before = np.searchsorted(self.holes, wanted[found], "left")
-        holes_up_to = np.searchsorted(self.holes, wanted[found], "right")
-        kept = holes_before == holes_up_to
-        return found[kept], (numbers - holes_before)[kept]
+        indices, numbers = Range(self.start, self.end).positions(wanted)
+        holes_before = np.searchsorted(self.holes, wanted[indices], "left")
+        holes_up_to = np.searchsorted(self.holes, wanted[indices], "right")
+        has_no_hole = holes_before == holes_up_to
+        return indices[has_no_hole], (numbers - holes_before)[has_no_hole]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ class RangeWithBitmap:
 
     def expand(self) -> U64:
         bits = np.unpackbits(np.frombuffer(self.bitmap, np.uint8), bitorder="little")
-        found: U64 = np.flatnonzero(bits).astype(np.int64, copy=False).view(np.uint64)
-        found += np.uint64(self.start)
-        return found
+        ids: U64 = np.flatnonzero(bits).astype(np.int64, copy=False).view(np.uint64)
+        ids += np.uint64(self.start)
+        return ids
 
     def runs(self) -> tuple[I64, U64]:
         return _runs(self.expand())

@@ -13,7 +13,7 @@ from lance_sql.file.leaves import is_leaf
 from lance_sql.file.small_files import SmallFile
 from lance_sql.schema import Field, arrow_field
 from lance_sql.schema.types import is_json
-from lance_sql.table.listed_columns import ListedFiles, places
+from lance_sql.table.listed_columns import ListedFiles, stored_leaves
 from lance_sql.table.open_fragment import OpenFragment
 
 
@@ -42,8 +42,8 @@ def read(
     chosen: list[int] = []
     files: list[SmallFile] = []
     for number, fragment in enumerate(fragments):
-        place = _place(wanted, fragment.listed)
-        file = fragment.small_file(*place) if place is not None else None
+        stored_in = _file_and_columns(wanted, fragment.listed)
+        file = fragment.small_file(*stored_in) if stored_in is not None else None
         if file is not None:
             chosen.append(number)
             files.append(file)
@@ -59,17 +59,17 @@ def read(
 
 
 @lru_cache(maxsize=1024)
-def _place(fields: tuple[Field, ...], files: ListedFiles) -> tuple[int, tuple[int, ...]] | None:
+def _file_and_columns(fields: tuple[Field, ...], files: ListedFiles) -> tuple[int, tuple[int, ...]] | None:
     """The number of the one file that has all fields, and their columns; None where they are not stored so simply."""
     numbers = set()
     columns = []
     for field in fields:
         if not is_leaf(field) or is_json(field) or field.is_blob_v2:
             return None
-        _, found = places(field, None, files)
-        if len(found) != 1:
+        _, leaf_files = stored_leaves(field, None, files)
+        if len(leaf_files) != 1:
             return None
-        number = found[0][1]
+        number = leaf_files[0][1]
         column = files.files[number].columns.get(field.id)
         if column is None:
             return None

@@ -19,7 +19,7 @@ from lance_sql.file.learned import Learning
 from lance_sql.store import Store
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.table import indices, location, manifest, refs, transactions, versions
-from lance_sql.table.files import LEARNS, FilePlaces, TableFiles
+from lance_sql.table.files import LEARNS, FileLocation, TableFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
@@ -73,8 +73,8 @@ class Snapshot:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
-        place = (self.uri, self._main, self.store, self._file, self.branch, self._storage_options)
-        return _restore, (*place, self.use_indices, self.learning)
+        opened_as = (self.uri, self._main, self.store, self._file, self.branch, self._storage_options)
+        return _restore, (*opened_as, self.use_indices, self.learning)
 
     def __repr__(self) -> str:
         return f"Snapshot({self.label!r})"
@@ -132,11 +132,11 @@ class Snapshot:
         manifest = self.manifest
         with self._lock:
             if self._open_fragments is None:
-                places = FilePlaces(
+                file_location = FileLocation(
                     self.store, self.manifest_path, self.label, manifest.base_paths, self._storage_options
                 )
                 stable = manifest.has_stable_row_ids
-                files = TableFiles(places, has_stable_row_ids=stable, learning=self.learning)
+                files = TableFiles(file_location, has_stable_row_ids=stable, learning=self.learning)
                 self._open_fragments = OpenFragments(files)
             return self._open_fragments
 
@@ -147,9 +147,9 @@ class Snapshot:
         raises: CorruptFile for a damaged index section; as `manifest`
         """
         if self._open_indices is None:
-            found = OpenIndices(self.open_fragments.files, self.indices(), self.manifest.schema)
+            opened = OpenIndices(self.open_fragments.files, self.indices(), self.manifest.schema)
             with self._lock:
-                self._open_indices = self._open_indices or found
+                self._open_indices = self._open_indices or opened
         return self._open_indices
 
     def open(self, fragment: Fragment) -> OpenFragment:
@@ -168,9 +168,9 @@ class Snapshot:
 
     def sibling(self, file: VersionFile) -> Snapshot:
         """Another version of this branch, whose manifest is at a known place."""
-        place = (self.uri, self._main, self.store, file)
+        opened_as = (self.uri, self._main, self.store, file)
         return Snapshot(
-            *place,
+            *opened_as,
             branch=self.branch,
             storage_options=self._storage_options,
             use_indices=self.use_indices,
@@ -189,9 +189,9 @@ class Snapshot:
 
     def with_commit(self, properties: Mapping[str, str] | None) -> Snapshot:
         """The same version, as a commit with these properties has made it."""
-        place = (self.uri, self._main, self.store, self._file)
+        opened_as = (self.uri, self._main, self.store, self._file)
         made = Snapshot(
-            *place,
+            *opened_as,
             branch=self.branch,
             storage_options=self._storage_options,
             use_indices=self.use_indices,
@@ -212,13 +212,13 @@ class Snapshot:
 
         raises: UnsupportedFeature
         """
-        found = []
+        infos = []
         for file in versions.list_versions(self.store):
             try:
-                found.append(version_info(self.store, file, self.name))
+                infos.append(version_info(self.store, file, self.name))
             except CorruptFile as error:
-                found.append(VersionInfo(file.version, None, None, None, None, None, damage=error.in_table))
-        return tuple(found)
+                infos.append(VersionInfo(file.version, None, None, None, None, None, damage=error.in_table))
+        return tuple(infos)
 
     def transaction(self) -> RecordedTransaction | None:
         """What the commit that made this version did; None where it is not recorded."""
@@ -303,10 +303,10 @@ def list_snapshots(
     """
     text = os.fspath(uri)
     storage_options = with_allowed(storage_options, None)
-    place = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
-    files = [place.file] if version is not None or tag is not None else versions.list_versions(place.store)
+    located = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
+    files = [located.file] if version is not None or tag is not None else versions.list_versions(located.store)
     return [
-        Snapshot(text, place.main, place.store, file, branch=place.branch, storage_options=storage_options)
+        Snapshot(text, located.main, located.store, file, branch=located.branch, storage_options=storage_options)
         for file in files
     ]
 

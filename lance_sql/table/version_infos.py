@@ -33,15 +33,15 @@ def version_info(store: Store, file: VersionFile, table: str) -> VersionInfo:
     table: the table's name, for messages
     raises: CorruptFile, UnsupportedFeature
     """
-    found = _KNOWN.get(store, file.path, lambda: _read(store, file, table))
-    if not found.transaction_file:
-        return found.info
+    listed = _KNOWN.get(store, file.path, lambda: _read(store, file, table))
+    if not listed.transaction_file:
+        return listed.info
     # which may be cleaned up while the version stays
-    transaction = transactions.read_file(store, found.transaction_file)
+    transaction = transactions.read_file(store, listed.transaction_file)
     if transaction is None:
-        return found.info
+        return listed.info
     summary = from_properties(transaction.properties)
-    return dataclasses.replace(found.info, operation=transaction.operation, summary=summary)
+    return dataclasses.replace(listed.info, operation=transaction.operation, summary=summary)
 
 
 def _read(store: Store, file: VersionFile, table: str) -> _Listed:
@@ -65,8 +65,8 @@ def _read(store: Store, file: VersionFile, table: str) -> _Listed:
     return _Listed(info, read.transaction_file if read.transaction_section is None else None)
 
 
-def _memory(found: _Listed) -> int:
-    summary = found.info.summary
+def _memory(listed: _Listed) -> int:
+    summary = listed.info.summary
     return 2048 + (sum(256 + len(k) + len(v) for k, v in summary.properties.items()) if summary is not None else 0)
 
 

@@ -56,14 +56,14 @@ class VersionInfo:
     damage: str | None = None
 
 
-def check_version(found: int, file: VersionFile) -> None:
+def check_version(version: int, file: VersionFile) -> None:
     """Makes sure that a manifest is of the version that its name says.
 
     raises: CorruptFile
     """
-    if found != file.version:
+    if version != file.version:
         with at(file=file.path):
-            raise CorruptFile(f"the manifest says that it is version {found}, not {file.version}")
+            raise CorruptFile(f"the manifest says that it is version {version}, not {file.version}")
 
 
 def list_versions(store: Store) -> list[VersionFile]:
@@ -71,7 +71,7 @@ def list_versions(store: Store) -> list[VersionFile]:
 
     raises: CorruptFile for a mixture of both naming schemes, where one version may have two manifests
     """
-    found = []
+    files = []
     schemes = {}
     for info in store.files(VERSIONS):
         name = info.path.rpartition("/")[2]
@@ -79,7 +79,7 @@ def list_versions(store: Store) -> list[VersionFile]:
         if parsed is not None:
             version, scheme = parsed
             schemes[scheme] = name
-            found.append(VersionFile(version, info.path, info.size))
+            files.append(VersionFile(version, info.path, info.size))
     if len(schemes) > 1:
         with at(file=VERSIONS):
             shown = " and ".join(sorted(schemes.values()))
@@ -87,7 +87,7 @@ def list_versions(store: Store) -> list[VersionFile]:
                 f"there are manifests under both naming schemes, such as {shown}, and it is not known which count:"
                 " move those that do not belong here out of the folder"
             )
-    return sorted(found)
+    return sorted(files)
 
 
 def newest(store: Store) -> VersionFile | None:
@@ -109,19 +109,19 @@ def list_newer(store: Store, since: int | None) -> list[VersionFile]:
     if not store.lists_by_name:
         named = _named_newer(store, since)
         return _from(list_versions(store), since) if named is None else named
-    found: list[VersionFile] = []
+    files: list[VersionFile] = []
     for info in store.files(VERSIONS):
         parsed = parse_manifest_name(info.path.rpartition("/")[2])
         if parsed is None:
             continue
         version, scheme = parsed
-        if scheme is not NamingScheme.V2 or (found and version >= found[-1].version):
+        if scheme is not NamingScheme.V2 or (files and version >= files[-1].version):
             # Names of scheme V1 begin with any version.
             return _from(list_versions(store), since)
-        if found and (since is None or version < since):
+        if files and (since is None or version < since):
             break
-        found.append(VersionFile(version, info.path, info.size))
-    return found[::-1]
+        files.append(VersionFile(version, info.path, info.size))
+    return files[::-1]
 
 
 def _named_newer(store: Store, since: int | None) -> list[VersionFile] | None:
@@ -132,18 +132,18 @@ def _named_newer(store: Store, since: int | None) -> list[VersionFile] | None:
         return None
     if any(parse_manifest_name(name) is not None for name in names if len(name) != V2_NAME_LENGTH):
         return None
-    found: list[VersionFile] = []
+    files: list[VersionFile] = []
     for name in sorted(names):
         parsed = parse_manifest_name(name)
         if parsed is None:
             continue
         version, _ = parsed
-        if found and (since is None or version < since):
+        if files and (since is None or version < since):
             break
         # a folder may be called so
         if find_version(store, version) is not None:
-            found.append(VersionFile(version, f"{VERSIONS}/{name}"))
-    return found[::-1]
+            files.append(VersionFile(version, f"{VERSIONS}/{name}"))
+    return files[::-1]
 
 
 def _from(files: list[VersionFile], since: int | None) -> list[VersionFile]:

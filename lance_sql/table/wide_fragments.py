@@ -35,12 +35,12 @@ def read(
     fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
 ) -> list[pa.Array]:
     """As `OpenFragment.read`."""
-    found = _read_together(fragment, fields, rows, delivered)
-    missing = [field for field in fields if field.id not in found]
+    arrays = _read_together(fragment, fields, rows, delivered)
+    missing = [field for field in fields if field.id not in arrays]
     if missing:
         read = fragment.read(missing, rows, delivered)
-        found.update((field.id, array) for field, array in zip(missing, read, strict=True))
-    return [found[field.id] for field in fields]
+        arrays.update((field.id, array) for field, array in zip(missing, read, strict=True))
+    return [arrays[field.id] for field in fields]
 
 
 def _read_together(
@@ -51,22 +51,23 @@ def _read_together(
     for field in fields:
         if not is_leaf(field) or is_json(field) or field.is_blob_v2:
             continue
-        number = fragment.listed.place(field.id)
+        number = fragment.listed.file_number(field.id)
         index = fragment.listed.files[number].columns.get(field.id) if number is not None else None
         type = delivered.get(field.id) or arrow_field(field).type
         if number is not None and index is not None and small_files.is_plain(type):
             columns.setdefault(number, []).append((field.id, index, type))
     num_rows = fragment.num_rows
-    found: dict[int, pa.Array] = {}
+    arrays: dict[int, pa.Array] = {}
     for number, wanted in columns.items():
         ids, indices, types = zip(*wanted, strict=True)
         content = fragment.local_content(number) if len(ids) >= MIN_FIELDS else None
         if content is None:
             continue
-        arrays = small_files.read_many_columns(content, num_rows, indices, types)
-        found.update((id, array) for id, array in zip(ids, arrays, strict=True) if array is not None)
+        decoded = small_files.read_many_columns(content, num_rows, indices, types)
+        arrays.update((id, array) for id, array in zip(ids, decoded, strict=True) if array is not None)
     if len(rows) == 1:
         start, end = rows[0].tolist()
-        return {id: array.slice(start, end - start) for id, array in found.items()} if end - start < num_rows else found
-    places = pa.array(row_ranges.expand(rows))
-    return {id: array.take(places) for id, array in found.items()}
+        is_part = end - start < num_rows
+        return {id: array.slice(start, end - start) for id, array in arrays.items()} if is_part else arrays
+    row_indices = pa.array(row_ranges.expand(rows))
+    return {id: array.take(row_indices) for id, array in arrays.items()}

@@ -102,13 +102,13 @@ def read(snapshot: Snapshot) -> WriteAheadLog | None:
     snapshot: the version
     raises: CorruptFile, UnsupportedFeature
     """
-    found = [each.details for each in snapshot.indices() if each.index_type == MEM_WAL]
-    if not found:
+    details = [each.details for each in snapshot.indices() if each.index_type == MEM_WAL]
+    if not details:
         return None
-    if len(found) > 1 or snapshot.branch is not None:
+    if len(details) > 1 or snapshot.branch is not None:
         raise UnsupportedFeature(f"{snapshot.label}: the write-ahead log of a branch, or several of one table")
     with at(file=snapshot.manifest_path):
-        message = mem_wal_pb2.MemWalIndexDetails.FromString(found[0])
+        message = mem_wal_pb2.MemWalIndexDetails.FromString(details[0])
     compacted = {each.shard_id.uuid: each.generation for each in message.compacted_sstables}
     shards = [_shard(snapshot.store, name, compacted) for name in sorted(snapshot.store.folders(FOLDER))]
     return WriteAheadLog(snapshot, tuple(shard for shard in shards if shard.sstables or shard.entries))
@@ -166,8 +166,8 @@ def _shard(store: Store, name: str, compacted: dict[bytes, int]) -> Shard:
         for sstable in message.sstables:
             check_path(sstable.path)
     done = compacted.get(number.bytes, 0)
-    found = {each.generation: SSTable(each.generation, f"{folder}/{each.path}") for each in message.sstables}
-    sstables = tuple(found[generation] for generation in sorted(found) if generation > done)
+    by_generation = {each.generation: SSTable(each.generation, f"{folder}/{each.path}") for each in message.sstables}
+    sstables = tuple(by_generation[generation] for generation in sorted(by_generation) if generation > done)
     # listed after the manifest was read: what becomes an SSTable meanwhile is still there
     entries = _numbered(store, f"{folder}/wal")
     last = message.replay_after_wal_entry_position
@@ -176,9 +176,9 @@ def _shard(store: Store, name: str, compacted: dict[bytes, int]) -> Shard:
 
 def _numbered(store: Store, folder: str) -> dict[int, str]:
     """The files of a folder whose names are numbers, by these."""
-    found = {}
+    paths = {}
     for info in store.files(folder):
         digits = _DIGITS.fullmatch(info.path.rpartition("/")[2])
         if digits is not None:
-            found[int(digits[1][::-1], 2)] = info.path
-    return found
+            paths[int(digits[1][::-1], 2)] = info.path
+    return paths

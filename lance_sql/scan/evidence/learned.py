@@ -155,7 +155,7 @@ class _Learned:
         """Of the fields that a predicate looks at; None where nothing was learned of any."""
         fragments = candidates.fragments
         files = candidates.snapshot.open_fragments.files
-        if files.learned is None or not files.learned.may_know(files.places.store.uri) or not fragments.trust_rows:
+        if files.learned is None or not files.learned.may_know(files.location.store.uri) or not fragments.trust_rows:
             return None
         fields = _fields_of(candidates, predicate)
         rows = fragments.table.physical_rows
