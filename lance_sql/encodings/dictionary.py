@@ -79,7 +79,7 @@ def may_help(pages: Sequence[pa.Buffer], bits: int, count: int, most_bytes: npt.
         left = np.flatnonzero(may)
         if left.size == 0:
             break
-        num_distinct = _kernels.distinct_numbers([pages[place] for place in left.tolist()], bits // 8, count, num_tried)
+        num_distinct = _kernels.distinct_numbers([pages[index] for index in left.tolist()], bits // 8, count, num_tried)
         page = FixedWidth(count, bits, _NOTHING)
         num_bytes = [_num_bytes(page, num_items) for num_items in num_distinct.tolist()]
         may[left] = num_bytes <= most_bytes[left]
@@ -114,16 +114,16 @@ def _estimate(values: FixedWidth | VariableWidth) -> float:
     blocks, items = (_BLOCKS, block_items) if count >= _BLOCKS * block_items else (1, count)
     match values:
         case FixedWidth(bits_per_value=bits):
-            found = _kernels.sample_fixed(values.data, bits // 8, count, blocks, items)
+            num_distinct = _kernels.sample_fixed(values.data, bits // 8, count, blocks, items)
         case VariableWidth(offset_bits=bits):
-            found = _kernels.sample_strings(values.offsets, bits, count, values.data, blocks, items)
+            num_distinct = _kernels.sample_strings(values.offsets, bits, count, values.data, blocks, items)
     sample = blocks * items
-    if found == sample or sample == count:
-        return float(found if sample == count else math.inf)
-    low, high = float(found), float(count)
+    if num_distinct == sample or sample == count:
+        return float(num_distinct if sample == count else math.inf)
+    low, high = float(num_distinct), float(count)
     for _ in range(40):
         middle = (low + high) / 2
-        if middle * -math.expm1(-sample / middle) < found:
+        if middle * -math.expm1(-sample / middle) < num_distinct:
             low = middle
         else:
             high = middle

@@ -14,7 +14,7 @@ CHUNK_ITEMS = 4096
 """Values of a chunk: enough to make up for its header, few enough to be read for one of them."""
 
 CHUNK_BITS = 1 << 14
-"""The same for booleans."""
+"""Booleans of a chunk."""
 
 
 def mini_block(encoding: Flat, rows: ChunkRows) -> FixedWidth:

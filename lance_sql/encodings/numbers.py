@@ -55,18 +55,18 @@ def decode(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
             steps = decode(deltas, data, count - 1)
             if steps.sum(dtype=np.float64) + base > _MOST // 2:
                 raise CorruptFile("differences that are too large")
-            found = np.empty(count, np.int64)
-            found[0] = base
-            np.cumsum(steps, out=found[1:])
-            found[1:] += base
-            return found
+            numbers = np.empty(count, np.int64)
+            numbers[0] = base
+            np.cumsum(steps, out=numbers[1:])
+            numbers[1:] += base
+            return numbers
         case DictionaryBlock(indices=indices, items=items, num_items=num_items):
             first, second = _two(data or _EMPTY)
-            places = decode(indices, first if has_buffer(indices) else None, count)
+            item_indices = decode(indices, first if has_buffer(indices) else None, count)
             values = decode(items, second if has_buffer(items) else None, num_items)
-            if places.size and int(places.max()) >= num_items:
-                raise CorruptFile(f"item {places.max()} of a dictionary of {num_items}")
-            return values[places]
+            if item_indices.size and int(item_indices.max()) >= num_items:
+                raise CorruptFile(f"item {item_indices.max()} of a dictionary of {num_items}")
+            return values[item_indices]
         case General(compression=compression, values=inside):
             return decode(inside, general.decompress(compression, data or _EMPTY), count)
         case Rle(values=values_of, run_lengths=lengths_of):
@@ -76,10 +76,10 @@ def decode(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
     block = decode_block(encoding, data or _EMPTY, count)
     if not isinstance(block, FixedWidth) or block.bits_per_value not in (8, 16, 32, 64):
         raise UnsupportedFeature(f"numbers encoded as {encoding} are not supported")
-    found = np.frombuffer(block.data, _type(block.bits_per_value), count)
-    if block.bits_per_value == 64 and found.size and int(found.max()) > _MOST:
-        raise CorruptFile(f"the number {found.max()} is not possible")
-    return found.astype(np.int64)
+    unsigned = np.frombuffer(block.data, _type(block.bits_per_value), count)
+    if block.bits_per_value == 64 and unsigned.size and int(unsigned.max()) > _MOST:
+        raise CorruptFile(f"the number {unsigned.max()} is not possible")
+    return unsigned.astype(np.int64)
 
 
 def run_bits(encoding: Rle) -> int:
@@ -110,10 +110,10 @@ def runs(encoding: Rle, values: pa.Buffer, lengths: pa.Buffer, count: int) -> pa
 def _lengths(data: pa.Buffer, bits: int, count: int) -> I64:
     if data.size % (bits // 8):
         raise CorruptFile(f"lengths of runs of {bits} bits in {data.size} bytes")
-    found = np.frombuffer(data, _type(bits))
-    if int(found.sum(dtype=np.float64)) != count:
-        raise CorruptFile(f"runs of {found.sum()} values, expected {count}")
-    return found.astype(np.int64)
+    lengths = np.frombuffer(data, _type(bits))
+    if int(lengths.sum(dtype=np.float64)) != count:
+        raise CorruptFile(f"runs of {lengths.sum()} values, expected {count}")
+    return lengths.astype(np.int64)
 
 
 def _run_lengths(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
@@ -124,10 +124,10 @@ def _run_lengths(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
             # how many there are, their sum says
             num_most = min(_few(count), 1 << 16)
             ends = np.cumsum(decode(encoding, None, num_most))
-            place = int(np.searchsorted(ends, count))
-            if place == num_most or int(ends[place]) != count:
+            last_run = int(np.searchsorted(ends, count))
+            if last_run == num_most or int(ends[last_run]) != count:
                 raise CorruptFile(f"runs of other than {count} values, which begin with {start} and grow by {step}")
-            return np.diff(ends[: place + 1], prepend=0)
+            return np.diff(ends[: last_run + 1], prepend=0)
     raise UnsupportedFeature(f"lengths of runs encoded as {encoding} are not supported")
 
 
