@@ -31,8 +31,8 @@ def extension_parameters(type: pa.BaseExtensionType) -> bytes:
     if serialize is not None:
         return bytes(serialize())
     capsule = pa.field("", type).__arrow_c_schema__()
-    found = _ArrowSchema.from_address(_pointer_of(capsule, b"arrow_schema"))
-    return dict(_entries(found.metadata)).get(b"ARROW:extension:metadata", b"")
+    schema = _ArrowSchema.from_address(_pointer_of(capsule, b"arrow_schema"))
+    return dict(_entries(schema.metadata)).get(b"ARROW:extension:metadata", b"")
 
 
 def _entries(address: int | None) -> list[tuple[bytes, bytes]]:

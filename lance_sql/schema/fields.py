@@ -122,13 +122,13 @@ class Schema:
     @cached_property
     def by_id(self) -> Mapping[int, Field]:
         """Every field, nested ones included, by its id."""
-        found: dict[int, Field] = {}
+        by_id: dict[int, Field] = {}
         open_fields = list(self.fields)
         while open_fields:
             field = open_fields.pop()
-            found[field.id] = field
+            by_id[field.id] = field
             open_fields += field.children
-        return found
+        return by_id
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def build(stored: Iterable[StoredField], metadata: Mapping[str, bytes] | None = 
 
 
 def assemble(fields: Sequence[Field], metadata: Mapping[str, bytes] | None = None) -> Schema:
-    """The same of fields that do not have their children yet.
+    """The schema of fields that do not have their children yet.
 
     raises: as `build`
     """

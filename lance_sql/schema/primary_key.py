@@ -38,9 +38,9 @@ def primary_key(schema: Schema) -> tuple[str, ...]:
 
 def naming_columns(schema: Schema) -> tuple[str, ...]:
     """What people know a row by: the columns of its primary key, or the first column where that may be one."""
-    found = primary_key(schema)
-    if found or not schema.fields:
-        return found
+    key = primary_key(schema)
+    if key or not schema.fields:
+        return key
     type = schema.arrow.field(0).type
     if pa.types.is_dictionary(type):
         type = type.value_type

@@ -51,13 +51,13 @@ def resolve(
     whole = by_name.get(path)
     if whole is not None:
         return (whole,)
-    found: list[Field] = []
+    resolved: list[Field] = []
     for name in split_path(path):
         siblings: Sequence[Field] = fields
-        if found:
-            siblings = found[-1].children if _has_members(found[-1]) else ()
-        found.append(child(siblings, name, path, table, also if not found else ()))
-    return tuple(found)
+        if resolved:
+            siblings = resolved[-1].children if _has_members(resolved[-1]) else ()
+        resolved.append(child(siblings, name, path, table, also if not resolved else ()))
+    return tuple(resolved)
 
 
 def child(siblings: Sequence[Field], name: str, path: str, table: str | None = None, also: Sequence[str] = ()) -> Field:

@@ -167,8 +167,8 @@ def leaf_type(logical_type: str) -> pa.DataType:
     if match := re.fullmatch(r"decimal:(128|256):([^:]*):([^:]*)", logical_type):
         bits, precision, scale = match.groups()
         digits = _integer(precision, 1, 38 if bits == "128" else 76, logical_type)
-        places = _integer(scale, -76, 76, logical_type)
-        return pa.decimal128(digits, places) if bits == "128" else pa.decimal256(digits, places)
+        fraction_digits = _integer(scale, -76, 76, logical_type)
+        return pa.decimal128(digits, fraction_digits) if bits == "128" else pa.decimal256(digits, fraction_digits)
     if match := re.fullmatch(r"fixed_size_binary:([^:]*)", logical_type):
         return pa.binary(_integer(match[1], 0, _MAX_INT32, logical_type))
     raise UnsupportedFeature(f"the logical type {logical_type!r} is not known to this release")

@@ -44,8 +44,8 @@ def from_manifest(
     """
     names, ids, parents, kinds, nullable, with_more = _kernels.schema_fields(serialized)
     fields = plain_fields(names, ids, parents, kinds, nullable)
-    for place in with_more:
-        fields[place] = without_children(messages[place])
+    for index in with_more:
+        fields[index] = without_children(messages[index])
     return assemble(fields, metadata)
 
 
