@@ -48,11 +48,11 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
         return inner(array.dictionary_decode(), target)
     if pa.types.is_nested(source) or pa.types.is_nested(target):
         return nested.convert_members(array, target, inner)
-    made = _convert_plain(array, target, as_sql=as_sql)
+    converted = _convert_plain(array, target, as_sql=as_sql)
     is_narrower = pa.types.is_floating(source) and pa.types.is_floating(target) and target.bit_width < source.bit_width
     if exact and is_narrower:
-        _check_unrounded(array, made)
-    return made
+        _check_unrounded(array, converted)
+    return converted
 
 
 def _check_unrounded(before: pa.Array, after: pa.Array) -> None:
@@ -87,10 +87,10 @@ def _convert_plain(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.
 
 
 def _to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
-    made = rounding.to_float(array, target)
-    if _count_infinite(made) > _count_infinite(array):
+    floats = rounding.to_float(array, target)
+    if _count_infinite(floats) > _count_infinite(array):
         raise pa.ArrowInvalid("a number is too large")
-    return made
+    return floats
 
 
 def _count_infinite(array: pa.Array) -> int:

@@ -43,35 +43,35 @@ def _struct(array: pa.StructArray, target: pa.StructType, convert: Convert) -> p
         raise pa.ArrowInvalid(f"there is no member {unknown[0]!r}")
     # with NULL where the struct is
     members = dict(zip(names, array.flatten(), strict=True))
-    made = []
+    converted = []
     for field in target:
         if field.name in members:
-            made.append(convert(members[field.name], field.type))
+            converted.append(convert(members[field.name], field.type))
         elif field.nullable:
-            made.append(pa.nulls(len(array), field.type))
+            converted.append(pa.nulls(len(array), field.type))
         else:
             raise pa.ArrowInvalid(f"the member {field.name!r} is missing, and it may not be NULL")
-    if not made:
+    if not converted:
         return array.cast(target)
-    return pa.StructArray.from_arrays(made, fields=list(target), mask=_mask(array))
+    return pa.StructArray.from_arrays(converted, fields=list(target), mask=_mask(array))
 
 
 def _map(array: pa.MapArray, target: pa.MapType, convert: Convert) -> pa.Array:
     lists = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
     entries = lists.flatten()
     keys, items = (convert(entries.field(i), type) for i, type in enumerate((target.key_type, target.item_type)))
-    made = pa.MapArray.from_arrays(_offsets(lists, target), keys, items, type=target)
+    converted = pa.MapArray.from_arrays(_offsets(lists, target), keys, items, type=target)
     return (
-        made
+        converted
         if not array.null_count
         else pa.Array.from_buffers(
-            target, len(made), [_validity(array), made.buffers()[1]], children=[_entries(made, target)]
+            target, len(converted), [_validity(array), converted.buffers()[1]], children=[_entries(converted, target)]
         )
     )
 
 
-def _entries(made: pa.MapArray, target: pa.MapType) -> pa.Array:
-    return pa.StructArray.from_arrays([made.keys, made.items], fields=[target.key_field, target.item_field])
+def _entries(map_array: pa.MapArray, target: pa.MapType) -> pa.Array:
+    return pa.StructArray.from_arrays([map_array.keys, map_array.items], fields=[target.key_field, target.item_field])
 
 
 def _validity(array: pa.Array) -> pa.Buffer:

@@ -124,13 +124,13 @@ def _narrowed(array: pa.Array, target: pa.DataType) -> pa.Array:
     middle = np.flatnonzero((below != above) & np.isfinite(numbers))
     if not len(middle):
         return halves
-    made = halves.fill_null(pa.scalar(0.0, target)).to_numpy().copy()
+    narrowed = halves.fill_null(pa.scalar(0.0, target)).to_numpy().copy()
     for row in middle:
         value = array[int(row)].as_py()
         exact = None if value is None else Fraction(value)
         if exact is not None and exact != Fraction(float(numbers[row])):
-            made[row] = below[row] if exact < Fraction(float(numbers[row])) else above[row]
-    return pa.array(made, target, mask=array.is_null().to_numpy(zero_copy_only=False))
+            narrowed[row] = below[row] if exact < Fraction(float(numbers[row])) else above[row]
+    return pa.array(narrowed, target, mask=array.is_null().to_numpy(zero_copy_only=False))
 
 
 def is_text(type: pa.DataType) -> bool:

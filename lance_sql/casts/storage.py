@@ -28,8 +28,8 @@ def check_batch(schema: Schema, batch: pa.Schema) -> None:
     raises: InvalidArgument that says what is different
     """
     if list(schema.names) != batch.names:
-        expected, found = set(schema.names), set(batch.names)
-        missing = [name for name in schema.names if name not in found]
+        expected, given = set(schema.names), set(batch.names)
+        missing = [name for name in schema.names if name not in given]
         unknown = [name for name in batch.names if name not in expected]
         parts = [f"{', '.join(map(repr, missing))} missing"] * bool(missing)
         parts += [f"{', '.join(map(repr, unknown))} not in the table"] * bool(unknown)
@@ -48,9 +48,9 @@ def _check_type(field: Field, arrow: pa.Field, path: str) -> None:
     if field.is_blob_v1 or field.is_blob_v2:
         return
     if field.logical_type == "struct":
-        names, found = [child.name for child in field.children], [part.name for part in type]
-        if names != found:
-            raise InvalidArgument(f"Column {path!r} is a struct of {', '.join(names)}, not of {', '.join(found)}")
+        names, given = [child.name for child in field.children], [part.name for part in type]
+        if names != given:
+            raise InvalidArgument(f"Column {path!r} is a struct of {', '.join(names)}, not of {', '.join(given)}")
         for child, part in zip(field.children, type, strict=True):
             _check_type(child, part, f"{path}.{child.name}")
     elif field.logical_type == "map":
@@ -78,10 +78,10 @@ def _fits(field: Field, arrow: pa.Field, type: pa.DataType) -> bool:
         return bool(pa.types.is_fixed_size_list(type) and type.list_size == storage_type(field).list_size)
     if pa.types.is_dictionary(type) and not kind.startswith("dict:"):
         type = type.value_type
-    found = logical_type(arrow.with_type(type))
+    given = logical_type(arrow.with_type(type))
     return (
-        found == kind
-        or any(found in family and kind in family for family in (_STRINGS, _BYTES))
+        given == kind
+        or any(given in family and kind in family for family in (_STRINGS, _BYTES))
         # the extension of the items may have been lost on the way
         or (kind.startswith("fixed_size_list:lance.bfloat16:") and type.equals(storage_type(field)))
     )
@@ -128,20 +128,21 @@ def _json(field: Field, values: pa.Array, row: Callable[[int], int]) -> pa.Array
 
 
 def _dictionary(values: pa.Array, expected: pa.DictionaryType) -> pa.Array:
-    """The same values; the order of items is not kept, and items without a key are left out where there are many."""
+    """The values as a dictionary of the expected type. The order of items is not kept, and items without a key are left
+    out where there are many."""
     items, indices = values.dictionary, values.indices
     if len(items) > len(indices):
         keys = indices.fill_null(0).to_numpy()
-        used, places = np.unique(keys, return_inverse=True)
+        used, positions = np.unique(keys, return_inverse=True)
         items = items.take(pa.array(used)) if len(keys) else items.slice(0, 0)
-        indices = pa.array(places, indices.type, mask=indices.is_null().to_numpy(zero_copy_only=False))
+        indices = pa.array(positions, indices.type, mask=indices.is_null().to_numpy(zero_copy_only=False))
     if items.type != expected.value_type:
         items = items.cast(expected.value_type)
     return pa.DictionaryArray.from_arrays(indices, items, ordered=expected.ordered)
 
 
 def _without_extensions(values: pa.Array, expected: pa.DataType) -> pa.Array:
-    """The same buffers under the storage types of what is inside."""
+    """The buffers of the values under the storage types of what is inside."""
     while isinstance(values.type, pa.BaseExtensionType):
         values = values.storage
     if pa.types.is_fixed_size_list(expected):

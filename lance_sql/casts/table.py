@@ -90,5 +90,5 @@ def _name_problems(source: pa.Schema, table: Schema) -> list[str]:
 
 
 def _type_problems(source: pa.Field, target: pa.Field) -> list[str]:
-    found, wanted = storage(source)[0], storage(target)[0]
-    return [] if is_lossless(found, wanted) else [f"{target.name}: {found} where {wanted} is expected"]
+    given, wanted = storage(source)[0], storage(target)[0]
+    return [] if is_lossless(given, wanted) else [f"{target.name}: {given} where {wanted} is expected"]

@@ -23,7 +23,7 @@ def are_moments(source: pa.DataType, target: pa.DataType) -> bool:
 
 
 def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """The same times in another unit; of timestamps, the day or the time of day in the zone of the column.
+    """The times in another unit; of timestamps, the day or the time of day in the zone of the column.
 
     raises: pa.ArrowInvalid for a time out of range, or between two of the units, and for intervals of months
     """
@@ -86,10 +86,10 @@ def _nanoseconds(array: pa.Array) -> I64:
     if values["months"].any():
         raise pa.ArrowInvalid("an interval of months has no length")
     days, rest = values["days"].astype(np.int64), values["nanoseconds"]
-    made = days * _DAY
-    total = made + rest
+    whole_days = days * _DAY
+    total = whole_days + rest
     # of a product or a sum that overflows, the way back leads elsewhere
-    if (made // _DAY != days).any() or ((made ^ total) & (rest ^ total) < 0).any():
+    if (whole_days // _DAY != days).any() or ((whole_days ^ total) & (rest ^ total) < 0).any():
         raise pa.ArrowInvalid("an interval is out of range")
-    found: I64 = total
-    return found
+    lengths: I64 = total
+    return lengths

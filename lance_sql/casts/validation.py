@@ -24,8 +24,8 @@ class Validation:
     """The checks that batches of one schema need; which ones is found out once, since batches may be short."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        found = [(i, _check_of(type)) for i, type in enumerate(schema.types)]
-        self._checks = [(i, check) for i, check in found if check is not None]
+        checks = [(i, _check_of(type)) for i, type in enumerate(schema.types)]
+        self._checks = [(i, check) for i, check in checks if check is not None]
 
     def check(self, batch: pa.RecordBatch) -> None:
         """Makes sure that reading the batch reads nothing outside of its buffers.
@@ -90,8 +90,8 @@ def _lists(array: pa.Array, bits: int, items: _Check | None) -> None:
         width = bits // 8
         # batches may be parts of one large array: what others have of its items is not looked at again
         first, last = (
-            int.from_bytes(memoryview(offsets)[place * width :][:width], "little")
-            for place in (array.offset, array.offset + len(array))
+            int.from_bytes(memoryview(offsets)[index * width :][:width], "little")
+            for index in (array.offset, array.offset + len(array))
         )
         items(values.slice(first, last - first))
 
