@@ -51,7 +51,7 @@ def search(
 def show_batches(
     query: VectorQuery, batches: Iterator[pa.RecordBatch], metric: str, nearest: _kernels.NearestRows
 ) -> None:
-    """The same of batches of vectors and addresses; several threads share them."""
+    """Shows the rows of batches of vectors and addresses; several threads share them."""
     lock = Lock()
 
     def work(own: _kernels.NearestRows) -> None:
@@ -135,8 +135,8 @@ def _have_all(vectors: pa.Array) -> BoolMask:
     size = vectors.type.list_size
     inside = vectors.values.slice(vectors.offset * size, len(vectors) * size).is_valid()
     whole = inside.to_numpy(zero_copy_only=False).reshape(len(vectors), size).all(axis=1)
-    found: BoolMask = whole & vectors.is_valid().to_numpy(zero_copy_only=False)
-    return found
+    complete: BoolMask = whole & vectors.is_valid().to_numpy(zero_copy_only=False)
+    return complete
 
 
 def _without_holes(vectors: pa.Array, rows: U64) -> tuple[pa.Array, U64]:

@@ -16,7 +16,7 @@ def expansions(
     most: words for all of them together
     """
     every = sorted({word for each in partitions for word in each.words()})
-    found: dict[str, list[str]] = {}
+    alike_words: dict[str, list[str]] = {}
     left = most
     for word in words:
         begin = word.encode()[:prefix_length]
@@ -27,8 +27,8 @@ def expansions(
             if each.startswith(begin) and is_within(word, text := each.decode("utf-8", "replace"), distance):
                 alike.append(text)
                 left -= 1
-        found[word] = alike
-    return found
+        alike_words[word] = alike
+    return alike_words
 
 
 def is_within(a: str, b: str, distance: int) -> bool:

@@ -70,28 +70,28 @@ class _Marker:
             # around the first word that was found
             first = max(0, spans[0][0] - _BEFORE) if spans else 0
             last = min(len(text), first + MOST_CHARACTERS)
-        found: list[Piece] = [(_ELLIPSIS, False)] if first else []
+        pieces: list[Piece] = [(_ELLIPSIS, False)] if first else []
         for start, end in spans:
             if start >= last:
                 break
             if start > first:
-                found.append((text[first:start], False))
-            found.append((text[max(start, first) : min(end, last)], True))
+                pieces.append((text[first:start], False))
+            pieces.append((text[max(start, first) : min(end, last)], True))
             first = end
         if first < last:
-            found.append((text[first:last], False))
-        return [*found, (_ELLIPSIS, False)] if last < len(text) else found
+            pieces.append((text[first:last], False))
+        return [*pieces, (_ELLIPSIS, False)] if last < len(text) else pieces
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where words are that were found; n-grams that overlap are one."""
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         for start, end, token in self.analyzer.spans(text):
             if any(each.has(token) for each in self.wanted):
-                if found and start < found[-1][1]:
-                    found[-1] = (found[-1][0], max(end, found[-1][1]))
+                if spans and start < spans[-1][1]:
+                    spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
                 else:
-                    found.append((start, end))
-        return found
+                    spans.append((start, end))
+        return spans
 
 
 def _searched(part: Part) -> Iterator[Match | Phrase]:

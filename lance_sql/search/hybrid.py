@@ -29,7 +29,7 @@ class HybridQuery:
     """Both queries, each for the candidates of its side.
 
     alpha: how much the distance counts, of 1
-    fusion: linear, of numbers from 0 to 1 among the candidates of a side; or rrf, by the places that rows have there
+    fusion: linear, of numbers from 0 to 1 among the candidates of a side; or rrf, by the ranks that rows have there
     """
 
     vector: VectorQuery
@@ -55,12 +55,12 @@ class HybridQuery:
         near, alike = self.vector.rank(snapshot, allowed), self.text.rank(snapshot, allowed)
         addresses = np.union1d(near.addresses, alike.addresses)
         distances, scores = (
-            _placed(addresses, side.addresses, side.scores[name].to_numpy())
+            _aligned(addresses, side.addresses, side.scores[name].to_numpy())
             for side, name in ((near, DISTANCE), (alike, SCORE))
         )
         if self.fusion == "rrf":
             ranks = [
-                _placed(addresses, side.addresses, 1 / (np.arange(len(side.addresses)) + _RANK_CONSTANT))
+                _aligned(addresses, side.addresses, 1 / (np.arange(len(side.addresses)) + _RANK_CONSTANT))
                 for side in (near, alike)
             ]
             total = np.nansum(ranks, axis=0) if len(addresses) else np.empty(0)
@@ -83,20 +83,20 @@ class HybridQuery:
         return f"{self.k} rows, {self.fusion}, of {self.vector.describe()}, and of {self.text.describe()}"
 
 
-def _placed(addresses: U64, of: U64, values: npt.NDArray[np.floating]) -> F64:
+def _aligned(addresses: U64, of: U64, values: npt.NDArray[np.floating]) -> F64:
     """The values of some of the rows; NaN for others."""
-    found = np.full(len(addresses), np.nan)
-    found[np.searchsorted(addresses, of)] = values
-    return found
+    aligned = np.full(len(addresses), np.nan)
+    aligned[np.searchsorted(addresses, of)] = values
+    return aligned
 
 
 def _normalised(values: F64) -> F64:
     """From 0 for the smallest to 1 for the greatest; one half where all are equal."""
-    known = values[~np.isnan(values)]
-    if len(known) == 0:
+    numbers = values[~np.isnan(values)]
+    if len(numbers) == 0:
         return values
-    low, high = known.min(), known.max()
+    low, high = numbers.min(), numbers.max()
     if low == high:
         return np.where(np.isnan(values), np.nan, 0.5)
-    found: F64 = (values - low) / (high - low)
-    return found
+    normalised: F64 = (values - low) / (high - low)
+    return normalised

@@ -208,8 +208,8 @@ def _order(
 
 def _normalised(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     norm = np.sqrt(np.square(vector, dtype=vector.dtype).sum())
-    found: npt.NDArray[np.float64] = (vector / norm).astype(vector.dtype)
-    return found
+    normalised: npt.NDArray[np.float64] = (vector / norm).astype(vector.dtype)
+    return normalised
 
 
 def _compare(

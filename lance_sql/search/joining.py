@@ -41,11 +41,11 @@ class JoinQuery:
 
     def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
         """As `Ranker.rank`."""
-        found = self.query.rank(snapshot, allowed)
+        ranking = self.query.rank(snapshot, allowed)
         if self.row_ids is None:
-            return found
-        ids = pa.array(self.row_ids).take(found.scores[QUERY_INDEX])
-        return Ranking(found.addresses, {**found.scores, QUERY_ROW_ID: ids}, found.notes)
+            return ranking
+        ids = pa.array(self.row_ids).take(ranking.scores[QUERY_INDEX])
+        return Ranking(ranking.addresses, {**ranking.scores, QUERY_ROW_ID: ids}, ranking.notes)
 
     def describe(self) -> str:
         """As `Ranker.describe`."""
@@ -81,10 +81,10 @@ def join_query(
         if not queries or not all(isinstance(each, Sequence) and not isinstance(each, str) for each in queries):
             raise InvalidArgument("queries is the path of a table, or a list of vectors")
         vectors, row_ids = queries, None
-    found = vector_query(snapshot, vectors, column, k=k, **options)
-    if not found.is_many:
-        raise InvalidArgument(f"Column {found.column.name!r} has several vectors a row, and is no side of a join")
-    return JoinQuery(found, row_ids)
+    query = vector_query(snapshot, vectors, column, k=k, **options)
+    if not query.is_many:
+        raise InvalidArgument(f"Column {query.column.name!r} has several vectors a row, and is no side of a join")
+    return JoinQuery(query, row_ids)
 
 
 def _read(queries: Snapshot, column: str | None, filter: str | None) -> tuple[Any, U64]:

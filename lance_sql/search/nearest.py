@@ -24,9 +24,9 @@ def rank(query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None) -> R
     index = column_index(snapshot, query) if query.metric is None or _may_use(query, snapshot) else NO_INDEX
     metric = query.metric or index.metric or query.default_metric
     if index.segments and metric == index.metric and _may_use(query, snapshot):
-        found = indexed.search(query, snapshot, allowed, index, metric)
-        if found is not None:
-            return ranking(query, found[0], (*found[1], *index.notes))
+        answer = indexed.search(query, snapshot, allowed, index, metric)
+        if answer is not None:
+            return ranking(query, answer[0], (*answer[1], *index.notes))
         index = replace(index, notes=(*index.notes, f"index {index.name}: it has a row twice, and is not used"))
     nearest = exact.new_nearest(query, query.k)
     exact.search(query, snapshot, allowed, metric, nearest)
@@ -51,10 +51,10 @@ def ranking(query: VectorQuery, nearest: _kernels.NearestRows, notes: tuple[str,
     """The rows that were shown, whose numbers are addresses."""
     rows, distances, numbers = [], [], []
     for number in range(query.num_queries):
-        found, far = indexed.result(nearest, number)
-        rows.append(found)
+        addresses, far = indexed.result(nearest, number)
+        rows.append(addresses)
         distances.append(far)
-        numbers.append(np.full(len(found), number, np.int32))
+        numbers.append(np.full(len(addresses), number, np.int32))
     scores = {DISTANCE: pa.array(np.concatenate(distances))}
     if query.is_many:
         scores[QUERY_INDEX] = pa.array(np.concatenate(numbers))

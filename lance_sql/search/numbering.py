@@ -35,10 +35,14 @@ class RowNumbers:
     def __init__(self, snapshot: Snapshot) -> None:
         candidates = Candidates.all_of(snapshot)
         self._snapshot = snapshot
-        self._places = candidates.fragment_indices.tolist()
+        self._fragment_indices = candidates.fragment_indices.tolist()
         self._ids = snapshot.manifest.fragments.table.ids[candidates.fragment_indices].astype(np.uint64)
         counts = np.array(
-            [snapshot.open(snapshot.manifest.fragments[place]).num_rows for place in self._places], np.int64
+            [
+                snapshot.open(snapshot.manifest.fragments[fragment_index]).num_rows
+                for fragment_index in self._fragment_indices
+            ],
+            np.int64,
         )
         row_ranges.check_held(int(counts.sum()))
         self._firsts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
@@ -53,12 +57,14 @@ class RowNumbers:
     @cached_property
     def live(self) -> BoolMask:
         """Which rows are not deleted."""
-        found = np.zeros(self.num_rows, np.bool_)
-        for position, place in enumerate(self._places):
+        is_live = np.zeros(self.num_rows, np.bool_)
+        for position, fragment_index in enumerate(self._fragment_indices):
             first = int(self._firsts[position])
-            for start, end in self._snapshot.open(self._snapshot.manifest.fragments[place]).live_rows().tolist():
-                found[first + start : first + end] = True
-        return found
+            for start, end in (
+                self._snapshot.open(self._snapshot.manifest.fragments[fragment_index]).live_rows().tolist()
+            ):
+                is_live[first + start : first + end] = True
+        return is_live
 
     def of_fragments(self, fragment_ids: frozenset[int]) -> BoolMask | None:
         """Which rows are in these fragments; None for all of them."""
@@ -69,11 +75,11 @@ class RowNumbers:
 
     def matching(self, predicate: Predicate) -> BoolMask:
         """Which live rows pass a filter."""
-        found = np.zeros(self.num_rows, np.bool_)
+        passing = np.zeros(self.num_rows, np.bool_)
         scan = Scan(self._snapshot, resolve(self._snapshot, [ROW_ADDRESS]), predicate, None, None)
         for batch in scan.to_reader():
-            found[self.of_addresses(batch.column(0).to_numpy())] = True
-        return found
+            passing[self.of_addresses(batch.column(0).to_numpy())] = True
+        return passing
 
     def of_addresses(self, addresses: U64) -> I64:
         """The numbers of rows; -1 for those that are not there."""
@@ -87,7 +93,7 @@ class RowNumbers:
         return np.where(inside, numbers, -1)
 
     def of_row_ids(self, row_ids: U64) -> I64:
-        """The same by row ids, which are addresses in tables without stable ones."""
+        """The numbers of rows by their row ids, which are addresses in tables without stable ones."""
         if not self._snapshot.manifest.has_stable_row_ids:
             return self.of_addresses(row_ids)
         ids, numbers = self._by_row_id
@@ -101,48 +107,53 @@ class RowNumbers:
         return np.where(sorted_ids[at] == row_ids, numbers[at], -1)
 
     def of_partition(self, partition: Partition) -> I64:
-        """The same of the rows of a partition of an index, as long as the partition is held."""
-        found = self._partitions.get(partition)
-        if found is None:
-            found = self._partitions[partition] = self.of_row_ids(partition.row_ids)
-        return found
+        """The numbers of the rows of a partition of an index, kept as long as the partition is held."""
+        numbers = self._partitions.get(partition)
+        if numbers is None:
+            numbers = self._partitions[partition] = self.of_row_ids(partition.row_ids)
+        return numbers
 
     def addresses(self, numbers: I64) -> U64:
         """Where rows are."""
         position = np.searchsorted(self._firsts, numbers, side="right") - 1
         offsets = (numbers - self._firsts[position]).astype(np.uint64)
-        found: U64 = self._ids[position] << np.uint64(32) | offsets
-        return found
+        addresses: U64 = self._ids[position] << np.uint64(32) | offsets
+        return addresses
 
     @cached_property
     def _by_row_id(self) -> tuple[I64, I64 | None]:
         """For each id its number, where there are not many more ids than rows; else the ids in order, and their
         numbers."""
         fragments = self._snapshot.manifest.fragments
-        ids = [self._snapshot.open(fragments[place]).row_id_sequence.expand() for place in self._places]
+        ids = [
+            self._snapshot.open(fragments[fragment_index]).row_id_sequence.expand()
+            for fragment_index in self._fragment_indices
+        ]
         # an id may be there twice: of an updated row, the old image is deleted
         numbers = np.flatnonzero(self.live)
         every = np.concatenate([np.empty(0, np.uint64), *ids])[numbers]
         greatest = int(every.max()) if len(every) else 0
         if greatest < _SPARSE * self.num_rows + 1024:
-            found = np.full(greatest + 1, -1, np.int64)
-            found[every.astype(np.int64)] = numbers
-            return found, None
+            numbers_by_id = np.full(greatest + 1, -1, np.int64)
+            numbers_by_id[every.astype(np.int64)] = numbers
+            return numbers_by_id, None
         order = np.argsort(every)
         return every[order].view(np.int64), numbers[order]
 
 
 _lock = Lock()
-_known: WeakKeyDictionary[Snapshot, RowNumbers] = WeakKeyDictionary()
-_COUNTED: Final = Measured("numbers of rows for searches", lambda: Usage(len(_known)), _known.clear)
+_numbers_by_snapshot: WeakKeyDictionary[Snapshot, RowNumbers] = WeakKeyDictionary()
+_COUNTED: Final = Measured(
+    "numbers of rows for searches", lambda: Usage(len(_numbers_by_snapshot)), _numbers_by_snapshot.clear
+)
 
 
 def row_numbers(snapshot: Snapshot) -> RowNumbers:
     """Those of a version; made once."""
     with _lock:
-        found = _known.get(snapshot)
-    if found is None:
-        found = RowNumbers(snapshot)
+        numbers = _numbers_by_snapshot.get(snapshot)
+    if numbers is None:
+        numbers = RowNumbers(snapshot)
         with _lock:
-            _known[snapshot] = found
-    return found
+            _numbers_by_snapshot[snapshot] = numbers
+    return numbers

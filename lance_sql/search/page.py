@@ -29,9 +29,9 @@ def search_page(scan: SearchScan) -> str:
     """
     rows, ranker = scan.rows, scan.rows.ranker
     own = [field.name for field in (*ranker.leading, *ranker.fields)]
-    found = scan.to_reader()
+    reader = scan.to_reader()
     return answer_page(
-        rows.snapshot, ranker, _first(found), own, explained=scan.explain().splitlines()[1:], total=scan.count_rows()
+        rows.snapshot, ranker, _first(reader), own, explained=scan.explain().splitlines()[1:], total=scan.count_rows()
     )
 
 
@@ -56,8 +56,8 @@ def answer_page(
     numbers = [field.name for field in ranker.fields if field.name in rows.schema.names]
     names = [field.name for field in rows.schema if field.name not in own and not is_vector(field.type)]
     hits = [
-        _hit(row, names, numbers, marks, place)
-        for place, row in enumerate(rows.drop_columns(_hidden(rows)).to_pylist())
+        _hit(row, names, numbers, marks, index)
+        for index, row in enumerate(rows.drop_columns(_hidden(rows)).to_pylist())
     ]
     best = _strengths([hit["strength"] for hit in hits])
     return pages.render(
@@ -91,20 +91,20 @@ def _hidden(rows: pa.Table) -> list[str]:
 
 
 def _hit(
-    row: Mapping[str, Any], names: Sequence[str], numbers: Sequence[str], marks: Mapping[str, Highlighter], place: int
+    row: Mapping[str, Any], names: Sequence[str], numbers: Sequence[str], marks: Mapping[str, Highlighter], index: int
 ) -> dict[str, Any]:
     texts = [(name, _marked(row[name], marks[name])) for name in names if name in marks and row[name] is not None]
     shown = {name for name, _ in texts}
-    told = [(name.lstrip("_").replace("_", " "), row[name], row.get(f"_previous{name}")) for name in numbers]
+    numbered = [(name.lstrip("_").replace("_", " "), row[name], row.get(f"_previous{name}")) for name in numbers]
     # the last number is what rows are ordered by
     strength = row[numbers[-1]] if numbers else None
     return {
-        "place": place + 1,
+        "rank": index + 1,
         "query": row.get(QUERY_INDEX),
         "change": row.get("_change"),
         "tone": _TONES.get(row.get("_change", ""), ""),
         "row_change": row.get("_row_change"),
-        "numbers": [(name, _number(value), _number(previous)) for name, value, previous in told],
+        "numbers": [(name, _number(value), _number(previous)) for name, value, previous in numbered],
         "texts": texts,
         "values": [(name, row[name]) for name in names if name not in shown],
         "strength": None if strength is None else -strength if numbers[-1] == DISTANCE else strength,
@@ -129,8 +129,8 @@ def _number(value: float | None) -> str | None:
 
 def _strengths(values: Sequence[float | None]) -> list[float | None]:
     """From nearly nothing for the last row to 1 for the best one."""
-    known = [value for value in values if value is not None]
-    low, high = min(known, default=0.0), max(known, default=0.0)
+    numbers = [value for value in values if value is not None]
+    low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     return [
         None if value is None else 1.0 if high == low else 0.04 + 0.96 * (value - low) / (high - low)
         for value in values

@@ -59,7 +59,7 @@ def recalls(
         raise InvalidArgument("Indices of several vectors a row are not searched")
     # by the metric of the index, as searches by it are
     exact = _by_query(every, snapshot)
-    found = []
+    measured = []
     for probes in nprobes:
         asked = replace(index, nprobes=probes)
         shared, seconds = 0, 0.0
@@ -70,8 +70,8 @@ def recalls(
             seconds += time.perf_counter() - start
             shared += len(np.intersect1d(nearest, ranking.addresses))
         total = sum(map(len, exact))
-        found.append(Recall(probes, shared / total if total else 1.0, 1000 * seconds / len(exact)))
-    return found
+        measured.append(Recall(probes, shared / total if total else 1.0, 1000 * seconds / len(exact)))
+    return measured
 
 
 def _by_query(query: VectorQuery, snapshot: Snapshot) -> list[U64]:
@@ -89,12 +89,12 @@ def _sample(snapshot: Snapshot, name: str, count: int) -> list[list[float]]:
     if not total:
         raise InvalidArgument(f"{snapshot.name} has no rows")
     # more than are asked for: some may be NULL
-    places = np.unique(np.random.default_rng(_SEED).integers(0, total, 2 * count + 16))
+    positions = np.unique(np.random.default_rng(_SEED).integers(0, total, 2 * count + 16))
     ends = np.cumsum(counts)
     (column,) = resolve(snapshot, [name])
     parts = []
     for (number, rows), end, size in zip(live, ends.tolist(), counts.tolist(), strict=True):
-        inside = places[(places >= end - size) & (places < end)] - (end - size)
+        inside = positions[(positions >= end - size) & (positions < end)] - (end - size)
         if len(inside):
             offsets = row_ranges.expand(rows)[inside].astype(np.uint64)
             parts.append(offsets | np.uint64(number) << np.uint64(32))
@@ -103,5 +103,5 @@ def _sample(snapshot: Snapshot, name: str, count: int) -> list[list[float]]:
     if not vectors:
         raise InvalidArgument(f"{snapshot.name} has no vectors in column {name!r}")
     chosen = np.random.default_rng(_SEED).permutation(len(vectors))[:count].tolist()
-    found = [vectors[each] for each in chosen]
-    return found if len(found) > 1 else found * 2
+    sample = [vectors[each] for each in chosen]
+    return sample if len(sample) > 1 else sample * 2

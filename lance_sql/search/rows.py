@@ -59,7 +59,7 @@ class SearchRows:
 
     @cached_property
     def ranking(self) -> Ranking:
-        """What is found; searched once."""
+        """The rows that the query finds; searched once."""
         with at(table=self.snapshot.label):
             return self.ranker.rank(self.snapshot, self.allowed)
 
@@ -120,7 +120,7 @@ class SearchRows:
         return f"SearchRows({self.snapshot.label!r}, {self.ranker.describe()!r})"
 
     def __reduce__(self) -> tuple[type[SearchRows], tuple[object, ...]]:
-        # without what was found, which is found again
+        # without the ranking, which is searched again
         return SearchRows, (self.snapshot, self.ranker, self.allowed, self.prefilter)
 
 

@@ -115,19 +115,19 @@ class SearchScan(RankedScan):
             if len(chosen):
                 yield self._read(self.columns, chosen)
 
-    def _read(self, columns: Sequence[OutputColumn], places: I64) -> pa.RecordBatch:
-        """Columns of the rows at some places of the ranking."""
+    def _read(self, columns: Sequence[OutputColumn], positions: I64) -> pa.RecordBatch:
+        """Columns of the rows at some positions of the ranking."""
         rows, ranking = self.rows, self.ranking
         stored = [column for column in columns if not rows.is_own(column)]
-        taken = take_at(rows.snapshot, stored, ranking.addresses[places]).combine_chunks() if stored else None
+        taken = take_at(rows.snapshot, stored, ranking.addresses[positions]).combine_chunks() if stored else None
         arrays = []
         for column in columns:
             if column.is_null:
-                arrays.append(pa.nulls(len(places)))
+                arrays.append(pa.nulls(len(positions)))
             elif rows.is_own(column):
-                arrays.append(ranking.scores[column.name].take(pa.array(places)))
+                arrays.append(ranking.scores[column.name].take(pa.array(positions)))
             else:
                 assert taken is not None
                 values = taken.column(column.name)
                 arrays.append(values.chunk(0) if values.num_chunks == 1 else pa.concat_arrays(values.chunks))
-        return record_batch(arrays, [column.arrow for column in columns], len(places))
+        return record_batch(arrays, [column.arrow for column in columns], len(positions))

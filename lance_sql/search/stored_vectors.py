@@ -22,7 +22,7 @@ from lance_sql.search.rabit import RabitVectors
 _MOST_CODES: Final = 1 << 16
 
 _lock: Final = Lock()
-_known: Final[WeakKeyDictionary[VectorIndex, StoredVectors]] = WeakKeyDictionary()
+_vectors_by_index: Final[WeakKeyDictionary[VectorIndex, StoredVectors]] = WeakKeyDictionary()
 
 
 class Probed(NamedTuple):
@@ -60,7 +60,7 @@ class StoredVectors(Protocol):
 
 
 def show_distances(nearest: _kernels.NearestRows, query: int, distances: F32, rows: I64, allowed: BoolMask) -> int:
-    """The same of rows whose distances are known."""
+    """Shows those of some rows that take part, whose distances are known; how many these are."""
     passed = (rows >= 0) & allowed[np.maximum(rows, 0)] if len(allowed) else np.zeros(len(rows), np.bool_)
     nearest.add_distances(query, distances, passed.view(np.uint8), rows.view(np.uint64), len(rows))
     return int(passed.sum())
@@ -89,14 +89,14 @@ def stored_vectors(index: VectorIndex) -> StoredVectors:
     raises: CorruptFile, UnsupportedFeature
     """
     with _lock:
-        known = _known.get(index)
-    if known is None:
+        stored = _vectors_by_index.get(index)
+    if stored is None:
         kinds: dict[str, type[FlatVectors | ProductCodes | ScalarCodes | RotatedBits]]
         kinds = {"FLAT": FlatVectors, "PQ": ProductCodes, "SQ": ScalarCodes, "RQ": RotatedBits}
-        known = kinds[index.kind](index)
+        stored = kinds[index.kind](index)
         with _lock:
-            _known[index] = known
-    return known
+            _vectors_by_index[index] = stored
+    return stored
 
 
 def vector_distances(metric: str, query: Array, vectors: Array, value_bits: int | None = None) -> F32:
@@ -204,13 +204,13 @@ class ScalarCodes(WithDistances):
 
     def distances(self, prepared: Array, centroid: Array, partition: Partition) -> F32:
         codes = partition.columns["__sq_code"]
-        found: F32
+        distances: F32
         if self._metric == "dot":
             product = codes.astype(np.float32) @ prepared
-            found = 1 - (np.float32(self._start) * prepared.sum(dtype=np.float32) + self._step * product)
+            distances = 1 - (np.float32(self._start) * prepared.sum(dtype=np.float32) + self._step * product)
         else:
-            found = vector_distances("l2", prepared, codes) * (self._step * self._step)
-        return found.astype(np.float32)
+            distances = vector_distances("l2", prepared, codes) * (self._step * self._step)
+        return distances.astype(np.float32)
 
 
 class RotatedBits(RabitVectors, WithDistances):

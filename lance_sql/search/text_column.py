@@ -108,9 +108,9 @@ class IndexedDocuments:
         if number is None:
             return None
         key = number, float(average)
-        known = self._prepared.get(key)
-        if known is not None:
-            return known
+        cached = self._prepared.get(key)
+        if cached is not None:
+            return cached
         documents, often = self.partition.documents(number)
         count = len(self.rows)
         windows = -(-count // WINDOW_DOCUMENTS)
@@ -118,10 +118,10 @@ class IndexedDocuments:
         greatest = np.empty(windows, np.float32)
         norms = K1 * (_ONE - B + B * self.lengths / average)
         _kernels.prepare_word_list(documents, often, len(documents), norms, count, ratios, starts, greatest)
-        made = ScoredList(documents, ratios, starts, greatest)
-        if made.num_bytes < _MOST_PREPARED:
-            self._prepared.put(key, made)
-        return made
+        scored = ScoredList(documents, ratios, starts, greatest)
+        if scored.num_bytes < _MOST_PREPARED:
+            self._prepared.put(key, scored)
+        return scored
 
     def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
         number = self.number_of(token)
@@ -138,8 +138,8 @@ class FreshDocuments:
     is_indexed: bool = False
 
     def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-        found = self.words.get(token)
-        return None if found is None else (np.array(found[0], np.int64), np.array(found[1], np.uint32))
+        postings = self.words.get(token)
+        return None if postings is None else (np.array(postings[0], np.int64), np.array(postings[1], np.uint32))
 
 
 @dataclass
@@ -162,14 +162,14 @@ class TextColumn:
     def num_indexed(self, token: str) -> int:
         """Documents of the index that have a token."""
         if token not in self._counts:
-            found = ((each, each.number_of(token)) for each in self.indexed)
-            self._counts[token] = sum(each.partition.count(number) for each, number in found if number is not None)
+            numbers = ((each, each.number_of(token)) for each in self.indexed)
+            self._counts[token] = sum(each.partition.count(number) for each, number in numbers if number is not None)
         return self._counts[token]
 
     def num_fresh(self, token: str) -> int:
         """Documents of rows without an index that have a token."""
-        found = self.fresh.words.get(token)
-        return 0 if found is None else len(found[0])
+        postings = self.fresh.words.get(token)
+        return 0 if postings is None else len(postings[0])
 
 
 def open_column(
@@ -192,14 +192,14 @@ def open_column(
         fresh = _fresh(snapshot, column, numbers, allowed, live, Analyzer())
         note = f"no index on {name}: rows are taken apart, words as they are"
         return TextColumn(column, Analyzer(), (), fresh, 0, 0, note)
-    found = _indexed(snapshot, name, segments, live, numbers)
-    analyzer, indexed = found.analyzer, found.documents
+    opened = _indexed(snapshot, name, segments, live, numbers)
+    analyzer, indexed = opened.analyzer, opened.documents
     uncovered = live.difference(*(segment.fragment_ids or frozenset() for segment in segments))
     fresh = _fresh(snapshot, column, numbers, allowed, frozenset() if fast_search else uncovered, analyzer)
     note = f"index {segments[0].name}: {len(segments)} segments"
     if uncovered and not fast_search:
         note += f"; {len(uncovered)} fragments that it does not cover are taken apart"
-    return TextColumn(column, analyzer, indexed, fresh, found.count, found.total, note)
+    return TextColumn(column, analyzer, indexed, fresh, opened.count, opened.total, note)
 
 
 def analyzer_of(snapshot: Snapshot, name: str, numbers: RowNumbers, *, use_index: bool) -> Analyzer:
@@ -224,22 +224,24 @@ class _Indexed:
 
 
 _lock = Lock()
-_known: WeakKeyDictionary[Snapshot, dict[str, _Indexed]] = WeakKeyDictionary()
-_COUNTED: Final = Measured("documents for searches", lambda: Usage(len(_known)), _known.clear)
+_indexed_by_snapshot: WeakKeyDictionary[Snapshot, dict[str, _Indexed]] = WeakKeyDictionary()
+_COUNTED: Final = Measured(
+    "documents for searches", lambda: Usage(len(_indexed_by_snapshot)), _indexed_by_snapshot.clear
+)
 
 
 def _indexed(
     snapshot: Snapshot, name: str, segments: Sequence[IndexSegment], live: frozenset[int], numbers: RowNumbers
 ) -> _Indexed:
-    """The documents of all segments; found once for each version."""
+    """The documents of all segments; read once for each version."""
     with _lock:
-        known = _known.setdefault(snapshot, {})
-        found = known.get(name)
-    if found is None:
-        found = _read_indexed(snapshot, segments, live, numbers)
+        by_column = _indexed_by_snapshot.setdefault(snapshot, {})
+        indexed = by_column.get(name)
+    if indexed is None:
+        indexed = _read_indexed(snapshot, segments, live, numbers)
         with _lock:
-            known[name] = found
-    return found
+            by_column[name] = indexed
+    return indexed
 
 
 def _read_indexed(
@@ -297,11 +299,11 @@ def _open(snapshot: Snapshot, segment: IndexSegment) -> FullTextIndex:
             raise UnsupportedFeature("the manifest does not say which fragments it covers")
         if snapshot.open_indices.moves is not None:
             raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
-        found = snapshot.open_indices.open(segment)
+        index = snapshot.open_indices.open(segment)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"The full text index {segment.name!r} is not read: {error}; {way}") from error
-    assert isinstance(found, FullTextIndex)
-    return found
+    assert isinstance(index, FullTextIndex)
+    return index
 
 
 def _lengths(partition: TextPartition, block_size: int) -> F32:
@@ -331,8 +333,8 @@ def _fresh(
         scan = Scan(snapshot, (column, address), allowed, None, None)
         task = scan.task(each for each in scan.plan.fragments() if each.fragment.id in fragments)
         for batch in task.to_reader():
-            found = numbers.of_addresses(batch.column(1).to_numpy()).tolist()
-            for row, text in zip(found, batch.column(0).to_pylist(), strict=True):
+            row_numbers = numbers.of_addresses(batch.column(1).to_numpy()).tolist()
+            for row, text in zip(row_numbers, batch.column(0).to_pylist(), strict=True):
                 tokens = analyzer.tokens(text) if text is not None else []
                 if not tokens:
                     continue

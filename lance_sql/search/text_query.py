@@ -40,7 +40,7 @@ class Match:
 class Phrase:
     """Documents with the words in this order.
 
-    slop: places by which each gap may be wider than that of the query
+    slop: positions by which each gap may be wider than that of the query
     """
 
     column: str
@@ -162,32 +162,32 @@ class _Reader:
         body = dict(body)
         match kind:
             case "match":
-                found: Part = self._match(body)
+                query_part: Part = self._match(body)
             case "phrase":
-                found = Phrase(self._searched(body), self._terms(body), _number(body, "slop", 0))
+                query_part = Phrase(self._searched(body), self._terms(body), _number(body, "slop", 0))
             case "boolean":
                 lists = [self._list(body, name, depth) for name in ("must", "should", "must_not")]
-                found = Boolean(*lists)
-                if not found.must and not found.should:
+                query_part = Boolean(*lists)
+                if not query_part.must and not query_part.should:
                     raise InvalidArgument("A boolean query needs must or should: must_not only leaves out")
             case "boost":
                 parts = [self.part(body.pop(name, None), depth + 1) for name in ("positive", "negative")]
-                found = Boost(parts[0], parts[1], _float(body, "negative_boost", 0.5))
+                query_part = Boost(parts[0], parts[1], _float(body, "negative_boost", 0.5))
             case "multi_match":
-                found = self._multi_match(body)
+                query_part = self._multi_match(body)
             case _:
                 raise UnsupportedFeature(f"queries of kind {str(kind)[:40]!r} are not known")
         if body:
             raise InvalidArgument(f"The query {kind} has no {min(map(str, body))!r}")
-        return found
+        return query_part
 
     def _multi_match(self, body: dict[str, Any]) -> MultiMatch:
         each = body.pop("match_queries", None)
         if isinstance(each, Sequence) and each and not isinstance(each, str):
-            found = [
+            matches = [
                 self.part({"match": part.get("match", part)} if isinstance(part, Mapping) else None, 1) for part in each
             ]
-            return MultiMatch(tuple(part for part in found if isinstance(part, Match)))
+            return MultiMatch(tuple(part for part in matches if isinstance(part, Match)))
         columns, boosts = body.pop("columns", None), body.pop("boosts", None)
         if not isinstance(columns, Sequence) or isinstance(columns, str) or not columns:
             raise InvalidArgument("A multi_match query needs columns, or match_queries")
@@ -202,7 +202,7 @@ class _Reader:
         operator = str(body.pop("operator", None) or "OR").upper()
         if operator not in ("AND", "OR"):
             raise InvalidArgument(f"operator={operator!r} is neither AND nor OR")
-        found = Match(
+        match = Match(
             self._searched(body),
             self._terms(body),
             _float(body, "boost", 1.0),
@@ -213,7 +213,7 @@ class _Reader:
         )
         if body:
             raise InvalidArgument(f"The query match has no {min(map(str, body))!r}")
-        return found
+        return match
 
     def _list(self, body: dict[str, Any], name: str, depth: int) -> tuple[Part, ...]:
         given = body.pop(name, None) or []

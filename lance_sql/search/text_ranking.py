@@ -102,7 +102,7 @@ class _Search:
         column = self._column(part.column)
         pairs = list(dict.fromkeys(column.analyzer.tokens(part.terms)))
         times = Counter(token for _, token in pairs)
-        # a token at each place of the query, and n-grams are all at one
+        # a token at each position of the query, and n-grams are all at one
         needed = len(times) if part.needs_all and column.analyzer.base != "ngram" else 1
         nearest = _kernels.NearestRows(1, k or 0, float("-inf"), float("inf"))
         allowed = self._passing.view(np.uint8)
@@ -129,10 +129,10 @@ class _Search:
         return Ranking(self.numbers.addresses(rows.view(np.int64)), {SCORE: pa.array(scores)}, (column.note,))
 
     def _column(self, name: str) -> TextColumn:
-        found = self.columns.get(name)
-        if found is None:
+        column = self.columns.get(name)
+        if column is None:
             query = self._query
-            found = self.columns[name] = open_column(
+            column = self.columns[name] = open_column(
                 self._snapshot,
                 name,
                 self.numbers,
@@ -140,7 +140,7 @@ class _Search:
                 use_index=query.use_index,
                 fast_search=query.fast_search,
             )
-        return found
+        return column
 
     def _match(self, part: Match) -> Hits:
         column = self._column(part.column)
@@ -161,14 +161,14 @@ class _Search:
     def _scored(
         self, column: TextColumn, tokens: Sequence[Token], alike: Mapping[str, Sequence[str]] | None, *, needs_all: bool
     ) -> Hits:
-        """Rows that have any token, or one at each place of the query.
+        """Rows that have any token, or one at each position of the query.
 
         alike: what stands for each token in the index, where that is not the token itself
         """
         passing = np.zeros(self.numbers.num_rows, np.bool_)
         scores = np.zeros(self.numbers.num_rows, np.float32)
         groups: tuple[tuple[Sequence[Documents], bool], ...] = ((column.indexed, False), ((column.fresh,), True))
-        # a token that is twice at one place counts once there
+        # a token that is twice at one position counts once there
         pairs = list(dict.fromkeys(tokens))
         for documents, is_fresh in groups:
             count = column.count + (len(column.fresh.rows) if is_fresh else 0)
@@ -177,21 +177,21 @@ class _Search:
                 continue
             average = np.float32(total / count)
             expanded = [
-                (place, each)
-                for place, token in pairs
+                (position, each)
+                for position, token in pairs
                 for each in ((token,) if alike is None or is_fresh else alike.get(token, ()))
             ]
-            places: dict[str, list[int]] = {}
-            for place, token in expanded:
-                places.setdefault(token, []).append(place)
+            positions: dict[str, list[int]] = {}
+            for position, token in expanded:
+                positions.setdefault(token, []).append(position)
             idf = {
                 token: _idf(count, column.num_indexed(token) + (column.num_fresh(token) if is_fresh else 0))
-                for token in places
+                for token in positions
             }
-            wanted = {place for place, _ in pairs} if needs_all else set()
+            wanted = {position for position, _ in pairs} if needs_all else set()
             for each in documents:
-                own, found = _bm25(each, places, idf, average, wanted)
-                counts = found & (each.rows >= 0)
+                own, have_token = _bm25(each, positions, idf, average, wanted)
+                counts = have_token & (each.rows >= 0)
                 rows = each.rows[counts]
                 passed = self._passing[rows]
                 passing[rows[passed]] = True
@@ -210,8 +210,8 @@ class _Search:
         addresses = self.numbers.addresses(numbers)
         for some in parts(self._snapshot, (column.column,), addresses, by_address=True):
             texts = take_at(self._snapshot, (column.column,), addresses[some]).column(0).to_pylist()
-            for number, found in zip(numbers[some].tolist(), tokens_of(column.analyzer, texts), strict=True):
-                if not has_phrase(found, tokens, part.slop):
+            for number, text_tokens in zip(numbers[some].tolist(), tokens_of(column.analyzer, texts), strict=True):
+                if not has_phrase(text_tokens, tokens, part.slop):
                     passing[number] = False
                     scores[number] = 0
         return passing, scores
@@ -219,21 +219,21 @@ class _Search:
 
 def has_phrase(tokens: Sequence[Token], phrase: Sequence[Token], slop: int) -> bool:
     """Whether the tokens of a phrase follow each other in a text, with gaps that are at most `slop` wider."""
-    places: dict[str, list[int]] = {}
-    for place, token in tokens:
-        places.setdefault(token, []).append(place)
+    positions: dict[str, list[int]] = {}
+    for position, token in tokens:
+        positions.setdefault(token, []).append(position)
     reached: set[int] | None = None
     before = 0
-    for place, token in phrase:
-        here = places.get(token, ())
+    for position, token in phrase:
+        here = positions.get(token, ())
         if reached is None:
             reached = set(here)
         else:
-            gap = place - before
+            gap = position - before
             reached = {each for each in here if any(each - gap - more in reached for more in range(slop + 1))}
         if not reached:
             return False
-        before = place
+        before = position
     return bool(reached)
 
 
@@ -245,21 +245,21 @@ def _idf(count: int, having: int) -> np.float32:
 
 def _bm25(
     documents: Documents,
-    places: Mapping[str, Sequence[int]],
+    positions: Mapping[str, Sequence[int]],
     idf: Mapping[str, np.float32],
     average: np.float32,
     wanted: set[int],
 ) -> tuple[F32, BoolMask]:
     """The score of each document, and which have a token.
 
-    places: of each token in the query
-    wanted: places of which all need a token
+    positions: of each token in the query
+    wanted: positions of which all need a token
     """
     count = len(documents.rows)
     scores = np.zeros(count, np.float32)
-    found = np.zeros(count, np.bool_)
-    at: dict[int, BoolMask] = {place: np.zeros(count, np.bool_) for place in wanted}
-    for token, every in places.items():
+    have_token = np.zeros(count, np.bool_)
+    at: dict[int, BoolMask] = {position: np.zeros(count, np.bool_) for position in wanted}
+    for token, every in positions.items():
         having = documents.with_token(token)
         if having is None:
             continue
@@ -268,12 +268,12 @@ def _bm25(
         norm = K1 * (_ONE - B + B * documents.lengths[which] / average)
         # in this order, so that every bit is that of pylance
         weight = idf[token] * ((K1 + _ONE) * frequency / (frequency + norm))
-        # once for each place of the query
-        for place in every:
+        # once for each position of the query
+        for position in every:
             scores[which] += weight
-            if place in at:
-                at[place][which] = True
-        found[which] = True
+            if position in at:
+                at[position][which] = True
+        have_token[which] = True
     for each in at.values():
-        found &= each
-    return scores, found
+        have_token &= each
+    return scores, have_token

@@ -159,11 +159,11 @@ def vector_column(snapshot: Snapshot) -> str:
 
     raises: InvalidArgument where there are none or several
     """
-    found: list[str] = [each.name for each in snapshot.manifest.schema.arrow if is_vector(each.type)]
-    if len(found) != 1:
-        said = f"has the vectors {', '.join(found)}" if found else "has no column of vectors"
+    names: list[str] = [each.name for each in snapshot.manifest.schema.arrow if is_vector(each.type)]
+    if len(names) != 1:
+        said = f"has the vectors {', '.join(names)}" if names else "has no column of vectors"
         raise InvalidArgument(f"{snapshot.label} {said}: name the column to be searched")
-    return found[0]
+    return names[0]
 
 
 def _check_type(column: OutputColumn, snapshot: Snapshot) -> None:
@@ -189,21 +189,21 @@ def _vectors(given: Any, type: pa.DataType, name: str, *, is_multi: bool) -> tup
     if isinstance(given, pa.Array | pa.ChunkedArray | pa.Scalar):
         given = given.to_pylist() if not isinstance(given, pa.Scalar) else given.as_py()
     try:
-        found = np.asarray(given, np.float64)
+        vectors = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgument(f"The query vector for {name!r} is no list of numbers: {_shown(given)}") from error
-    if found.ndim not in (1, 2) or found.size == 0 or len(found) > MOST_QUERIES:
+    if vectors.ndim not in (1, 2) or vectors.size == 0 or len(vectors) > MOST_QUERIES:
         raise InvalidArgument(
-            f"The query for {name!r} has the shape {found.shape}: give a vector, or a list of vectors"
+            f"The query for {name!r} has the shape {vectors.shape}: give a vector, or a list of vectors"
         )
-    if found.shape[-1] != type.list_size:
+    if vectors.shape[-1] != type.list_size:
         raise InvalidArgument(
-            f"The query vector has {found.shape[-1]} values, and column {name!r} has vectors of {type.list_size}"
+            f"The query vector has {vectors.shape[-1]} values, and column {name!r} has vectors of {type.list_size}"
         )
-    if not np.isfinite(found).all():
+    if not np.isfinite(vectors).all():
         raise InvalidArgument(f"The query vector for {name!r} has values that are NULL, NaN or infinite")
-    rows = found.reshape(-1, type.list_size)
-    is_many = found.ndim == 2 and not is_multi
+    rows = vectors.reshape(-1, type.list_size)
+    is_many = vectors.ndim == 2 and not is_multi
     if pa.types.is_uint8(type.value_type):
         if ((rows < 0) | (rows > 255) | (rows != np.floor(rows))).any():
             raise InvalidArgument(f"Column {name!r} has bytes: the query vector has values that are none")

@@ -98,9 +98,9 @@ def _open(snapshot: Snapshot, segment: IndexSegment) -> VectorIndex:
         raise UnsupportedFeature("the manifest does not say which fragments it covers")
     if snapshot.open_indices.moves is not None:
         raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
-    found = snapshot.open_indices.open(segment)
-    assert isinstance(found, VectorIndex)
-    return found
+    index = snapshot.open_indices.open(segment)
+    assert isinstance(index, VectorIndex)
+    return index
 
 
 def _check(query: VectorQuery, index: VectorIndex) -> StoredVectors:
