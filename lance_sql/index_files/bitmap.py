@@ -54,20 +54,20 @@ class Bitmaps:
             rows = row_ranges.single(start, min(start + _KEYS_AT_ONCE, self.num_keys))
             yield self.file.read(["keys"], rows)[0]
 
-    def sets(self, places: I64, *, upper_halves: U64 | None = None, most_rows: int) -> Iterator[RowSet | None]:
-        """The sets of the keys at these places, ascending, one after the other; None for one that has too many rows.
+    def sets(self, positions: I64, *, upper_halves: U64 | None = None, most_rows: int) -> Iterator[RowSet | None]:
+        """The sets of the keys at these positions, ascending, one after the other; None for one that has too many rows.
 
         upper_halves: the only ones that are wanted
         raises: CorruptFile
         """
         at_once = max(1, int(_BITMAP_BYTES_AT_ONCE / max(self.file.row_bytes(["bitmaps"]), 1)))
-        for start in range(0, len(places), at_once):
-            rows = row_ranges.from_sorted(places[start : start + at_once])
-            (found,) = self.file.read(["bitmaps"], rows)
+        for start in range(0, len(positions), at_once):
+            rows = row_ranges.from_sorted(positions[start : start + at_once])
+            (serialized,) = self.file.read(["bitmaps"], rows)
             with at(file=self.file.path, column="bitmaps"):
-                if found.null_count:
+                if serialized.null_count:
                     raise CorruptFile("a key without a set of rows")
-                for each in found:
+                for each in serialized:
                     yield row_sets.parse(each.as_buffer(), keys=upper_halves, most=most_rows)
 
 

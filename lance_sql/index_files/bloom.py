@@ -55,17 +55,17 @@ class BloomFilters:
         raises: CorruptFile
         """
         answers = np.ones(len(self.zones), np.bool_)
-        places = np.flatnonzero(asked)
+        zone_indices = np.flatnonzero(asked)
         at_once = max(1, int(_BYTES_AT_ONCE / max(self.file.row_bytes(["bloom_filter_data"]), 1)))
-        for start in range(0, len(places), at_once):
-            part = places[start : start + at_once]
+        for start in range(0, len(zone_indices), at_once):
+            part = zone_indices[start : start + at_once]
             (filters,) = self.file.read(["bloom_filter_data"], row_ranges.from_sorted(part))
             with at(file=self.file.path, column="bloom_filter_data"):
-                for place, content in zip(part.tolist(), filters, strict=True):
+                for zone_index, content in zip(part.tolist(), filters, strict=True):
                     data = content.as_buffer() if content.is_valid else None
                     if data is None or data.size == 0 or data.size % BLOCK_BYTES:
                         raise CorruptFile(f"a bloom filter of {0 if data is None else data.size} bytes")
-                    answers[place] = contains(np.frombuffer(data, "<u4").reshape(-1, 8), hashes).any()
+                    answers[zone_index] = contains(np.frombuffer(data, "<u4").reshape(-1, 8), hashes).any()
         return answers
 
 
@@ -77,10 +77,10 @@ def read(file: IndexFile) -> BloomFilters:
     with at(file=file.path):
         if file.num_rows > MAX_ZONES:
             raise UnsupportedFeature(f"bloom filters of {file.num_rows} zones")
-    found = zones.read(file)
+    file_zones = zones.read(file)
     (has_null,) = file.read(["has_null"])
     with at(file=file.path):
-        return BloomFilters(found, has_null.cast(pa.bool_()).fill_null(True).to_numpy(zero_copy_only=False), file)
+        return BloomFilters(file_zones, has_null.cast(pa.bool_()).fill_null(True).to_numpy(zero_copy_only=False), file)
 
 
 def contains(blocks: U32, hashes: U64) -> BoolMask:
@@ -89,8 +89,8 @@ def contains(blocks: U32, hashes: U64) -> BoolMask:
     blocks: uint32[blocks, 8]
     """
     numbers, bits = positions(hashes, len(blocks))
-    found: BoolMask = ((blocks[numbers].astype(np.uint64) & bits) != 0).all(axis=1)
-    return found
+    may_hold: BoolMask = ((blocks[numbers].astype(np.uint64) & bits) != 0).all(axis=1)
+    return may_hold
 
 
 def positions(hashes: U64, num_blocks: int) -> tuple[I64, U64]:

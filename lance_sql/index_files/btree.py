@@ -106,19 +106,19 @@ def _lookup(lookup: IndexFile, data: IndexFile) -> Lookup:
             raise CorruptFile("a BTREE of pages of 0 rows")
         if not mins.type == maxs.type == data.type_of("values"):
             raise CorruptFile(f"bounds of {mins.type} and {maxs.type} for values of {data.type_of('values')}")
-        places = numbers.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        page_numbers = numbers.cast(pa.int64()).to_numpy(zero_copy_only=False)
         count = -(-data.num_rows // batch_size)
-        if numbers.null_count or not np.array_equal(np.sort(places), np.arange(count)):
-            raise CorruptFile(f"{len(places)} pages are listed of a BTREE of {count}")
+        if numbers.null_count or not np.array_equal(np.sort(page_numbers), np.arange(count)):
+            raise CorruptFile(f"{len(page_numbers)} pages are listed of a BTREE of {count}")
         if null_counts.null_count:
             raise CorruptFile("a page without a count of NULLs")
         # an empty text would read as NULL as well
         keeps_all = pa.types.is_primitive(mins.type) and not null_counts.to_numpy().any()
         if (lookup.loses_nulls or data.loses_nulls) and not keeps_all:
             raise UnsupportedFeature(f"a BTREE of {mins.type} in files of version 0.1, which do not keep NULLs")
-        starts = places * batch_size
+        starts = page_numbers * batch_size
         ends = np.minimum(starts + batch_size, data.num_rows)
-        order = np.argsort(places)
+        order = np.argsort(page_numbers)
         nans = pa.nulls(count, pa.int64())
         if pa.types.is_floating(mins.type):
             mins, maxs, nans = _without_nan(mins, maxs)
@@ -136,10 +136,10 @@ def _without_nan(mins: pa.Array, maxs: pa.Array) -> tuple[pa.Array, pa.Array, pa
     Values are in total order: a page has a NaN only where it begins or ends with one, or begins with NULLs.
     """
     lower, upper = (bounds.cast(pa.float64()).to_numpy(zero_copy_only=False) for bounds in (mins, maxs))
-    places = np.arange(len(mins))
+    page_numbers = np.arange(len(mins))
     unsure = np.isnan(lower) | np.isnan(upper)
     return (
-        mins.take(pa.array(places, mask=np.isnan(lower))),
-        maxs.take(pa.array(places, mask=np.isnan(upper))),
+        mins.take(pa.array(page_numbers, mask=np.isnan(lower))),
+        maxs.take(pa.array(page_numbers, mask=np.isnan(upper))),
         pa.array(np.zeros(len(mins), np.int64), mask=unsure),
     )

@@ -35,11 +35,11 @@ def nearest(rows: F32, centroids: F32, first: int = 0, distances: F32 | None = N
     centroids: f32[k, d]
     distances: where squared distances are written, f32[n]
     """
-    found = np.empty(len(rows), np.uint32)
+    numbers = np.empty(len(rows), np.uint32)
     _kernels.nearest_centroids(
-        rows, len(rows), rows.shape[1], first, centroids, len(centroids), centroids.shape[1], found, distances
+        rows, len(rows), rows.shape[1], first, centroids, len(centroids), centroids.shape[1], numbers, distances
     )
-    return found
+    return numbers
 
 
 def greatest_products(rows: F32, centroids: F32) -> U32:
@@ -64,14 +64,14 @@ def cluster(
     size: int | None = None,
     is_binary: bool = False,
     pool: ThreadPoolExecutor | None = None,
-    told: Callable[[], None] = lambda: None,
+    after_round: Callable[[], None] = lambda: None,
 ) -> F32:
     """Centroids, f32[count, d], of a sample of rows; some are the same where there are fewer different rows.
 
     rows: f32[n, stride], of which `size` values count from `first` on, all without it
     is_binary: values are 0 or 1, and so are those of centroids
     pool: threads that share a round
-    told: called after each round
+    after_round: called after each round
     """
     size = rows.shape[1] if size is None else size
     chosen = rng.permutation(len(rows))[:count]
@@ -85,7 +85,7 @@ def cluster(
         _split(centroids, counts, rng)
         if is_binary:
             centroids = (centroids >= 0.5).astype(np.float32)
-        told()
+        after_round()
         if filled.all() and total >= before * (1 - _LEAST_GAIN):
             break
         before = total

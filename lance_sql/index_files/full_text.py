@@ -114,7 +114,7 @@ class TextPartition:
             if len(self._counts) and self._counts.max() > len(self.row_ids):
                 raise CorruptFile(f"a word in {self._counts.max()} of {len(self.row_ids)} documents")
         # counted by who holds the index
-        self._kept: LruCache[int, tuple[U32, U32]] = LruCache(
+        self._cache: LruCache[int, tuple[U32, U32]] = LruCache(
             None, most_bytes=_MOST_HELD, num_bytes=lambda each: each[0].nbytes * 2 + 1
         )
 
@@ -129,8 +129,8 @@ class TextPartition:
         raises: CorruptFile
         """
         with at(file=self._tokens.path):
-            known = self._words
-            number = known.find(token.encode()) if isinstance(known, TokenFst) else known.get(token.encode())
+            words = self._words
+            number = words.find(token.encode()) if isinstance(words, TokenFst) else words.get(token.encode())
             if number is not None and number >= len(self._counts):
                 raise CorruptFile(f"word {number} of {len(self._counts)}")
             return number
@@ -141,8 +141,8 @@ class TextPartition:
         raises: CorruptFile
         """
         with at(file=self._tokens.path):
-            known = self._words
-            yield from (word for word, _ in known.words()) if isinstance(known, TokenFst) else sorted(known)
+            words = self._words
+            yield from (word for word, _ in words.words()) if isinstance(words, TokenFst) else sorted(words)
 
     def count(self, number: int) -> int:
         """How many documents have a word."""
@@ -153,9 +153,9 @@ class TextPartition:
 
         raises: CorruptFile
         """
-        known = self._kept.get(number)
-        if known is not None:
-            return known
+        cached = self._cache.get(number)
+        if cached is not None:
+            return cached
         (lists,) = self._lists.read(["_posting"], row_ranges.single(number, number + 1))
         count = self.count(number)
         with at(file=self._lists.path, column="_posting"):
@@ -167,7 +167,7 @@ class TextPartition:
             if len(blocks) != -(-count // self._block_size):
                 raise CorruptFile(f"{count} documents in {len(blocks)} blocks")
             offsets = np.frombuffer(blocks.buffers()[1], np.int64)[blocks.offset : blocks.offset + len(blocks) + 1]
-            found, often = np.empty(count, np.uint32), np.empty(count, np.uint32)
+            documents, often = np.empty(count, np.uint32), np.empty(count, np.uint32)
             _kernels.decode_postings(
                 blocks.buffers()[2] or b"",
                 np.ascontiguousarray(offsets),
@@ -175,12 +175,12 @@ class TextPartition:
                 self._block_size,
                 self._is_varint,
                 len(self.row_ids),
-                found,
+                documents,
                 often,
             )
-        if found.nbytes * 2 < _MOST_HELD:
-            self._kept.put(number, (found, often))
-        return found, often
+        if documents.nbytes * 2 < _MOST_HELD:
+            self._cache.put(number, (documents, often))
+        return documents, often
 
     @cached_property
     def _words(self) -> TokenFst | dict[bytes, int]:

@@ -117,7 +117,7 @@ class IndexFile:
             return None if value is None else value.decode()
 
     def number(self, key: str, default: int | None = None) -> int | None:
-        """The same as a number of at least 0.
+        """A value of the metadata as a number of at least 0; `default` without it.
 
         raises: CorruptFile for one that is none
         """
@@ -190,10 +190,10 @@ class IndexFile:
         return read_columns([self._column(name) for name in names], rows)
 
     def _column(self, name: str) -> Column:
-        found = self._columns.get(name)
-        if found is None:
-            found = self._columns[name] = self._open(name)
-        return found
+        column = self._columns.get(name)
+        if column is None:
+            column = self._columns[name] = self._open(name)
+        return column
 
     def _open(self, name: str) -> Column:
         _ = self.type_of(name)
@@ -202,24 +202,24 @@ class IndexFile:
             inside = leaves(field)
             if len(inside) != 1:
                 raise UnsupportedFeature(f"a column of an index file with {len(inside)} columns inside")
-            listed = Listed(frozenset(self._places), {} if self.loses_nulls else self._places)
+            listed = Listed(frozenset(self._column_numbers), {} if self.loses_nulls else self._column_numbers)
             column = open_column(self._file, listed, inside[0], Chain(inside[0].type, inside[0].outer), name)
             assert column is not None
             return column
 
     @cached_property
-    def _places(self) -> dict[int, int]:
+    def _column_numbers(self) -> dict[int, int]:
         """The numbers of the columns of fields: of leaves, and in version 2.0 of the lists around them."""
-        found: dict[int, int] = {}
+        numbers: dict[int, int] = {}
         metadata = self._file.metadata
         has_lists = not isinstance(metadata, LegacyMetadata) and metadata.has_path_columns
         waiting = list(reversed(self._schema.fields))
         while waiting:
             field = waiting.pop()
             if is_leaf(field) or (has_lists and field.is_list):
-                found[field.id] = len(found)
+                numbers[field.id] = len(numbers)
             waiting.extend(reversed(() if is_leaf(field) else field.children))
-        return found
+        return numbers
 
 
 def json_note(text: str | None, type: type[Any]) -> Any:
@@ -230,9 +230,9 @@ def json_note(text: str | None, type: type[Any]) -> Any:
     raises: CorruptFile
     """
     try:
-        found = json.loads(text or "")
+        value = json.loads(text or "")
     except (ValueError, RecursionError) as error:
         raise CorruptFile("metadata that is no JSON") from error
-    if not isinstance(found, type):
-        raise CorruptFile(f"metadata that is {found.__class__.__name__}, not {type.__name__}")
-    return found
+    if not isinstance(value, type):
+        raise CorruptFile(f"metadata that is {value.__class__.__name__}, not {type.__name__}")
+    return value

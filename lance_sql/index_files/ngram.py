@@ -32,7 +32,7 @@ MAX_TOKENS: Final = 37**3
 """Tokens are below this."""
 
 _RUNS: Final = re.compile(r"[0-9a-z]{3,}")
-_PLACE_OF: Final = {character: place for place, character in enumerate("0123456789abcdefghijklmnopqrstuvwxyz", 1)}
+_NUMBER_OF: Final = {character: number for number, character in enumerate("0123456789abcdefghijklmnopqrstuvwxyz", 1)}
 _BYTES_AT_ONCE: Final = 16 << 20
 
 
@@ -41,11 +41,11 @@ class Postings:
     """The rows of each trigram, which are read when they are asked for.
 
     tokens: ascending: uint32[n]
-    places: the row of each in the file: int64[n]
+    list_numbers: the row of the list of each in the file: int64[n]
     """
 
     tokens: U32
-    places: I64
+    list_numbers: I64
     file: IndexFile
 
     @property
@@ -64,18 +64,18 @@ class Postings:
         numbers = np.minimum(np.searchsorted(self.tokens, wanted), max(len(self.tokens) - 1, 0))
         if len(self.tokens) == 0 or (self.tokens[numbers] != wanted).any():
             return BitMap64()
-        found: BitMap64 | None = None
-        for rows in self._lists(np.sort(self.places[numbers])):
-            found = rows if found is None else found & rows
-            if not found:
+        common: BitMap64 | None = None
+        for rows in self._lists(np.sort(self.list_numbers[numbers])):
+            common = rows if common is None else common & rows
+            if not common:
                 break
-        assert found is not None
-        return found
+        assert common is not None
+        return common
 
-    def _lists(self, places: I64) -> Iterator[BitMap64]:
+    def _lists(self, list_numbers: I64) -> Iterator[BitMap64]:
         at_once = max(1, int(_BYTES_AT_ONCE / max(self.file.row_bytes(["posting_list"]), 1)))
-        for start in range(0, len(places), at_once):
-            (lists,) = self.file.read(["posting_list"], row_ranges.from_sorted(places[start : start + at_once]))
+        for start in range(0, len(list_numbers), at_once):
+            (lists,) = self.file.read(["posting_list"], row_ranges.from_sorted(list_numbers[start : start + at_once]))
             with at(file=self.file.path, column="posting_list"):
                 if lists.null_count:
                     raise CorruptFile("a trigram without rows")
@@ -96,24 +96,24 @@ def read(file: IndexFile) -> Postings:
             raise CorruptFile(f"lists of rows of type {kind}")
         if file.num_rows > MAX_TOKENS:
             raise CorruptFile(f"{file.num_rows} trigrams, of which there are {MAX_TOKENS}")
-    (found,) = file.read(["tokens"])
+    (stored_tokens,) = file.read(["tokens"])
     with at(file=file.path, column="tokens"):
-        if found.type != pa.uint32() or found.null_count:
-            raise CorruptFile(f"trigrams of type {found.type}, {found.null_count} of them NULL")
-        tokens = found.to_numpy()
-        places = np.argsort(tokens, kind="stable")
-        tokens = tokens[places]
+        if stored_tokens.type != pa.uint32() or stored_tokens.null_count:
+            raise CorruptFile(f"trigrams of type {stored_tokens.type}, {stored_tokens.null_count} of them NULL")
+        tokens = stored_tokens.to_numpy()
+        list_numbers = np.argsort(tokens, kind="stable")
+        tokens = tokens[list_numbers]
         if (tokens[1:] == tokens[:-1]).any():
             raise CorruptFile("two lists of rows of one trigram")
-    return Postings(tokens, places.astype(np.int64), file)
+    return Postings(tokens, list_numbers.astype(np.int64), file)
 
 
 def trigrams(text: str) -> list[int]:
     """Trigrams that every text has in which this one is; none where it has too few letters and digits together."""
-    found = []
+    trigram_numbers = []
     # of other characters some have an ASCII letter as their lower case
     lowered = "".join(character.lower() if character.isascii() else " " for character in text)
     for run in _RUNS.findall(lowered):
-        numbers = [_PLACE_OF[character] for character in run]
-        found += [(a * 37 + b) * 37 + c for a, b, c in zip(numbers, numbers[1:], numbers[2:], strict=False)]
-    return found
+        numbers = [_NUMBER_OF[character] for character in run]
+        trigram_numbers += [(a * 37 + b) * 37 + c for a, b, c in zip(numbers, numbers[1:], numbers[2:], strict=False)]
+    return trigram_numbers

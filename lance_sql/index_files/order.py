@@ -58,7 +58,7 @@ def keys(values: pa.Array) -> pa.Array:
 
 
 def ascending(values: pa.Array) -> I64:
-    """The places of the values in their order, equal ones as they come: int64[len(values)]."""
+    """The positions of the values in their order, equal ones as they come: int64[len(values)]."""
     sortable = keys(values)
     if pa.types.is_integer(sortable.type):
         if not sortable.null_count:
@@ -72,9 +72,9 @@ def ascending(values: pa.Array) -> I64:
 
 
 def _arrow_order(sortable: pa.Array) -> I64:
-    found = pc.array_sort_indices(sortable, order="ascending", null_placement="at_start")
-    places: I64 = found.to_numpy().astype(np.int64)
-    return places
+    indices = pc.array_sort_indices(sortable, order="ascending", null_placement="at_start")
+    positions: I64 = indices.to_numpy().astype(np.int64)
+    return positions
 
 
 def _repeats(values: pa.Array) -> bool:
@@ -96,43 +96,43 @@ def _ranks(values: pa.Array) -> I64:
     order = _arrow_order(encoded.dictionary)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
-    found: I64 = np.append(ranks, -1)[encoded.indices.fill_null(len(order)).to_numpy()]
-    return found
+    value_ranks: I64 = np.append(ranks, -1)[encoded.indices.fill_null(len(order)).to_numpy()]
+    return value_ranks
 
 
 def _ascending_integers(numbers: npt.NDArray[np.integer[Any]]) -> I64:
-    """The places of numbers in their order, equal ones as they come: int64[len(numbers)].
+    """The positions of numbers in their order, equal ones as they come: int64[len(numbers)].
 
-    NumPy sorts words many times faster than places by the words they stand for, and faster still where equal ones may
-    come in any order. So that a place is part of the word that is sorted, wherever both have room in it.
+    NumPy sorts words many times faster than positions by the words they stand for, and faster still where equal ones
+    may come in any order. So a position is part of the word that is sorted, wherever both have room in it.
     """
     if len(numbers) == 0:
         return np.empty(0, np.int64)
     low, high = int(numbers.min()), int(numbers.max())
-    place_bits = _bits_of(len(numbers) - 1)
-    if _bits_of(high - low) + place_bits <= _WORD_BITS:
+    position_bits = _bits_of(len(numbers) - 1)
+    if _bits_of(high - low) + position_bits <= _WORD_BITS:
         # differences of 64 bits wrap, and so come out right
-        return _ascending_words(numbers.astype(np.uint64) - np.uint64(low % 2**_WORD_BITS), place_bits)
-    places: I64 = np.argsort(numbers).astype(np.int64, copy=False)
-    ordered = numbers[places]
+        return _ascending_words(numbers.astype(np.uint64) - np.uint64(low % 2**_WORD_BITS), position_bits)
+    positions: I64 = np.argsort(numbers).astype(np.int64, copy=False)
+    ordered = numbers[positions]
     is_new = ordered[1:] != ordered[:-1]
     if is_new.all():
-        return places
-    # equal ones have one rank, which is no greater than a place
+        return positions
+    # equal ones have one rank, which is no greater than a position
     ranks = np.empty(len(numbers), np.uint64)
-    ranks[places[0]] = 0
-    ranks[places[1:]] = np.cumsum(is_new, dtype=np.uint64)
-    return _ascending_words(ranks, place_bits)
+    ranks[positions[0]] = 0
+    ranks[positions[1:]] = np.cumsum(is_new, dtype=np.uint64)
+    return _ascending_words(ranks, position_bits)
 
 
-def _ascending_words(words: U64, place_bits: int) -> I64:
-    """The places of words that leave room for a place, in their order; the words are overwritten."""
-    words <<= np.uint64(place_bits)
+def _ascending_words(words: U64, position_bits: int) -> I64:
+    """The positions of words that leave room for a position, in their order; the words are overwritten."""
+    words <<= np.uint64(position_bits)
     words |= np.arange(len(words), dtype=np.uint64)
     words.sort()
-    words &= np.uint64(2**place_bits - 1)
-    places: I64 = words.view(np.int64)
-    return places
+    words &= np.uint64(2**position_bits - 1)
+    positions: I64 = words.view(np.int64)
+    return positions
 
 
 def _bits_of(number: int) -> int:

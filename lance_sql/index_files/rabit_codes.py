@@ -34,10 +34,10 @@ _BLOCK: Final = 64
 
 def widths(dimension: int, num_bits: int) -> dict[str, int]:
     """The columns in their order, and how many bytes of a row each has; 0 for a factor, f32."""
-    found = {SIGNS: (dimension + 7) // 8, **dict.fromkeys(FACTORS, 0)}
+    by_column = {SIGNS: (dimension + 7) // 8, **dict.fromkeys(FACTORS, 0)}
     if num_bits > 1:
-        found |= {EXTRA: -(-dimension // _BLOCK) * 8 * (num_bits - 1), **dict.fromkeys(EXTRA_FACTORS, 0)}
-    return found
+        by_column |= {EXTRA: -(-dimension // _BLOCK) * 8 * (num_bits - 1), **dict.fromkeys(EXTRA_FACTORS, 0)}
+    return by_column
 
 
 def row_bytes(dimension: int, num_bits: int) -> int:
@@ -50,16 +50,16 @@ def columns(rows: U8, dimension: int, num_bits: int) -> dict[str, pa.Array]:
 
     rows: [n, row_bytes], as the kernels make them
     """
-    found, start = {}, 0
+    arrays, start = {}, 0
     for name, width in widths(dimension, num_bits).items():
         part = np.ascontiguousarray(rows[:, start : start + (width or 4)])
         start += width or 4
         if width:
             values = pa.array((packed_signs(part) if name == SIGNS else part).reshape(-1))
-            found[name] = pa.FixedSizeListArray.from_arrays(values, width)
+            arrays[name] = pa.FixedSizeListArray.from_arrays(values, width)
         else:
-            found[name] = pa.array(part.view(np.float32).reshape(-1))
-    return found
+            arrays[name] = pa.array(part.view(np.float32).reshape(-1))
+    return arrays
 
 
 def packed_signs(signs: U8) -> U8:
@@ -77,49 +77,49 @@ def unpacked_signs(packed: U8) -> U8:
     count, width = packed.shape
     whole = count // _GROUP * _GROUP
     flat = packed.reshape(-1)
-    found = np.empty_like(packed)
+    signs = np.empty_like(packed)
     blocks = flat[: whole * width].reshape(-1, width, _GROUP)
     low, high = blocks[:, :, :16], blocks[:, :, 16:]
     rows = np.empty((len(blocks), width, _GROUP), np.uint8)
     rows[:, :, _ORDER] = (low & 15) | (high & 15) << 4
     rows[:, :, _ORDER + 16] = low >> 4 | high & 0xF0
-    found[:whole] = rows.transpose(0, 2, 1).reshape(whole, width)
+    signs[:whole] = rows.transpose(0, 2, 1).reshape(whole, width)
     rest = count - whole
-    found[whole:] = flat[whole * width :].reshape(width, rest).T
-    return found
+    signs[whole:] = flat[whole * width :].reshape(width, rest).T
+    return signs
 
 
 def extra_codes(stored: U8, bits: int, size: int) -> U8:
     """The codes of `bits` bits beside the signs, [n, size], of blocks of 64 values."""
     blocks = stored.reshape(len(stored), -1, 8 * bits)
-    found = np.zeros((*blocks.shape[:2], _BLOCK), np.uint8)
+    codes = np.zeros((*blocks.shape[:2], _BLOCK), np.uint8)
     base = {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 6, 7: 6, 8: 8}[bits]
     if base == 1:
-        found[:] = np.unpackbits(blocks, axis=2, bitorder="little")
+        codes[:] = np.unpackbits(blocks, axis=2, bitorder="little")
     elif base == 8:
-        found[:] = blocks
+        codes[:] = blocks
     elif base == 2:
         for run in range(4):
-            found[:, :, 16 * run : 16 * run + 16] = blocks[:, :, :16] >> (2 * run) & 3
+            codes[:, :, 16 * run : 16 * run + 16] = blocks[:, :, :16] >> (2 * run) & 3
     elif base == 4 and bits == 4:
         for run in range(4):
             eights = blocks[:, :, 8 * run : 8 * run + 8]
-            found[:, :, 16 * run : 16 * run + 8] = eights & 15
-            found[:, :, 16 * run + 8 : 16 * run + 16] = eights >> 4
+            codes[:, :, 16 * run : 16 * run + 8] = eights & 15
+            codes[:, :, 16 * run + 8 : 16 * run + 16] = eights >> 4
     elif base == 4:
         for half in range(2):
             sixteen = blocks[:, :, 16 * half : 16 * half + 16]
-            found[:, :, 32 * half : 32 * half + 16] = sixteen & 15
-            found[:, :, 32 * half + 16 : 32 * half + 32] = sixteen >> 4
+            codes[:, :, 32 * half : 32 * half + 16] = sixteen & 15
+            codes[:, :, 32 * half + 16 : 32 * half + 32] = sixteen >> 4
     else:
         for run in range(3):
             sixteen = blocks[:, :, 16 * run : 16 * run + 16]
-            found[:, :, 16 * run : 16 * run + 16] = sixteen & 63
-            found[:, :, 48:] |= (sixteen >> 6) << (2 * run)
+            codes[:, :, 16 * run : 16 * run + 16] = sixteen & 63
+            codes[:, :, 48:] |= (sixteen >> 6) << (2 * run)
     if bits in (3, 5, 7):
         top = np.unpackbits(blocks[:, :, -8:], axis=2, bitorder="little")
         for run in range(4):
             for value in range(16):
-                place = 8 * (value % 8) + 2 * run + value // 8
-                found[:, :, 16 * run + value] |= top[:, :, place] << base
-    return found.reshape(len(stored), -1)[:, :size]
+                bit = 8 * (value % 8) + 2 * run + value // 8
+                codes[:, :, 16 * run + value] |= top[:, :, bit] << base
+    return codes.reshape(len(stored), -1)[:, :size]

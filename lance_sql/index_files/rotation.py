@@ -47,8 +47,8 @@ class MatrixRotation:
 
     def apply(self, rows: F32) -> F32:
         """Rows [n, size], turned."""
-        found: F32 = rows @ self._matrix.T
-        return found
+        rotated: F32 = rows @ self._matrix.T
+        return rotated
 
 
 def drawn(rng: np.random.Generator, size: int) -> FastRotation:

@@ -119,11 +119,11 @@ class GrowingSet:
             if end > first:
                 lower = bitmaps.bitmap(numbers[first:end].astype(np.uint32))
                 upper = int(uppers[first])
-                found = self._bitmaps.get(upper)
-                if found is None:
+                bitmap = self._bitmaps.get(upper)
+                if bitmap is None:
                     self._bitmaps[upper] = lower
                 else:
-                    found |= lower
+                    bitmap |= lower
 
     def serialize(self) -> bytes:
         """The bytes of the set."""
@@ -137,19 +137,19 @@ class GrowingSet:
 
 def serialize(numbers: U64) -> bytes:
     """The bytes of a set of these numbers."""
-    made = GrowingSet()
-    made.add(numbers)
-    return made.serialize()
+    growing = GrowingSet()
+    growing.add(numbers)
+    return growing.serialize()
 
 
 def union(sets: Iterable[RowSet]) -> RowSet:
     """Every number of every set."""
-    found = list(sets)
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    parts = list(sets)
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
         return RowSet(np.empty(0, np.uint64), np.empty(0, np.uint64))
     return RowSet(
-        np.unique(np.concatenate([each.numbers for each in found])),
-        np.unique(np.concatenate([each.whole for each in found])),
+        np.unique(np.concatenate([each.numbers for each in parts])),
+        np.unique(np.concatenate([each.whole for each in parts])),
     )

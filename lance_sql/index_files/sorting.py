@@ -60,7 +60,7 @@ class Sorter:
             return
         self._spill_all()
         cuts = _cuts(self._runs)
-        edges = [_places(run, cuts) for run in self._runs]
+        edges = [_cut_positions(run, cuts) for run in self._runs]
         for number in range(len(cuts) + 1):
             parts = _part(self._runs, edges, number)
             if not parts:
@@ -100,11 +100,11 @@ class Sorter:
         self._runs.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
 
 
-def _part(runs: Sequence[pa.Table], places: Sequence[Sequence[int]], number: int) -> list[pa.RecordBatch]:
+def _part(runs: Sequence[pa.Table], edges: Sequence[Sequence[int]], number: int) -> list[pa.RecordBatch]:
     """What every run has between two cuts."""
     return [
         batch
-        for run, own in zip(runs, places, strict=True)
+        for run, own in zip(runs, edges, strict=True)
         for batch in run.slice(own[number], own[number + 1] - own[number]).to_batches()
         if batch.num_rows
     ]
@@ -125,7 +125,7 @@ def _cuts(runs: Sequence[pa.Table]) -> list[_Cut]:
 
 
 class _Cut(NamedTuple):
-    """A place in the order of all values: before those that are equal to one, or behind them."""
+    """A position in the order of all values: before those that are equal to one, or behind them."""
 
     key: tuple[int, Any]
     is_behind: bool
@@ -137,10 +137,10 @@ def _sorted(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     batches.clear()
     values = table.column("values")
     (array,) = values.chunks if values.num_chunks else (pa.array([], values.type),)
-    places = order.ascending(array)
+    positions = order.ascending(array)
     # what takes them writes one batch while the next is put in order
-    for start in range(0, len(places), _BATCH_ROWS):
-        yield from table.take(pa.array(places[start : start + _BATCH_ROWS])).to_batches()
+    for start in range(0, len(positions), _BATCH_ROWS):
+        yield from table.take(pa.array(positions[start : start + _BATCH_ROWS])).to_batches()
 
 
 def _keys(rows: pa.Table) -> list[tuple[int, Any]]:
@@ -152,15 +152,15 @@ def _keys(rows: pa.Table) -> list[tuple[int, Any]]:
     ]
 
 
-def _places(run: pa.Table, cuts: Sequence[_Cut]) -> list[int]:
-    """The places of a run at the cuts, with its beginning and its end."""
+def _cut_positions(run: pa.Table, cuts: Sequence[_Cut]) -> list[int]:
+    """The positions of the cuts in a run, with its beginning and its end."""
     starts = np.arange(0, run.num_rows, _ROWS_BETWEEN)
     coarse = _keys(run.take(pa.array(starts)))
-    found = [0]
+    positions = [0]
     for cut in cuts:
         bisect = bisect_right if cut.is_behind else bisect_left
         block = bisect(coarse, cut.key) - 1
         # the values between two that were looked at are looked at for a cut that lies there
         first = max(block, 0) * _ROWS_BETWEEN
-        found.append(first + bisect(_keys(run.slice(first, _ROWS_BETWEEN)), cut.key) if block >= 0 else 0)
-    return [*found, run.num_rows]
+        positions.append(first + bisect(_keys(run.slice(first, _ROWS_BETWEEN)), cut.key) if block >= 0 else 0)
+    return [*positions, run.num_rows]

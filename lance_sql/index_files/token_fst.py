@@ -84,10 +84,10 @@ class TokenFst:
         if state >= 128 or address == 0:
             return next((each[1:] for each in self._node(address).steps if each[0] == byte), None)
         count, at, step, add_size, lowest = self._shape(address, state)
-        place = self._data.find(byte, at - count + 1, at + 1)
-        if place < 0:
+        position = self._data.find(byte, at - count + 1, at + 1)
+        if position < 0:
             return None
-        i = at - place
+        i = at - position
         delta, _ = self._number(at - count - i * step, step)
         add, _ = self._number(at - count - count * step - i * add_size, add_size)
         return add, self._target(lowest, delta)
@@ -142,17 +142,17 @@ class TokenFst:
 
     def _steps(self, address: int, state: int) -> _Node:
         count, at, step, add_size, lowest = self._shape(address, state)
-        found: list[tuple[int, int, int]] = []
+        steps: list[tuple[int, int, int]] = []
         deltas, adds = at - count, at - count - count * step
         for i in range(count):
             delta, _ = self._number(deltas - i * step, step)
             add, _ = self._number(adds - i * add_size, add_size)
             byte = self._data[at - i]
-            if found and byte <= found[-1][0]:
+            if steps and byte <= steps[-1][0]:
                 raise CorruptFile(f"the steps of the node at byte {address} do not ascend")
-            found.append((byte, add, self._target(lowest, delta)))
+            steps.append((byte, add, self._target(lowest, delta)))
         number = self._number(lowest + add_size - 1, add_size)[0] if state & 64 else None
-        return _Node(number, found)
+        return _Node(number, steps)
 
     def _number(self, at: int, size: int) -> tuple[int, int]:
         """The number whose highest byte is there, and where the next thing is."""

@@ -147,9 +147,9 @@ class VectorIndex:
         """
         missing = []
         for number in numbers:
-            known = self._cache.get(number)
-            if known is not None:
-                yield known
+            cached = self._cache.get(number)
+            if cached is not None:
+                yield cached
             elif self.lengths[number]:
                 missing.append(number)
         row_bytes = max(self._file.row_bytes([*self.names, ROW_ID]), 1)
@@ -176,15 +176,15 @@ class VectorIndex:
         for number in numbers:
             end = start + int(self.lengths[number])
             # copies: a part of an array would hold all of it
-            found = Partition(
+            partition = Partition(
                 number,
                 row_ids[start:end].copy(),
                 {name: column[start:end].copy() for name, column in zip(self.names, columns, strict=True)},
             )
             start = end
-            if found.num_bytes < _MOST_HELD:
-                self._cache.put(number, found)
-            yield found
+            if partition.num_bytes < _MOST_HELD:
+                self._cache.put(number, partition)
+            yield partition
 
 
 COLUMNS: Final = {
@@ -227,16 +227,16 @@ def tensor(message: vector_index_pb2.Tensor, num_axes: int) -> Array:
         count *= size
     if len(shape) != num_axes or count * np.dtype(type).itemsize != len(message.data):
         raise CorruptFile(f"numbers in the shape {shape[:8]} of {len(message.data)} bytes")
-    found = np.frombuffer(message.data, np.dtype(type).newbyteorder("<")).reshape(shape)
-    return found.astype(np.float32) if type is np.float16 else found.astype(type)
+    numbers = np.frombuffer(message.data, np.dtype(type).newbyteorder("<")).reshape(shape)
+    return numbers.astype(np.float32) if type is np.float16 else numbers.astype(type)
 
 
 def _ivf(file: IndexFile) -> vector_index_pb2.IVF:
     number = file.number("lance:ivf")
     if number is None:
         raise CorruptFile("the metadata 'lance:ivf' is missing")
-    found: vector_index_pb2.IVF = _parsed(vector_index_pb2.IVF, file.buffer(number))
-    return found
+    ivf: vector_index_pb2.IVF = _parsed(vector_index_pb2.IVF, file.buffer(number))
+    return ivf
 
 
 def _parsed(message: Any, data: bytes) -> Any:
@@ -257,5 +257,5 @@ def _numbers(array: pa.Array) -> Array:
         values = array.values.slice(array.offset * size, len(array) * size)
     if array.null_count or values.null_count:
         raise CorruptFile("a code is NULL")
-    found: Array = values.to_numpy(zero_copy_only=True)
-    return found.reshape(len(array), -1) if values is not array else found
+    numbers: Array = values.to_numpy(zero_copy_only=True)
+    return numbers.reshape(len(array), -1) if values is not array else numbers

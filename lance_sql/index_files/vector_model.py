@@ -115,38 +115,40 @@ class VectorModel:
         return np.ascontiguousarray(values, np.float32)
 
     def trained(
-        self, values: npt.NDArray[Any], rng: np.random.Generator, told: Callable[[], None] = lambda: None
+        self, values: npt.NDArray[Any], rng: np.random.Generator, after_round: Callable[[], None] = lambda: None
     ) -> VectorModel:
         """The model with centroids and codes that fit a sample.
 
         values: of `prepared`, at least one
-        told: called after each round
+        after_round: called after each round
         """
         rows = self.comparable(values)
         with ThreadPoolExecutor(num_threads()) as pool:
             some = rows[: max(SAMPLES_OF_A_CENTROID * self.num_partitions, 1)]
             centroids = cluster(
-                some, self.num_partitions, rng, is_binary=self.metric == "hamming", pool=pool, told=told
+                some, self.num_partitions, rng, is_binary=self.metric == "hamming", pool=pool, after_round=after_round
             )
             if self.metric == "dot":
                 centroids = moved_by_products(some, centroids, pool)
-            made = replace(self, centroids=self._rounded(centroids))
+            model = replace(self, centroids=self._rounded(centroids))
             if self.kind == "SQ":
                 low, high = float(rows.min()), float(rows.max())
-                return replace(made, bounds=(low, high if high > low else low + 1))
+                return replace(model, bounds=(low, high if high > low else low + 1))
             if self.kind == "RQ":
-                return replace(made, rotation=drawn(rng, self.dimension))
+                return replace(model, rotation=drawn(rng, self.dimension))
             if self.kind != "PQ":
-                return made
-            book_rows = made.left_of(rows[:_CODEBOOK_SAMPLES], made.partitions_of(rows[:_CODEBOOK_SAMPLES]))
+                return model
+            book_rows = model.left_of(rows[:_CODEBOOK_SAMPLES], model.partitions_of(rows[:_CODEBOOK_SAMPLES]))
             size = self.dimension // self.num_parts
             seeds = rng.integers(0, 2**32, self.num_parts)
 
             def part(number: int) -> F32:
                 own = np.random.default_rng(seeds[number])
-                return cluster(book_rows, 1 << self.num_bits, own, first=number * size, size=size, told=told)
+                return cluster(
+                    book_rows, 1 << self.num_bits, own, first=number * size, size=size, after_round=after_round
+                )
 
-            return replace(made, codebook=self._rounded(np.stack(list(pool.map(part, range(self.num_parts))))))
+            return replace(model, codebook=self._rounded(np.stack(list(pool.map(part, range(self.num_parts))))))
 
     def _rounded(self, values: F32) -> F32:
         """As the files have them: in the type of the column."""

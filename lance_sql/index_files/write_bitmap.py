@@ -63,19 +63,19 @@ class BitmapBuilder:
         # NumPy sorts numbers of 16 bits by their digits, several times as fast as wider ones
         narrow = codes.astype(np.uint16) if len(counts) <= 2**16 else codes
         by_code = np.argsort(narrow, kind="stable")
-        places = []
+        set_numbers = []
         new = []
         for key, first in zip(encoded.dictionary.to_pylist(), by_code[ends - counts].tolist(), strict=True):
-            place = self._numbers.get(key)
-            if place is None:
-                place = self._numbers[key] = len(self._rows)
+            set_number = self._numbers.get(key)
+            if set_number is None:
+                set_number = self._numbers[key] = len(self._rows)
                 self._rows.append(GrowingSet())
                 new.append(first)
-            places.append(place)
+            set_numbers.append(set_number)
         if new:
             self._keys = pa.concat_arrays([self._keys, values.take(pa.array(new))])
-        for place, part in zip(places, np.split(numbers[by_code], ends[:-1]), strict=True):
-            self._rows[place].add(part)
+        for set_number, part in zip(set_numbers, np.split(numbers[by_code], ends[:-1]), strict=True):
+            self._rows[set_number].add(part)
 
     def write(self, store: Store, folder: str, *, file_version: str) -> tuple[WrittenFile, ...]:
         """Writes the files of the index."""
@@ -86,10 +86,10 @@ class BitmapBuilder:
         return (writing.write(store, path, schema, self._batches(schema), file_version=file_version, notes=notes),)
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        places = order.ascending(self._keys)
-        for first in range(0, len(places), 256):
-            chosen = places[first : first + 256]
-            sets = [self._rows[place].serialize() for place in chosen.tolist()]
+        set_numbers = order.ascending(self._keys)
+        for first in range(0, len(set_numbers), 256):
+            chosen = set_numbers[first : first + 256]
+            sets = [self._rows[set_number].serialize() for set_number in chosen.tolist()]
             keys = self._keys.take(pa.array(chosen))
             yield pa.RecordBatch.from_arrays([keys, pa.array(sets, pa.binary())], schema=schema)
 

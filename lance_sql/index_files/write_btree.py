@@ -50,16 +50,18 @@ class BTreeBuilder:
     def write(self, store: Store, folder: str, *, file_version: str) -> tuple[WrittenFile, ...]:
         """Writes the files of the index."""
         data = pa.schema([("values", self._type), ("ids", pa.uint64())])
-        made = writing.write(store, f"{folder}/{DATA}", data, self._data(data), file_version=file_version, notes={})
+        data_file = writing.write(
+            store, f"{folder}/{DATA}", data, self._data(data), file_version=file_version, notes={}
+        )
         notes = {"batch_size": str(ROWS_PER_PAGE)}
         try:
             lookup = writing.write(
                 store, f"{folder}/{LOOKUP}", self._lookup, self._pages, file_version=file_version, notes=notes
             )
         except BaseException:
-            store.delete(made.path)
+            store.delete(data_file.path)
             raise
-        return lookup, made
+        return lookup, data_file
 
     def _data(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for batch in Work(self._num_rows).over(_in_whole_pages(self._sorter.sorted())):
@@ -82,7 +84,7 @@ class BTreeBuilder:
 
 
 def _in_whole_pages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of whole pages, but for the last one."""
+    """The rows of some batches in batches of whole pages, but for the last one."""
     held: list[pa.RecordBatch] = []
     num_rows = 0
     for batch in batches:

@@ -72,10 +72,10 @@ def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
     raises: InvalidArgument for unknown ones, and values that make no sense; UnsupportedFeature for ways of taking texts
         apart that are not known
     """
-    known = [name for name in DEFAULTS if name not in FIXED]
+    option_names = [name for name in DEFAULTS if name not in FIXED]
     for name, value in options.items():
-        if name not in known:
-            raise InvalidArgument(f"A full text index has no option {name!r}; there are {', '.join(known)}")
+        if name not in option_names:
+            raise InvalidArgument(f"A full text index has no option {name!r}; there are {', '.join(option_names)}")
         default = DEFAULTS[name]
         if isinstance(default, bool) and not isinstance(value, bool):
             raise InvalidArgument(f"{name}={value!r} is not True or False")
@@ -85,19 +85,19 @@ def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
             and (isinstance(value, bool) or not isinstance(value, int) or value < 1)
         ):
             raise InvalidArgument(f"{name}={value!r} is not a number of at least 1")
-    found = {**DEFAULTS, **options}
-    if found["base_tokenizer"] == "ngram":
-        found.update(stem=False, remove_stop_words=False)
-        if found["with_position"]:
+    parameters = {**DEFAULTS, **options}
+    if parameters["base_tokenizer"] == "ngram":
+        parameters.update(stem=False, remove_stop_words=False)
+        if parameters["with_position"]:
             raise InvalidArgument("n-grams have no order: with_position is not for them")
-    if found["custom_stop_words"] is not None:
-        if isinstance(found["custom_stop_words"], str) or not isinstance(
-            found["custom_stop_words"], list | tuple | set
+    if parameters["custom_stop_words"] is not None:
+        if isinstance(parameters["custom_stop_words"], str) or not isinstance(
+            parameters["custom_stop_words"], list | tuple | set
         ):
             raise InvalidArgument("custom_stop_words is a list of words")
-        found["custom_stop_words"] = sorted(map(str, found["custom_stop_words"]))
-    Analyzer.of(found)
-    return found
+        parameters["custom_stop_words"] = sorted(map(str, parameters["custom_stop_words"]))
+    Analyzer.of(parameters)
+    return parameters
 
 
 def details(parameters: Mapping[str, Any]) -> bytes:
@@ -205,7 +205,7 @@ class FullTextBuilder:
         ordered = [tokens[each] for each in order]
         ends = np.concatenate(([0], np.cumsum([len(each) for each in ordered], dtype=np.int64))).astype(np.int64)
         transducer = _kernels.token_set(b"".join(ordered), ends, len(ordered))
-        blocks, impacts, scores, counts, places, place_ends, starts, start_ends = self._lists.encode(
+        blocks, impacts, scores, counts, positions, position_ends, starts, start_ends = self._lists.encode(
             np.array(order, np.uint32)
         )
         lengths = np.frombuffer(self._lists.lengths(), np.uint32)
@@ -216,7 +216,7 @@ class FullTextBuilder:
             "_impacts": _lists(*impacts),
         }
         if self._parameters["with_position"]:
-            lists["_compressed_position"] = _binaries(places, place_ends)
+            lists["_compressed_position"] = _binaries(positions, position_ends)
             lists["_position_block_offset"] = pa.ListArray.from_arrays(
                 pa.array(np.frombuffer(start_ends, np.int32)), pa.array(np.frombuffer(starts, np.uint32))
             )
@@ -239,8 +239,8 @@ class FullTextBuilder:
         fields = [pa.field(key, values.type, nullable=False) for key, values in columns.items()]
         batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=pa.schema(fields))
         path = f"{self._folder}/{name}"
-        made = writing.write(self._store, path, batch.schema, [batch], file_version=self._file_version, notes=notes)
-        self._written.append(made)
+        file = writing.write(self._store, path, batch.schema, [batch], file_version=self._file_version, notes=notes)
+        self._written.append(file)
 
 
 def _binaries(data: bytes, ends: bytes) -> pa.Array:

@@ -87,7 +87,7 @@ class VectorBuilder:
             "lance:ivf": "1",
             "storage_metadata": json.dumps([json.dumps(self._storage, separators=(",", ":"))]),
         }
-        made = writing.write(
+        written = writing.write(
             store,
             f"{folder}/{AUXILIARY}",
             schema,
@@ -97,9 +97,9 @@ class VectorBuilder:
             buffers=buffers,
         )
         try:
-            return self._write_index(store, folder, file_version), made
+            return self._write_index(store, folder, file_version), written
         except BaseException:
-            store.delete(made.path)
+            store.delete(written.path)
             raise
 
     def _write_index(self, store: Store, folder: str, file_version: str) -> WrittenFile:
@@ -216,15 +216,15 @@ class VectorBuilder:
         return bounds.astype(np.int64), row_ids[order], codes[order]
 
     def _spill(self) -> None:
-        found = self._sorted_held()
-        assert found is not None
+        run = self._sorted_held()
+        assert run is not None
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="lance-sql-")
         if self._file is None:
             self._file = (Path(self._folder.name) / "runs").open("w+b")
-        self._runs.append((self._file.seek(0, 2), found[0]))
-        self._file.write(found[1].tobytes())
-        self._file.write(found[2].tobytes())
+        self._runs.append((self._file.seek(0, 2), run[0]))
+        self._file.write(run[1].tobytes())
+        self._file.write(run[2].tobytes())
         self._held, self._held_bytes = [], 0
 
     def _read(self, run: tuple[int, I64], number: int) -> tuple[U64, U8]:

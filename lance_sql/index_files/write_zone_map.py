@@ -78,12 +78,12 @@ class ZoneMapBuilder:
             ]
         )
         nulls = np.concatenate([np.empty(0, np.uint64), *self._null_rows])
-        keys, known = self._zones.finish()
+        keys, zone_columns = self._zones.finish()
         fragment_ids = keys >> _FRAGMENT_SHIFT
         starts = (keys & _OFFSETS) * np.uint64(self._rows_per_zone)
         rows = np.array([num_rows[number] for number in fragment_ids.tolist()], np.uint64)
         lengths = np.minimum(np.uint64(self._rows_per_zone), rows - starts)
-        columns = [*known, pa.array(fragment_ids), pa.array(starts), pa.array(lengths)]
+        columns = [*zone_columns, pa.array(fragment_ids), pa.array(starts), pa.array(lengths)]
         return (
             writing.write(
                 store,
@@ -106,10 +106,10 @@ class ZoneMapBuilder:
             edges = np.append(np.searchsorted(addresses, starts), len(addresses))
             keys = zones.astype(np.uint64) + np.uint64(above)
         else:
-            found = (addresses & _OFFSETS) // np.uint64(self._rows_per_zone)
-            found += addresses >> _FRAGMENT_SHIFT << _FRAGMENT_SHIFT
-            edges = np.concatenate(([0], np.flatnonzero(found[1:] != found[:-1]) + 1, [len(found)]))
-            keys = found[edges[:-1]]
+            zone_keys = (addresses & _OFFSETS) // np.uint64(self._rows_per_zone)
+            zone_keys += addresses >> _FRAGMENT_SHIFT << _FRAGMENT_SHIFT
+            edges = np.concatenate(([0], np.flatnonzero(zone_keys[1:] != zone_keys[:-1]) + 1, [len(zone_keys)]))
+            keys = zone_keys[edges[:-1]]
         filled = edges[1:] > edges[:-1]
         return keys[filled], np.append(edges[:-1][filled], len(addresses)).astype(np.int64)
 
@@ -138,15 +138,15 @@ class _NumberZones:
         """
         kind = self._kind
         validity, stored = values.buffers()
-        found = _kernels.bound_runs(
+        run_bounds = _kernels.bound_runs(
             kind.order, kind.num_bits, stored, validity if values.null_count else None, values.offset, edges
         )
         negative = np.zeros(len(keys), np.int64)
-        for zone in np.flatnonzero(found[:, 3]).tolist():
+        for zone in np.flatnonzero(run_bounds[:, 3]).tolist():
             part = values.slice(int(edges[zone]), int(edges[zone + 1] - edges[zone])).drop_null().to_numpy()
             negative[zone] = (np.isnan(part) & np.signbit(part)).sum()
         self._keys.append(keys)
-        self._bounds.append(np.column_stack((found, np.diff(edges), negative)))
+        self._bounds.append(np.column_stack((run_bounds, np.diff(edges), negative)))
 
     def finish(self) -> tuple[U64, list[pa.Array]]:
         """The zones, and of each the bounds, and how many NULLs and NaN there are."""
@@ -154,7 +154,7 @@ class _NumberZones:
             return np.empty(0, np.uint64), []
         keys, numbers = np.concatenate(self._keys), np.concatenate(self._bounds)
         firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-        lows, highs = (np.ascontiguousarray(numbers[:, place]).view(np.uint64) for place in (0, 1))
+        lows, highs = (np.ascontiguousarray(numbers[:, column]).view(np.uint64) for column in (0, 1))
         bounds = np.minimum.reduceat(lows, firsts), np.maximum.reduceat(highs, firsts)
         num_valid, num_nans, num_rows, num_negative = np.add.reduceat(numbers[:, 2:], firsts, axis=0).T
         least, greatest = key_values(*bounds, num_valid > num_nans, self._kind, self._type)
@@ -226,8 +226,8 @@ def bounds(values: pa.Array) -> tuple[pa.Scalar | None, pa.Scalar | None]:
     keys = order.keys(values) if not pa.types.is_floating(values.type) else values
     if pa.types.is_float16(values.type):
         keys = values.cast(pa.float32())
-    found = pc.min_max(keys)
-    return tuple(_value(found[name], values.type) for name in ("min", "max"))
+    extremes = pc.min_max(keys)
+    return tuple(_value(extremes[name], values.type) for name in ("min", "max"))
 
 
 def _value(key: pa.Scalar, type: pa.DataType) -> pa.Scalar:

@@ -49,7 +49,7 @@ def _read(file: IndexFile) -> ZoneMap:
     with at(file=file.path):
         if file.num_rows * (file.row_bytes(["min", "max"]) + 40) > MAX_BYTES:
             raise UnsupportedFeature(f"a zone map of {file.num_rows} zones")
-    found = zones.read(file)
+    file_zones = zones.read(file)
     mins, maxs, null_counts, nan_counts = file.read(["min", "max", "null_count", "nan_count"])
     type = mins.type
     with at(file=file.path):
@@ -62,11 +62,11 @@ def _read(file: IndexFile) -> ZoneMap:
             mins = maxs = pa.nulls(file.num_rows, type)
         elif pa.types.is_floating(type):
             mins, maxs = _without_nan(mins), _without_nan(maxs)
-        num_values = pa.array(found.ends - found.starts)
+        num_values = pa.array(file_zones.ends - file_zones.starts)
     # copies, for these arrays may lie in the mapping of the file
     statistics = PageStatistics(num_values, nulls, mins, maxs, nan_counts=nans).take(np.arange(file.num_rows))
-    size = found.num_bytes + mins.nbytes + maxs.nbytes + 32 * file.num_rows
-    return ZoneMap(found, statistics, type, size)
+    size = file_zones.num_bytes + mins.nbytes + maxs.nbytes + 32 * file.num_rows
+    return ZoneMap(file_zones, statistics, type, size)
 
 
 def _without_nan(bounds: pa.Array) -> pa.Array:

@@ -48,19 +48,19 @@ def read(file: IndexFile) -> Zones:
         with at(file=file.path):
             if array.null_count:
                 raise CorruptFile("a zone without a place")
-            found = array.cast("uint64").to_numpy(zero_copy_only=False)
-            if len(found) and int(found.max()) > 2**32:
-                raise CorruptFile(f"a zone at {int(found.max())}, which is outside of every fragment")
-            numbers.append(found.astype(np.int64))
+            values = array.cast("uint64").to_numpy(zero_copy_only=False)
+            if len(values) and int(values.max()) > 2**32:
+                raise CorruptFile(f"a zone at {int(values.max())}, which is outside of every fragment")
+            numbers.append(values.astype(np.int64))
     fragment_ids, starts, lengths = numbers
     ends = starts + lengths
     with at(file=file.path):
         if len(ends) and int(ends.max()) > 2**32:
             raise CorruptFile(f"a zone that ends at row {int(ends.max())}")
-    place = file.number("null_bitmap")
+    buffer_number = file.number("null_bitmap")
     null_rows = None
-    if place is not None:
-        content = file.buffer(place)
+    if buffer_number is not None:
+        content = file.buffer(buffer_number)
         with at(file=file.path):
             row_sets.check(content)
         null_rows = content
