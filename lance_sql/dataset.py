@@ -31,9 +31,9 @@ from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.take import take
 from lance_sql.store.allowed_bases import with_allowed
+from lance_sql.store.canonical import canonical_location
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_cache_folder, with_manifest_store
-from lance_sql.store.place import place
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.index_summaries import IndexSummary, summaries
@@ -135,8 +135,8 @@ class Dataset(ArrowDataset):
         >>> old.version, old.latest().version
         (1, 2)
         """
-        found = self.snapshot.latest()
-        return self if found is self.snapshot else Dataset(found)
+        latest = self.snapshot.latest()
+        return self if latest is self.snapshot else Dataset(latest)
 
     def refresh(self) -> Dataset:
         """As `latest`: a handle is one version for ever, so the newer one is returned."""
@@ -380,8 +380,8 @@ class Dataset(ArrowDataset):
         >>> import numpy as np, os, pyarrow as pa, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "texts.lance")
         >>> texts = lance_sql.write({"id": [1, 2], "body": ["a fox", "a dog"]}, path)
-        >>> found = texts.update({"body": "'two foxes, a fox'"}, "id = 2").search_changes(text="fox", since=1)
-        >>> found.to_table().select(["id", "_change", "_row_change"]).to_pylist()
+        >>> changes = texts.update({"body": "'two foxes, a fox'"}, "id = 2").search_changes(text="fox", since=1)
+        >>> changes.to_table().select(["id", "_change", "_row_change"]).to_pylist()
         [{'id': 2, '_change': 'new', '_row_change': 'update'}]
         """
         from lance_sql.changes.answers import answer_changes
@@ -402,9 +402,9 @@ class Dataset(ArrowDataset):
             fusion,
             scans_vectors=not use_index,
         )
-        found = answer_changes(self.snapshot, asked.over, since, filter)
+        changes = answer_changes(self.snapshot, asked.over, since, filter)
         names = column_names(columns)
-        return found.scan(None if names is None else found.with_numbers(names))
+        return changes.scan(None if names is None else changes.with_numbers(names))
 
     def fresh_rows(self) -> FreshRows:
         """The rows of this version and of the table's write-ahead log: of each primary key the last one, or none where
@@ -668,7 +668,7 @@ class Dataset(ArrowDataset):
 
         keys = [on] if isinstance(on, str) else on
         with reporting(progress):
-            made = merging.merge(
+            after = merging.merge(
                 self.snapshot,
                 source,
                 keys,
@@ -678,7 +678,7 @@ class Dataset(ArrowDataset):
                 unique=unique,
                 properties=properties,
             )
-        return self._after("merge", made)
+        return self._after("merge", after)
 
     def add_columns(
         self,
@@ -812,7 +812,7 @@ class Dataset(ArrowDataset):
         from lance_sql.statements import indices as indexing
 
         with reporting(progress):
-            made = indexing.create(
+            after = indexing.create(
                 self.snapshot,
                 column,
                 kind,
@@ -821,7 +821,7 @@ class Dataset(ArrowDataset):
                 properties=properties,
                 options=options,
             )
-        return self._after("create_index", made)
+        return self._after("create_index", after)
 
     def drop_index(self, name: str, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Drops an index.
@@ -851,8 +851,8 @@ class Dataset(ArrowDataset):
 
         chosen = [names] if isinstance(names, str) else names
         with reporting(progress):
-            made = indexing.optimize(self.snapshot, chosen, rebuild=rebuild, properties=properties)
-        return self._after("optimize_indices", made)
+            after = indexing.optimize(self.snapshot, chosen, rebuild=rebuild, properties=properties)
+        return self._after("optimize_indices", after)
 
     def compact(
         self,
@@ -878,14 +878,14 @@ class Dataset(ArrowDataset):
 
         _check_positive("target_rows", target_rows, least=1)
         with reporting(progress):
-            made = compacting.compact(
+            after = compacting.compact(
                 self.snapshot,
                 target_rows=target_rows,
                 max_deleted_share=max_deleted_share,
                 indices=indices,
                 properties=properties,
             )
-        return self._after("compact", made)
+        return self._after("compact", after)
 
     def plan_compaction(
         self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1
@@ -1040,8 +1040,8 @@ class Dataset(ArrowDataset):
         """
         from lance_sql import publishing
 
-        made = publishing.publish(self.snapshot, name, key=key, keep=keep, properties=properties)
-        return self._after("publish", made)
+        after = publishing.publish(self.snapshot, name, key=key, keep=keep, properties=properties)
+        return self._after("publish", after)
 
     def delete_branch(self, name: str) -> None:
         """Removes a branch and what was written to it.
@@ -1134,7 +1134,7 @@ class Dataset(ArrowDataset):
     @cached_property
     def _identity(self) -> tuple[object, ...]:
         # a table that was removed and made again has other times
-        return place(self.snapshot.store), self.version, self.snapshot.manifest.timestamp
+        return canonical_location(self.snapshot.store), self.version, self.snapshot.manifest.timestamp
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)

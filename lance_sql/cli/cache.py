@@ -27,14 +27,14 @@ def cache(folder: str | None, clear: bool, output: str) -> None:
 
     from lance_sql.store.cached import ENVIRONMENT, cache_in, default_folder
 
-    kept = cache_in(folder or os.environ.get(ENVIRONMENT) or default_folder())
+    disk_cache = cache_in(folder or os.environ.get(ENVIRONMENT) or default_folder())
     if clear:
-        count = kept.clear()
-        click.echo(f"Removed {count} file{'' if count == 1 else 's'} from {kept.folder}.", err=True)
+        count = disk_cache.clear()
+        click.echo(f"Removed {count} file{'' if count == 1 else 's'} from {disk_cache.folder}.", err=True)
         return
     tables: dict[str, list[tuple[int, int, float]]] = {}
-    for each in kept.files():
-        tables.setdefault(each.uri, []).append((each.size, each.kept, each.used))
+    for each in disk_cache.files():
+        tables.setdefault(each.uri, []).append((each.size, each.cached_bytes, each.used))
     rows = [
         {
             "table": uri,
@@ -54,8 +54,8 @@ def cache(folder: str | None, clear: bool, output: str) -> None:
             ("used", pa.timestamp("s", "UTC")),
         ]
     )
-    found = pa.Table.from_pylist(rows, schema)
-    screen.show(pa.RecordBatchReader.from_batches(schema, found.to_batches()), output)
+    table = pa.Table.from_pylist(rows, schema)
+    screen.show(pa.RecordBatchReader.from_batches(schema, table.to_batches()), output)
 
 
 VERBS = (cache,)

@@ -19,7 +19,7 @@ from lance_sql.progress import Progress, reporting
 from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import naming_columns, primary_key
-from lance_sql.store.place import place
+from lance_sql.store.canonical import canonical_location
 from lance_sql.table.new_files import new_files
 from lance_sql.version_names import split_name
 
@@ -70,7 +70,7 @@ def diff(
 
 
 def _compared(before: Dataset, after: Dataset, keys: list[str] | None, max_rows: int) -> Difference:
-    is_one_table = place(before.snapshot.main) == place(after.snapshot.main)
+    is_one_table = canonical_location(before.snapshot.main) == canonical_location(after.snapshot.main)
     if is_one_table and _is_in_history(before, after):
         return _versions(before, after, keys, max_rows)
     if is_one_table and _is_in_history(after, before):

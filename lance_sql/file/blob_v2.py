@@ -56,7 +56,7 @@ def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArra
 
     put: writes bytes, and returns their position
     """
-    positions, sizes = blob.place(values, put)
+    positions, sizes = blob.put_values(values, put)
     nothing = np.zeros(len(values), np.uint32)
     columns = [
         pa.array(np.full(len(values), Kind.INLINE, np.uint8)),

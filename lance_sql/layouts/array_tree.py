@@ -112,11 +112,11 @@ class ArrayPage:
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
         """See `Page.reader`; in structs, which are never NULL in these file versions."""
-        found = self._reader(chain)
-        if found is None or not is_nested:
-            return found
+        native = self._reader(chain)
+        if native is None or not is_nested:
+            return native
         layers = (Layer.ALL_VALID_ITEM,) * (len(chain.outer) + 1)
-        return nested.plain(found[0], self._num_rows, layers, chain), found[1]
+        return nested.plain(native[0], self._num_rows, layers, chain), native[1]
 
     def _reader(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """What reads values by themselves."""
@@ -241,8 +241,8 @@ class ArrayPage:
         assert isinstance(encoding.bytes, Stored)
         num_bytes = stored.max_values(_uncompressed(encoding.bytes.values), self._size(encoding.bytes.buffer_index))
         if isinstance(encoding, Binary):
-            found = yield from self._ended(encoding.ends, encoding.null_adjustment, rows, num_bytes, gap)
-            bounds, valid = found.bounds, found.valid
+            list_rows = yield from self._ended(encoding.ends, encoding.null_adjustment, rows, num_bytes, gap)
+            bounds, valid = list_rows.bounds, list_rows.valid
         else:
             positions = yield from self._integers(encoding.offsets, ends.rows_of_offsets(rows), gap)
             bounds = ends.bounds(positions.astype(np.int64), rows, num_bytes)
@@ -275,9 +275,9 @@ class ArrayPage:
         match encoding:
             case Stored(number, values):
                 values = _uncompressed(values)
-                needed, found = stored.num_bytes(values, num_values), self._size(number)
-                if needed > found:
-                    raise CorruptFile(f"{num_values} values of {values} need {needed} bytes, found {found}")
+                needed, size = stored.num_bytes(values, num_values), self._size(number)
+                if needed > size:
+                    raise CorruptFile(f"{num_values} values of {values} need {needed} bytes, found {size}")
             case Nullable(validity, inner):
                 self._check(validity, num_values)
                 self._check(inner, num_values)

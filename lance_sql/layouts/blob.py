@@ -38,13 +38,13 @@ def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArra
     values: large_binary; a NULL has the descriptor that files without levels give it
     put: writes bytes, and returns their position
     """
-    positions, sizes = place(values, put)
+    positions, sizes = put_values(values, put)
     positions[sizes == 0] = 0
     positions[values.is_null().to_numpy(zero_copy_only=False)] = 1
     return pa.StructArray.from_arrays([positions, sizes], fields=list(DESCRIPTOR))
 
 
-def place(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, U64]:
+def put_values(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, U64]:
     """Position and size of each value, whose bytes are put into the file in one piece; a NULL has no size."""
     block = from_array(values)
     assert isinstance(block, VariableWidth)

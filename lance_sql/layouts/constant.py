@@ -151,15 +151,15 @@ class ConstantPage:
         chain.check(self._layout.layers)
         if self._rep is not None or not chain.is_in_structs:
             return None
-        found = self._native_page(chain)
-        return (found, ByteRange(0, 0)) if found is not None and found.form is not None else None
+        page = self._native_page(chain)
+        return (page, ByteRange(0, 0)) if page is not None and page.form is not None else None
 
     def _nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """What reads the whole chain."""
         layers = self._layout.layers
         if self._rep is None and self._def is None:
-            found = self._flat(chain) if chain.is_never_null_around(layers) else None
-            return (nested.plain(found[0], self._num_rows, layers, chain), found[1]) if found is not None else None
+            flat = self._flat(chain) if chain.is_never_null_around(layers) else None
+            return (nested.plain(flat[0], self._num_rows, layers, chain), flat[1]) if flat is not None else None
         chain.check(layers)
         has_lists = max_repetition(layers) > 0
         if has_lists != (self._rep is not None) or (self._scalar is None and max_definition(layers) == 0):

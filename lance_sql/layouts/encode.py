@@ -86,8 +86,8 @@ def _encode(page: ShreddedPage, preferences: Preferences, rules: PageRules) -> t
     codec = (
         choose.chunk_codec(values, preferences, rules) if in_chunks and not isinstance(values, VariableWidth) else None
     )
-    found = choose.dictionary_of(values, preferences, rules, codec)
-    if found and (encoded := _dictionary_page(page, found, preferences, rules)):
+    dictionary = choose.dictionary_of(values, preferences, rules, codec)
+    if dictionary and (encoded := _dictionary_page(page, dictionary, preferences, rules)):
         return encoded
     if in_chunks:
         codec = codec or choose.chunk_codec(values, preferences, rules)

@@ -34,30 +34,30 @@ def encode_pages(pages: Sequence[pa.Array | None], rules: PageRules) -> list[Enc
 
     pages: fewer than MOST_VALUES values each, of types that `are_numbers` takes; None is passed over
     """
-    made: list[EncodedPage | None] = [None] * len(pages)
+    encoded_pages: list[EncodedPage | None] = [None] * len(pages)
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     words: list[pa.Buffer] = []
-    for place, values in enumerate(pages):
+    for page_number, values in enumerate(pages):
         words.append(_EMPTY)
         data = None if values is None else values.buffers()[1]
         if values is not None and data is not None and len(values):
             bits = values.type.bit_width
-            words[place] = data.slice(values.offset * bits // 8)
-            alike[bits, len(values)].append(place)
-    for (bits, count), places in alike.items():
-        for encoding, log2_items, chosen in choose.numbers([words[place] for place in places], bits, count, rules):
-            own = [places[i] for i in chosen]
+            words[page_number] = data.slice(values.offset * bits // 8)
+            alike[bits, len(values)].append(page_number)
+    for (bits, count), page_numbers in alike.items():
+        for encoding, log2_items, chosen in choose.numbers([words[i] for i in page_numbers], bits, count, rules):
+            own = [page_numbers[i] for i in chosen]
             if encoding is None:
-                for place in own:
-                    value = bytes(memoryview(words[place])[: bits // 8])
-                    made[place] = EncodedPage(_layout_of_one(value), (), count)
+                for page_number in own:
+                    value = bytes(memoryview(words[page_number])[: bits // 8])
+                    encoded_pages[page_number] = EncodedPage(_layout_of_one(value), (), count)
                 continue
             layout, is_packed = _layout(encoding, count, rules), isinstance(encoding, InlineBitpacking)
-            pages_of = [words[place] for place in own]
+            pages_of = [words[page_number] for page_number in own]
             encoded = _kernels.number_pages(pages_of, bits, count, log2_items, is_packed, rules.has_large_chunk)
-            for place, buffers in zip(own, encoded, strict=True):
-                made[place] = EncodedPage(layout, buffers, count)
-    return made
+            for page_number, buffers in zip(own, encoded, strict=True):
+                encoded_pages[page_number] = EncodedPage(layout, buffers, count)
+    return encoded_pages
 
 
 _EMPTY = pa.py_buffer(b"")

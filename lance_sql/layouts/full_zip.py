@@ -58,10 +58,10 @@ class FullZipPage:
         """See `Page.reader`; inside of lists none, and inside of structs that may be NULL none for the whole chain."""
         if not is_nested:
             return self._reader(chain)
-        found = self._reader(chain) if chain.is_never_null_around(self._layout.layers) else None
-        if found is None:
+        native = self._reader(chain) if chain.is_never_null_around(self._layout.layers) else None
+        if native is None:
             return None
-        return nested.plain(found[0], self._num_rows, self._layout.layers, chain), found[1]
+        return nested.plain(native[0], self._num_rows, self._layout.layers, chain), native[1]
 
     def _reader(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """What reads values by themselves."""
@@ -81,8 +81,8 @@ class FullZipPage:
                 value_bytes=(layout.bits_per_value or 0) // 8,
                 length_bytes=(layout.bits_per_offset or 0) // 8,
             )
-        found = self._native[leaf]
-        return (found, self._data) if found is not None else None
+        page = self._native[leaf]
+        return (page, self._data) if page is not None else None
 
     @property
     def _num_levels(self) -> int:

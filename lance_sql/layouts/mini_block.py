@@ -110,10 +110,10 @@ class MiniBlockPage:
         """What reads the whole chain."""
         layers = self._layout.layers
         if chain.is_flat and chain.is_never_null_around(layers):
-            found = self._flat(chain)
-            if found is None or found[0].form is None:
+            flat = self._flat(chain)
+            if flat is None or flat[0].form is None:
                 return None
-            return nested.plain(found[0], self._num_rows, layers, chain), self._data
+            return nested.plain(flat[0], self._num_rows, layers, chain), self._data
         chain.check(layers)
         if chain.is_flat and self._layout.num_items < self._num_rows:
             return None
@@ -137,13 +137,13 @@ class MiniBlockPage:
         return (yield from self._decode_flat(rows, chain, gap) if chain.is_flat else self._decode_nested(rows, chain))
 
     def _native_page(self, leaf: pa.DataType) -> NativePage:
-        found = self._native.get(leaf)
-        if found is None:
+        page = self._native.get(leaf)
+        if page is None:
             # NULL are values, and those inside of structs that are
             definition = self._def if max_definition(self._layout.layers) else None
-            found = mini_block_page(self._table, self._layout.values, definition, self._dictionary, leaf)
-            self._native[leaf] = found
-        return found
+            page = mini_block_page(self._table, self._layout.values, definition, self._dictionary, leaf)
+            self._native[leaf] = page
+        return page
 
     def _decode_flat(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
         if rows[-1, 1] > self._layout.num_items:

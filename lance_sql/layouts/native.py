@@ -84,17 +84,17 @@ def mini_block_page(
     raises: CorruptFile, ValueError for a dictionary that breaks the rules
     """
     if dictionary is None and makes_items(leaf):
-        found_strings = mini_block_page(table, values, definition, None, leaf.value_type)
-        if found_strings.form is not None:
-            return replace(found_strings, form=Form(leaf.value_type, makes_items=True))
+        strings = mini_block_page(table, values, definition, None, leaf.value_type)
+        if strings.form is not None:
+            return replace(strings, form=Form(leaf.value_type, makes_items=True))
     levels = (definition.codec, definition.num_bits) if definition is not None else None
     compression, values = uncompressed(values)
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     list_size = list_size_of(storage)
-    found = value_codec(values) if list_size is None else codec_of_lists(values, list_size)
+    native_codec = value_codec(values) if list_size is None else codec_of_lists(values, list_size)
     format = _format(storage, dictionary)
-    if found is not None and format is not None:
-        codec, bits, symbol_table = found
+    if native_codec is not None and format is not None:
+        codec, bits, symbol_table = native_codec
         items = None
         fits = (
             _fits(codec, bits, storage, format)
@@ -154,13 +154,13 @@ def full_zip_page(
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     list_size = list_size_of(storage)
     compression, values = uncompressed(values)
-    found = value_codec(values) if list_size is None else codec_of_lists(values, list_size)
+    native_codec = value_codec(values) if list_size is None else codec_of_lists(values, list_size)
     format = _format(storage, None)
-    if found is None or format is None or found[0] not in (ValueCodec.FLAT, *STRING_CODECS):
+    if native_codec is None or format is None or native_codec[0] not in (ValueCodec.FLAT, *STRING_CODECS):
         return None
-    if compression is not None and found[0] is not ValueCodec.VARIABLE:
+    if compression is not None and native_codec[0] is not ValueCodec.VARIABLE:
         return None
-    codec, bits, symbol_table = found
+    codec, bits, symbol_table = native_codec
     has_lengths = codec is not ValueCodec.FLAT
     if not _fits(codec, bits, storage, format) or has_lengths != (length_bytes > 0) or format[1] != bits:
         return None
@@ -235,14 +235,14 @@ def empty_page(leaf: pa.DataType, num_rows: int) -> NativePage | None:
 
 def fixed_width_bits(values: Encoding) -> int | None:
     """Bits of values of fixed width that can be tested as they are encoded; None for other values."""
-    found = value_codec(values)
-    return found[1] if found is not None and found[0] not in STRING_CODECS and found[1] in (*_INDICES, 128) else None
+    codec = value_codec(values)
+    return codec[1] if codec is not None and codec[0] not in STRING_CODECS and codec[1] in (*_INDICES, 128) else None
 
 
 def are_strings(values: Encoding, leaf: pa.DataType) -> bool:
     """Whether the values are byte strings that the kernels decode for a type."""
-    found = value_codec(values)
-    return found is not None and found[0] in STRING_CODECS and any(is_type(leaf) for is_type in _NARROW + _WIDE)
+    codec = value_codec(values)
+    return codec is not None and codec[0] in STRING_CODECS and any(is_type(leaf) for is_type in _NARROW + _WIDE)
 
 
 _INDICES = (8, 16, 32, 64)

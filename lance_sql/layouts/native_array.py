@@ -39,22 +39,22 @@ def array_page(
     """
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     format, list_size = format_of(storage), list_size_of(storage)
-    places = [buffer for buffer in buffers if isinstance(buffer, ByteRange)]
+    ranges = [buffer for buffer in buffers if isinstance(buffer, ByteRange)]
     if format is None:
         return None
     if encoding == Constant(None):
         nulls = _kernels.PageReader.constant(num_rows, format=format, list_size=list_size, value=None)
         return NativePage(nulls, Form(storage)), ByteRange(0, 0)
-    if not places:
+    if not ranges:
         return None
-    where = ByteRange(min(place.start for place in places), max(place.end for place in places))
+    where = ByteRange(min(each.start for each in ranges), max(each.end for each in ranges))
 
-    def place(stored: Encoding, bits: int) -> tuple[int, int] | None:
+    def range_of(stored: Encoding, bits: int) -> tuple[int, int] | None:
         """Where values of so many bits lie, from the beginning of the page's bytes on."""
         if not isinstance(stored, Stored) or stored.values != Flat(bits):
             return None
-        found = buffers[stored.buffer_index]
-        return (found.start - where.start, found.end - found.start) if isinstance(found, ByteRange) else None
+        buffer = buffers[stored.buffer_index]
+        return (buffer.start - where.start, buffer.end - buffer.start) if isinstance(buffer, ByteRange) else None
 
     has_offsets, bits = format
     size = where.end - where.start
@@ -62,11 +62,11 @@ def array_page(
     lends = False
     match encoding:
         case Dictionary(indices=Stored(values=Flat(bits_per_value=key_bits)) as indices) if key_bits in _KEY_BITS:
-            keys = place(indices, key_bits)
-            known = items.block if items is not None and items.validity is None else None
-            if not has_offsets or keys is None or not isinstance(known, VariableWidth):
+            keys = range_of(indices, key_bits)
+            block = items.block if items is not None and items.validity is None else None
+            if not has_offsets or keys is None or not isinstance(block, VariableWidth):
                 return None
-            strings = _with_null(known) if has_null_key else known
+            strings = _with_null(block) if has_null_key else block
             reader = _kernels.PageReader.array_keys(
                 num_rows,
                 size=size,
@@ -80,25 +80,25 @@ def array_page(
                 format=format,
             )
         case Binary(ends=ends, bytes=data, null_adjustment=adjustment):
-            found, content = place(ends, END_BITS), place(data, 8)
-            if not has_offsets or found is None or content is None:
+            end_range, content = range_of(ends, END_BITS), range_of(data, 8)
+            if not has_offsets or end_range is None or content is None:
                 return None
             reader = _kernels.PageReader.array_strings(
-                num_rows, size=size, ends=found, bytes=content, null_adjustment=adjustment, format=format
+                num_rows, size=size, ends=end_range, bytes=content, null_adjustment=adjustment, format=format
             )
         case _:
             validity = None
             if isinstance(encoding, Nullable):
-                validity = place(encoding.validity, 1)
+                validity = range_of(encoding.validity, 1)
                 if validity is None:
                     return None
                 encoding = encoding.values
             if list_size is not None:
                 if not isinstance(encoding, FixedSizeList) or encoding.dimension != list_size:
                     return None
-                values = place(encoding.values, bits // list_size)
+                values = range_of(encoding.values, bits // list_size)
             else:
-                values = place(encoding, bits)
+                values = range_of(encoding, bits)
             if has_offsets or values is None:
                 return None
             reader = _kernels.PageReader.array_values(

@@ -169,9 +169,9 @@ def _list_slots(
     offset_bits = 64 if pa.types.is_large_list(type) else 32
     offsets = pa.allocate_buffer((num + 1) * offset_bits // 8)
     validity = pa.allocate_buffer((num + 7) // 8)
-    kept_rep = np.empty(num, np.uint16)
-    kept_def = np.empty(num, np.uint16) if definition is not None else None
-    num_slots, num_kept, num_valid = _kernels.list_layer(
+    inner_repetition = np.empty(num, np.uint16)
+    inner_definition = np.empty(num, np.uint16) if definition is not None else None
+    num_slots, num_entries, num_valid = _kernels.list_layer(
         repetition,
         definition,
         num,
@@ -181,8 +181,8 @@ def _list_slots(
         offsets,
         offset_bits,
         validity,
-        kept_rep,
-        kept_def,
+        inner_repetition,
+        inner_definition,
     )
     slots = Slots(
         num_slots,
@@ -190,7 +190,12 @@ def _list_slots(
         num_slots - num_valid,
         offsets.slice(0, (num_slots + 1) * offset_bits // 8),
     )
-    return _ListLayer(slots, kept_rep[:num_kept], kept_def[:num_kept] if kept_def is not None else None, num_kept)
+    return _ListLayer(
+        slots,
+        inner_repetition[:num_entries],
+        inner_definition[:num_entries] if inner_definition is not None else None,
+        num_entries,
+    )
 
 
 def nest(leaf: pa.Array, slots: Sequence[Slots], chain: Chain) -> pa.Array:

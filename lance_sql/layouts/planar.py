@@ -76,7 +76,7 @@ class PlanarPage:
         self._ranges = buffers
         self._num_rows = num_rows
         self._head = list(head)
-        self._known: tuple[Chain, pa.Array] | None = None
+        self._cached: tuple[Chain, pa.Array] | None = None
         self.num_bytes = PAGE_BYTES + sum(buffer.size for buffer in head)
 
     def reader(self, chain: Chain, *, is_nested: bool) -> None:
@@ -96,15 +96,15 @@ class PlanarPage:
 
     def _array(self, chain: Chain) -> pa.Array:
         """All rows, remembered from one batch to the next."""
-        known = self._known
-        if known is not None and known[0] == chain:
-            return known[1]
+        cached = self._cached
+        if cached is not None and cached[0] == chain:
+            return cached[1]
         if chain.items_per_row != 1:
             raise UnsupportedFeature("fixed-size lists of structs in a page of version 2.3 are not supported")
         array = self._sparse(chain) if self._layout.sparse is not None else self._dense(chain)
         if len(array) != self._num_rows:
             raise CorruptFile(f"{self._num_rows} rows became {len(array)}")
-        self._known = (chain, array)
+        self._cached = (chain, array)
         return array
 
     def _dense(self, chain: Chain) -> pa.Array:
@@ -137,8 +137,8 @@ class PlanarPage:
                 validity, nulls = _validity(layer.validity, rest, count)
                 slots.append(Slots(count, validity, nulls))
             else:
-                found = _lists(layer, layer.lists, rest, count, type)
-                slots.append(found)
+                list_slots = _lists(layer, layer.lists, rest, count, type)
+                slots.append(list_slots)
                 count = layer.lists.num_child_slots
         slots.reverse()
         return nest(self._leaf(chain, slots[0]), slots[1:], chain)
@@ -181,30 +181,30 @@ def _under(array: pa.Array, own: Slots) -> pa.Array:
     return pc.if_else(flags, array, pa.scalar(None, array.type))
 
 
-def _validity(found: Positions, rest: Iterator[pa.Buffer], count: int) -> tuple[pa.Buffer | None, int]:
+def _validity(encoded: Positions, rest: Iterator[pa.Buffer], count: int) -> tuple[pa.Buffer | None, int]:
     """A bitmap of `count` slots, and how many are NULL; no bitmap where none is."""
-    places = _positions(found, rest, count)
-    flags = np.full(count, not found.are_valid)
-    flags[places] = found.are_valid
+    positions = _positions(encoded, rest, count)
+    flags = np.full(count, not encoded.are_valid)
+    flags[positions] = encoded.are_valid
     num_nulls = count - int(np.count_nonzero(flags))
     return (bitmap(flags) if num_nulls else None), num_nulls
 
 
-def _positions(found: Positions, rest: Iterator[pa.Buffer], count: int) -> I64:
-    places = numbers.decode(found.encoding, _next(found.encoding, rest), found.count)
-    if len(places) and (int(places[0]) < 0 or int(places[-1]) >= count or (np.diff(places) <= 0).any()):
+def _positions(encoded: Positions, rest: Iterator[pa.Buffer], count: int) -> I64:
+    positions = numbers.decode(encoded.encoding, _next(encoded.encoding, rest), encoded.count)
+    if len(positions) and (int(positions[0]) < 0 or int(positions[-1]) >= count or (np.diff(positions) <= 0).any()):
         raise CorruptFile(f"positions that do not ascend, or pass the end of {count} slots")
-    return places
+    return positions
 
 
 def _lists(layer: SparseLayer, lists: SparseLists, rest: Iterator[pa.Buffer], count: int, type: pa.DataType) -> Slots:
-    places = _positions(lists.non_empty, rest, count)
-    counts = numbers.decode(lists.counts, _next(lists.counts, rest), len(places))
+    positions = _positions(lists.non_empty, rest, count)
+    counts = numbers.decode(lists.counts, _next(lists.counts, rest), len(positions))
     validity, nulls = _validity(layer.validity, rest, count)
     if (counts <= 0).any() or counts.sum(dtype=np.float64) != lists.num_child_slots:
         raise CorruptFile(f"lists of other than {lists.num_child_slots} values")
     lengths = np.zeros(count + 1, np.int64)
-    lengths[places + 1] = counts
+    lengths[positions + 1] = counts
     np.cumsum(lengths, out=lengths)
     width = np.int64 if pa.types.is_large_list(type) else np.int32
     return Slots(count, validity, nulls, pa.py_buffer(lengths.astype(width)))
@@ -249,13 +249,13 @@ class _Chunks:
         for start, count in zip(self._table.byte_offsets().tolist(), counts, strict=False):
             fixed = np.frombuffer(self._data, "<u2", 1 + len(kinds), offset=start)
             at = start + _pad(2 * len(fixed) + 4 * layout.num_buffers)
-            for place, (encoding, size) in enumerate(zip(kinds, fixed[1:].tolist(), strict=True)):
+            for kind_number, (encoding, size) in enumerate(zip(kinds, fixed[1:].tolist(), strict=True)):
                 if at + size > self._data.size:
                     raise CorruptFile("levels that pass the end of their chunk")
-                found = numbers.decode(encoding, self._data.slice(at, size), count)
-                if len(found) and int(found.max()) > 0xFFFF:
-                    raise CorruptFile(f"a level of {found.max()}")
-                parts[place].append(found.astype(np.uint16))
+                levels = numbers.decode(encoding, self._data.slice(at, size), count)
+                if len(levels) and int(levels.max()) > 0xFFFF:
+                    raise CorruptFile(f"a level of {levels.max()}")
+                parts[kind_number].append(levels.astype(np.uint16))
                 at = _pad(at + size)
         joined = [np.concatenate(part) for part in parts]
         rep = joined[0] if layout.repetition is not None else None
@@ -301,8 +301,8 @@ class _Chunks:
         if self._layout.num_buffers != number:
             raise CorruptFile(f"chunks of {self._layout.num_buffers} buffers, expected {number}")
         num_chunks = self._table.num_chunks
-        places = [self._chunks.value_buffer_ranges(buffer, 0, num_chunks).tolist() for buffer in range(number)]
-        return [[self._data.slice(start, end - start) for start, end in each] for each in zip(*places, strict=True)]
+        ranges = [self._chunks.value_buffer_ranges(buffer, 0, num_chunks).tolist() for buffer in range(number)]
+        return [[self._data.slice(start, end - start) for start, end in each] for each in zip(*ranges, strict=True)]
 
     def _strings(self, encoding: OffsetVariable) -> VariableWidth:
         has_buffer = numbers.has_buffer(encoding.offsets)

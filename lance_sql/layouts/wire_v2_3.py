@@ -36,9 +36,9 @@ def layout_from_wire(data: bytes) -> PageLayout:
         CorruptFile
     """
     message = pb.PlanarLayout.FromString(data)
-    known = pb.PlanarLayout.FromString(data)
-    known.DiscardUnknownFields()
-    if known.ByteSize() != message.ByteSize():
+    recognized = pb.PlanarLayout.FromString(data)
+    recognized.DiscardUnknownFields()
+    if recognized.ByteSize() != message.ByteSize():
         raise UnsupportedFeature("a page of version 2.3 with parts that this release does not know is not supported")
     match message.structure.WhichOneof("structure"):
         case "dense":
@@ -64,15 +64,15 @@ def _sparse(message: pb.PlanarLayout) -> PageLayout:
         raise CorruptFile("a sparse page with levels")
     if isinstance(values, FullZip) and (values.bits_rep or values.bits_def):
         raise CorruptFile("a sparse page with levels")
-    found = tuple(_sparse_layer(layer) for layer in message.structure.sparse.layers)
-    if not 1 <= len(found) <= wire_v2_1.MAX_LAYERS:
-        raise CorruptFile(f"a page with {len(found)} layers of nesting is not possible")
-    if values is None and len(found) == 1 and found[0].lists is None and found[0].validity.holds_all_null:
+    sparse = tuple(_sparse_layer(layer) for layer in message.structure.sparse.layers)
+    if not 1 <= len(sparse) <= wire_v2_1.MAX_LAYERS:
+        raise CorruptFile(f"a page with {len(sparse)} layers of nesting is not possible")
+    if values is None and len(sparse) == 1 and sparse[0].lists is None and sparse[0].validity.holds_all_null:
         return Constant((Layer.NULLABLE_ITEM,), None, None, None, 0, 0)
     layers = tuple(
-        Layer.NULL_AND_EMPTY_LIST if layer.lists is not None else Layer.NULLABLE_ITEM for layer in reversed(found)
+        Layer.NULL_AND_EMPTY_LIST if layer.lists is not None else Layer.NULLABLE_ITEM for layer in reversed(sparse)
     )
-    return Planar(layers, values, found)
+    return Planar(layers, values, sparse)
 
 
 def _needs_planar(values: PageLayout) -> bool:

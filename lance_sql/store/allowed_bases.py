@@ -41,9 +41,9 @@ def with_allowed(
     given = [allow_bases] if isinstance(allow_bases, str) else list(allow_bases or ())
     if not all(isinstance(each, str) and each.strip() for each in given):
         raise InvalidArgument(f"allow_bases={allow_bases!r} is not a list of URIs, such as ['s3://archive/']")
-    found = [allowed_by(storage_options or {}), *given, _allowed.get(), os.environ.get(VARIABLE, "")]
-    places = dict.fromkeys(place for each in found for place in _split(each))
-    return {**(storage_options or {}), ALLOWED_BASES: ",".join(places)} if places else storage_options
+    lists = [allowed_by(storage_options or {}), *given, _allowed.get(), os.environ.get(VARIABLE, "")]
+    bases = dict.fromkeys(base for each in lists for base in _split(each))
+    return {**(storage_options or {}), ALLOWED_BASES: ",".join(bases)} if bases else storage_options
 
 
 def allowed_by(storage_options: Mapping[str, Any]) -> str:
@@ -71,7 +71,7 @@ def check(base: str, table: str, storage_options: Mapping[str, Any]) -> None:
     table: its own
     raises: ForeignBase
     """
-    if _place(base) == _place(table):
+    if _host_of(base) == _host_of(table):
         return
     for allowed in _split(allowed_by(storage_options)):
         if f"{base.rstrip('/')}/".startswith(f"{allowed.rstrip('/')}/"):
@@ -82,7 +82,7 @@ def check(base: str, table: str, storage_options: Mapping[str, Any]) -> None:
     )
 
 
-def _place(uri: str) -> tuple[str, str]:
+def _host_of(uri: str) -> tuple[str, str]:
     """What is asked for files at a URI: the kind of store, and the host or bucket."""
     files = files_uri(uri)
     scheme, mark, rest = files.partition("://")

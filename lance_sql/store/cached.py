@@ -71,15 +71,15 @@ class CachedStore:
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         size = self._sizes.get(path)
-        kept = self._kept(path, size)
-        if kept is None or size is None:
+        cached = self._cached_file(path, size)
+        if cached is None or size is None:
             return self._files.get_ranges(path, ranges)
         with at(file=path):
             for wanted in ranges:
                 check_range(wanted, size)
-        if not self._complete(path, kept, ranges):
+        if not self._complete(path, cached, ranges):
             return self._files.get_ranges(path, ranges)
-        return [kept.read(wanted) for wanted in ranges]
+        return [cached.read(wanted) for wanted in ranges]
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         check_path(path)
@@ -90,59 +90,59 @@ class CachedStore:
         is_told = size is not None
         if not is_told and path.startswith(_FOLDERS):
             size = self._cache.size_of(self._files.uri, path)
-        kept = self._kept(path, size)
-        if kept is not None and size is not None:
+        cached = self._cached_file(path, size)
+        if cached is not None and size is not None:
             wanted = ByteRange(max(size - num_bytes, 0), size)
             try:
-                is_complete = self._complete(path, kept, [wanted])
+                is_complete = self._complete(path, cached, [wanted])
             except CorruptFile:
                 # the size was wrong, of which the store says more
                 is_complete = False
             if is_complete:
                 self._sizes.put(path, size)
-                return size, kept.read(wanted)
-        found, content = self._files.tail(path, num_bytes, size=size if is_told else None)
-        self._sizes.put(path, found)
-        if not is_told and found <= num_bytes and (kept := self._kept(path, found)) is not None:
+                return size, cached.read(wanted)
+        file_size, content = self._files.tail(path, num_bytes, size=size if is_told else None)
+        self._sizes.put(path, file_size)
+        if not is_told and file_size <= num_bytes and (cached := self._cached_file(path, file_size)) is not None:
             # all of it came: it is kept as it is
             with suppress(OSError):
-                kept.keep(ByteRange(0, found), content)
-                self._cache.keep_size(self._files.uri, path, found)
-                self._cache.added(found)
-        return found, content
+                cached.keep(ByteRange(0, file_size), content)
+                self._cache.keep_size(self._files.uri, path, file_size)
+                self._cache.added(file_size)
+        return file_size, content
 
     def _manifest(self, listed: ObjectInfo, size: int, tag: str, num_bytes: int) -> tuple[int, pa.Buffer]:
         """The end of a file that was listed just now."""
         # only what comes as a whole is kept
-        kept = self._cache.file(self._files.uri, f"{listed.path} {tag}", size) if size <= num_bytes else None
+        cached = self._cache.file(self._files.uri, f"{listed.path} {tag}", size) if size <= num_bytes else None
         wanted = ByteRange(0, size)
-        if kept is not None and not kept.missing([wanted]):
-            return size, kept.read(wanted)
-        found, content = self._files.tail(listed.path, num_bytes, size=size)
+        if cached is not None and not cached.missing([wanted]):
+            return size, cached.read(wanted)
+        file_size, content = self._files.tail(listed.path, num_bytes, size=size)
         # Another content may have taken its place before it was read: then the tag is another one now.
-        if kept is not None and found == size and listed == next(self._files.files(_VERSIONS), None):
+        if cached is not None and file_size == size and listed == next(self._files.files(_VERSIONS), None):
             with suppress(OSError):
-                kept.keep(wanted, content)
+                cached.keep(wanted, content)
                 self._cache.added(len(content))
-        return found, content
+        return file_size, content
 
-    def _kept(self, path: str, size: int | None) -> CachedFile | None:
+    def _cached_file(self, path: str, size: int | None) -> CachedFile | None:
         if not size or not path.startswith(_FOLDERS):
             return None
         return self._cache.file(self._files.uri, path, size)
 
-    def _complete(self, path: str, kept: CachedFile, ranges: Sequence[ByteRange]) -> bool:
+    def _complete(self, path: str, cached: CachedFile, ranges: Sequence[ByteRange]) -> bool:
         """Keeps what is missing of the ranges; whether all of them are kept then.
 
         raises: as `get_ranges`
         """
-        missing = kept.missing(ranges)
+        missing = cached.missing(ranges)
         if not missing:
             return True
         contents = self._files.get_ranges(path, missing)
         try:
             for where, content in zip(missing, contents, strict=True):
-                kept.keep(where, content)
+                cached.keep(where, content)
         except OSError:
             # the disk is full, or somebody has cleared the folder
             return False
@@ -183,8 +183,8 @@ class CachedStore:
 
     def _forget(self, path: str) -> None:
         size = self._sizes.pop(path)
-        if size is not None and (kept := self._kept(path, size)) is not None:
-            kept.remove()
+        if size is not None and (cached := self._cached_file(path, size)) is not None:
+            cached.remove()
 
 
 def with_cache(store: Store, options: Mapping[str, Any]) -> Store:

@@ -104,10 +104,10 @@ def differences(store: Store, path: str, checksum: Checksum) -> list[ByteRange]:
     raises: what reading the file does, such as CorruptFile for one of fewer bytes
     """
     ranges: list[ByteRange] = []
-    for start, found in _blocks(store, path, checksum.size_bytes):
+    for start, hashes in _blocks(store, path, checksum.size_bytes):
         first = start // BLOCK_BYTES
-        expected = np.frombuffer(checksum.hashes, "<u8", len(found), first * _HASH_BYTES)
-        for number in np.flatnonzero(found != expected).tolist():
+        expected = np.frombuffer(checksum.hashes, "<u8", len(hashes), first * _HASH_BYTES)
+        for number in np.flatnonzero(hashes != expected).tolist():
             begin = start + number * BLOCK_BYTES
             end = min(begin + BLOCK_BYTES, checksum.size_bytes)
             if ranges and ranges[-1].end == begin:

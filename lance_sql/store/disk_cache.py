@@ -53,18 +53,18 @@ _MOST_OPEN: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class CacheEntry:
     """A file of which some bytes are in the folder.
 
     size: of the file itself
-    kept: bytes of it in the folder
+    cached_bytes: those of it that are in the folder
     used: when it was used last, seconds since 1970
     """
 
     uri: str
     path: str
     size: int
-    kept: int
+    cached_bytes: int
     used: float
 
 
@@ -89,19 +89,19 @@ class DiskCache:
         uri: of the store
         """
         name = hashlib.sha256(f"{uri}\n{path}\n{size}".encode()).hexdigest()
-        found = self._open.get(name)
+        file = self._open.get(name)
         # what another process has removed is begun anew, so that it is found by all
-        if found is not None and found.is_there:
-            found.touch()
-            return found
+        if file is not None and file.is_there:
+            file.touch()
+            return file
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            found = CachedFile.open(self.folder / name, {"uri": uri, "path": path, "size": size})
+            file = CachedFile.open(self.folder / name, {"uri": uri, "path": path, "size": size})
         except (OSError, ValueError):
             # a full disk, a folder that may not be written: what is kept is not needed
             return None
-        self._open.put(name, found)
-        return found
+        self._open.put(name, file)
+        return file
 
     def size_of(self, uri: str, path: str) -> int | None:
         """The size of a file, if it was kept."""
@@ -132,14 +132,16 @@ class DiskCache:
             self._added = 0
         self._sweep()
 
-    def files(self) -> Iterator[KeptFile]:
+    def files(self) -> Iterator[CacheEntry]:
         """Those that are in the folder, the one that was used last at first."""
         for entry in sorted(self._entries(), key=lambda each: -each.stat().st_mtime):
             with suppress(OSError, ValueError):
                 said = _read_header(Path(entry.path))
                 stat = entry.stat()
-                kept = min(stat.st_blocks * 512, stat.st_size)
-                yield KeptFile(str(said["uri"]), str(said["path"]), int(str(said["size"])), kept, stat.st_mtime)
+                cached_bytes = min(stat.st_blocks * 512, stat.st_size)
+                yield CacheEntry(
+                    str(said["uri"]), str(said["path"]), int(str(said["size"])), cached_bytes, stat.st_mtime
+                )
 
     def clear(self) -> int:
         """Removes all files; who reads them goes on. Returns how many there were."""
@@ -158,15 +160,15 @@ class DiskCache:
         return []
 
     def _sweep(self) -> None:
-        found = []
+        entries = []
         for entry in self._entries():
             with suppress(OSError):
                 stat = entry.stat()
-                found.append((stat.st_mtime, stat.st_blocks * 512, entry.path))
-        total = sum(size for _, size, _ in found)
+                entries.append((stat.st_mtime, stat.st_blocks * 512, entry.path))
+        total = sum(size for _, size, _ in entries)
         if total <= self.most_bytes:
             return
-        for _, size, path in sorted(found):
+        for _, size, path in sorted(entries):
             if total <= self.most_bytes * _SHARE_LEFT:
                 return
             with suppress(OSError):
@@ -253,14 +255,14 @@ class CachedFile:
             with suppress(OSError), self._path.open("rb") as file:
                 self._read_records(file.fileno())
             missing = [number for number in missing if not self._has(number)]
-        found: list[ByteRange] = []
+        missing_ranges: list[ByteRange] = []
         for number in missing:
             start, end = number * BLOCK_BYTES, min((number + 1) * BLOCK_BYTES, self._size)
-            if found and found[-1].end == start:
-                found[-1] = ByteRange(found[-1].start, end)
+            if missing_ranges and missing_ranges[-1].end == start:
+                missing_ranges[-1] = ByteRange(missing_ranges[-1].start, end)
             else:
-                found.append(ByteRange(start, end))
-        return found
+                missing_ranges.append(ByteRange(start, end))
+        return missing_ranges
 
     def read(self, wanted: ByteRange) -> pa.Buffer:
         """Bytes that are kept, where they lie."""

@@ -49,11 +49,11 @@ class DynamoDbManifestStore:
         return uri.partition("://")[2].partition("/")[2].strip("/")
 
     def get(self, table: str, version: int) -> ManifestEntry | None:
-        found = self._call("get_item", Key=_key(table, version), ConsistentRead=True).get("Item")
-        return _entry(found) if found else None
+        item = self._call("get_item", Key=_key(table, version), ConsistentRead=True).get("Item")
+        return _entry(item) if item else None
 
     def latest(self, table: str) -> ManifestEntry | None:
-        found = self._call(
+        items = self._call(
             "query",
             KeyConditionExpression="base_uri = :table",
             ExpressionAttributeValues={":table": {"S": table}},
@@ -61,7 +61,7 @@ class DynamoDbManifestStore:
             Limit=1,
             ConsistentRead=True,
         )["Items"]
-        return _entry(found[0]) if found else None
+        return _entry(items[0]) if items else None
 
     def put_if_absent(self, table: str, entry: ManifestEntry) -> bool:
         return self._put(table, entry, "attribute_not_exists(base_uri) AND attribute_not_exists(version)")
@@ -116,11 +116,11 @@ def _import() -> Any:
 def _connect(options: Mapping[str, Any]) -> Any:
     import boto3
 
-    known = {bare_name("s3", name): value for name, value in options.items()}
-    inner = known.get("client_kwargs") or {}
+    settings = {bare_name("s3", name): value for name, value in options.items()}
+    inner = settings.get("client_kwargs") or {}
 
     def first(*names: str) -> Any:
-        return next((known[name] for name in names if known.get(name) is not None), None)
+        return next((settings[name] for name in names if settings.get(name) is not None), None)
 
     arguments = {
         "endpoint_url": first("dynamodb_endpoint") or os.environ.get("DYNAMODB_ENDPOINT"),

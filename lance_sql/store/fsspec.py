@@ -106,13 +106,13 @@ class FsspecStore:
 
     def modified(self, path: str) -> datetime | None:
         try:
-            found = self._fs.modified(self._full(path))
+            modified = self._fs.modified(self._full(path))
         except NotImplementedError:
             # a file of unknown age counts as young: nothing is removed that may be in use
             return None
-        if not isinstance(found, datetime):
+        if not isinstance(modified, datetime):
             return None
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return modified.replace(tzinfo=UTC) if modified.tzinfo is None else modified.astimezone(UTC)
 
     def identity(self, path: str) -> str | None:
         return None

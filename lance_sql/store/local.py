@@ -126,9 +126,9 @@ class LocalStore:
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         # The size is part of opening: what the caller knows saves nothing here.
         full = self.local_path(path)
-        found = _kernels.read_tail(full, min(num_bytes, _WHOLE_FILE))
-        if found is not None:
-            return found[0], pa.py_buffer(found[1])
+        tail = _kernels.read_tail(full, min(num_bytes, _WHOLE_FILE))
+        if tail is not None:
+            return tail[0], pa.py_buffer(tail[1])
         descriptor, file_size = self._open(path)
         try:
             start = max(0, file_size - num_bytes)
@@ -167,7 +167,7 @@ class LocalStore:
         return f"{self._prefix}{path}\0{device},{inode},{size},{modified},{changed}"
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
-        full = self._place(path)
+        full = self._writable_path(path)
         if mode == "create":
             durable.create(full, data)
         else:
@@ -175,7 +175,7 @@ class LocalStore:
         self._forget(path)
 
     def create(self, path: str) -> Sink:
-        sink = durable.FileSink(self._place(path))
+        sink = durable.FileSink(self._writable_path(path))
         self._forget(path)
         return sink
 
@@ -184,7 +184,7 @@ class LocalStore:
             os.unlink(self.local_path(path))
         self._forget(path)
 
-    def _place(self, path: str) -> str:
+    def _writable_path(self, path: str) -> str:
         """Where a file is to be written; its folder exists then."""
         check_path(path)
         full = os.path.join(self._root, path)
@@ -211,11 +211,11 @@ class LocalStore:
     def mapped(self, path: str) -> _Mapping:
         """As of every store; the bytes live as long as the store keeps them, and as any slice of them."""
         with self._lock:
-            known = self._mappings.get(path)
+            cached = self._mappings.get(path)
             changes = self._changes
         # Another process may have put another file in its place: a table that was dropped and written again.
-        if known is not None and known.status == self._status(path):
-            return known
+        if cached is not None and cached.status == self._status(path):
+            return cached
         descriptor, size = self._open(path)
         try:
             # An empty file cannot be mapped.
@@ -232,14 +232,14 @@ class LocalStore:
         finally:
             os.close(descriptor)
         content = pa.py_buffer(mapping if mapping is not None else b"")
-        found = _Mapping(ref(self), path, content, mapping, status, self._identity(path, status))
+        mapped = _Mapping(ref(self), path, content, mapping, status, self._identity(path, status))
         with self._lock:
             # What was mapped while files changed may be the file of before.
             if changes == self._changes:
                 if self._mappings.peek(path) is not None:
                     self._touched.forget(path)
-                self._mappings.put(path, found)
-        return found
+                self._mappings.put(path, mapped)
+        return mapped
 
     def _status(self, path: str) -> tuple[int, ...] | None:
         try:
@@ -250,20 +250,20 @@ class LocalStore:
     def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
         """Counts what may be looked at, and gives memory back where that is too much."""
         with self._lock:
-            found = self._mappings_of(self._touched.touch(path, ranges))
-        for mapping in found:
+            mappings = self._mappings_of(self._touched.touch(path, ranges))
+        for mapping in mappings:
             _give_back(mapping)
 
     def release(self) -> None:
         """Gives back the memory of all files; reading them again is cheap."""
         with self._lock:
-            found = self._mappings_of(self._touched.release())
-        for mapping in found:
+            mappings = self._mappings_of(self._touched.release())
+        for mapping in mappings:
             _give_back(mapping)
 
     def _mappings_of(self, paths: Sequence[str]) -> list[mmap.mmap]:
-        known = [self._mappings.peek(path) for path in paths]
-        return [each.mapping for each in known if each is not None and each.mapping is not None]
+        mappings = [self._mappings.peek(path) for path in paths]
+        return [each.mapping for each in mappings if each is not None and each.mapping is not None]
 
     def _open(self, path: str) -> tuple[int, int]:
         """A descriptor of the file, and its size."""
@@ -305,8 +305,8 @@ class LocalStore:
         if os.name != "posix" or not os.path.join(folder, "").startswith(self._prefix):
             return False
         parts = [part for part in folder[len(self._prefix) :].split(os.sep) if part]
-        places = accumulate(parts, os.path.join, initial=self._root)
-        return os.pardir not in parts and not any(os.path.islink(place) for place in islice(places, 1, None))
+        folders = accumulate(parts, os.path.join, initial=self._root)
+        return os.pardir not in parts and not any(os.path.islink(each) for each in islice(folders, 1, None))
 
 
 @contextmanager
@@ -360,8 +360,8 @@ _MAPPED: Final = Measured("blocks of mapped files", _usage, _release_all)
 
 def _alive() -> list[LocalStore]:
     stores = []
-    for number, known in _stores.copy().items():
-        if (store := known()) is not None:
+    for number, reference in _stores.copy().items():
+        if (store := reference()) is not None:
             stores.append(store)
         else:
             _stores.pop(number, None)

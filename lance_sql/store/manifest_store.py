@@ -79,8 +79,10 @@ class SqliteManifestStore:
 
     def put_if_absent(self, table: str, entry: ManifestEntry) -> bool:
         with closing(self._connect()) as database, database:
-            made = database.execute("INSERT INTO manifests VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (table, *entry))
-            return made.rowcount == 1
+            inserted = database.execute(
+                "INSERT INTO manifests VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (table, *entry)
+            )
+            return inserted.rowcount == 1
 
     def replace(self, table: str, entry: ManifestEntry) -> None:
         with closing(self._connect()) as database, database:
@@ -96,8 +98,8 @@ class SqliteManifestStore:
     def _select(self, condition: str, values: tuple[object, ...]) -> ManifestEntry | None:
         with closing(self._connect()) as database:
             query = f"SELECT version, path, size FROM manifests WHERE base_uri = ? AND {condition}"
-            found = database.execute(query, values).fetchone()
-            return ManifestEntry(*found) if found is not None else None
+            row = database.execute(query, values).fetchone()
+            return ManifestEntry(*row) if row is not None else None
 
     def _connect(self) -> sqlite3.Connection:
         # A connection for each question: they are cheap, and belong to no thread or process.

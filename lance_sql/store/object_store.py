@@ -136,14 +136,14 @@ class ObjectStore:
     def folders(self, prefix: str) -> Iterator[str]:
         if prefix:
             check_path(prefix)
-        found = self._read(prefix, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
-        for folder in found["common_prefixes"]:
+        listing = self._read(prefix, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
+        for folder in listing["common_prefixes"]:
             yield str(folder).rstrip("/").rpartition("/")[2]
 
     def modified(self, path: str) -> datetime | None:
         check_path(path)
-        found = self._read(path, lambda: self._obstore.head(self._client, path))["last_modified"]
-        return found.astimezone(UTC) if isinstance(found, datetime) else None
+        modified = self._read(path, lambda: self._obstore.head(self._client, path))["last_modified"]
+        return modified.astimezone(UTC) if isinstance(modified, datetime) else None
 
     def identity(self, path: str) -> str | None:
         return None
@@ -211,19 +211,19 @@ class ObjectStore:
             starts, ends = [each.start for each in some], [each.end for each in some]
             if len(some) == 1:
                 return [self._obstore.get_range(self._client, path, start=starts[0], end=ends[0])]
-            found: Sequence[Any] = self._obstore.get_ranges(self._client, path, starts=starts, ends=ends, coalesce=0)
-            return found
+            contents: Sequence[Any] = self._obstore.get_ranges(self._client, path, starts=starts, ends=ends, coalesce=0)
+            return contents
 
         # of ranges that touch, the client would make one request
         touch = any(before.end == after.start for before, after in pairwise(asked))
         sets = [asked[::2], asked[1::2]] if touch else [asked] if asked else []
         try:
-            found = innermost([partial(self._read, path, partial(fetch, some)) for some in sets])
+            contents_of_sets = innermost([partial(self._read, path, partial(fetch, some)) for some in sets])
         except _OutsideError:
             end = max(each.end for each in asked)
             with at(file=path):
                 raise CorruptFile(f"bytes up to {end} are asked for, but the file is shorter") from None
-        fetched = (each for several in zip_longest(*found) for each in several if each is not None)
+        fetched = (each for several in zip_longest(*contents_of_sets) for each in several if each is not None)
         contents = [
             pa.py_buffer(next(fetched)) if wanted.end > wanted.start else pa.py_buffer(b"") for wanted in ranges
         ]
@@ -331,7 +331,7 @@ def _import(scheme: str) -> Any:
 
 
 def _client(obstore: Any, scheme: str, bucket: str, prefix: str, settings: ClientSettings) -> Any:
-    place: dict[str, Any] = {"prefix": prefix or None}
+    prefix_option: dict[str, Any] = {"prefix": prefix or None}
     options = {
         "config": settings.config,
         "client_options": settings.client or None,
@@ -340,10 +340,10 @@ def _client(obstore: Any, scheme: str, bucket: str, prefix: str, settings: Clien
     }
     try:
         if scheme in ("s3", "s3a"):
-            return obstore.store.S3Store(bucket, **place, **options)
+            return obstore.store.S3Store(bucket, **prefix_option, **options)
         if scheme in ("gs", "gcs"):
-            return obstore.store.GCSStore(bucket, **place, **options)
-        return obstore.store.AzureStore(bucket.partition("@")[0], **place, **options)
+            return obstore.store.GCSStore(bucket, **prefix_option, **options)
+        return obstore.store.AzureStore(bucket.partition("@")[0], **prefix_option, **options)
     except (obstore.exceptions.BaseError, ValueError, TypeError) as error:
         raise InvalidArgument(f"Cannot open {scheme}://{bucket}: {_first_line(error)}") from error
 
@@ -354,6 +354,6 @@ def _first_line(error: Exception) -> str:
     begin, mark, answer = said.partition("<")
     if not mark:
         return " ".join(said.partition("\n")[0].split())[:500]
-    found = (pattern.search(answer) for pattern in (_CODE, _MESSAGE))
-    reason = ": ".join(each[1].strip().partition("\n")[0] for each in found if each is not None)
+    matches = (pattern.search(answer) for pattern in (_CODE, _MESSAGE))
+    reason = ": ".join(each[1].strip().partition("\n")[0] for each in matches if each is not None)
     return " ".join(f"{begin.strip().rstrip(':')}: {reason or mark + answer.partition(chr(10))[0]}".split())[:500]

@@ -40,17 +40,17 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
     options = dict(storage_options or {})
     manifests: ManifestStore | None = options.pop(_MANIFEST_STORE, None)
     options.pop(ALLOWED_BASES, None)
-    place = files_uri(text)
-    if place != text:
+    file_uri = files_uri(text)
+    if file_uri != text:
         if manifests is not None:
             raise InvalidArgument(f"{text!r} names its manifest store: leave manifest_store out")
         manifests = DynamoDbManifestStore(_dynamodb_table(text), options)
     asked: dict[str, Any] = {name: options.pop(name) for name in (CACHE, CACHE_BYTES) if name in options}
-    store = with_cache(_open_files(place, options), asked)
+    store = with_cache(_open_files(file_uri, options), asked)
     if manifests is None:
         return store
-    path = local_path(place)
-    return ExternalManifests(store, manifests, text, manifests.key(os.path.abspath(path) if path else place))
+    path = local_path(file_uri)
+    return ExternalManifests(store, manifests, text, manifests.key(os.path.abspath(path) if path else file_uri))
 
 
 def with_manifest_store(
@@ -82,8 +82,8 @@ def below(uri: str, path: str) -> str:
     """The URI of a place below another one."""
     if not uri.startswith(_DYNAMODB):
         return f"{uri.rstrip('/')}/{path}"
-    place, mark, query = uri.partition("?")
-    return f"{place.rstrip('/')}/{path}{mark}{query}"
+    base, mark, query = uri.partition("?")
+    return f"{base.rstrip('/')}/{path}{mark}{query}"
 
 
 def _open_files(uri: str, options: Mapping[str, Any]) -> Store:

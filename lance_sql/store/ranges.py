@@ -54,12 +54,12 @@ def merge(
     start = end = 0
     for i in order:
         if members and ranges[i].start - end > gap:
-            _place(ByteRange(start, end), members, ranges, part_bytes, parts, placements)
+            _add_parts(ByteRange(start, end), members, ranges, part_bytes, parts, placements)
             members = []
         start, end = (start, max(end, ranges[i].end)) if members else ranges[i]
         members.append(i)
     if members:
-        _place(ByteRange(start, end), members, ranges, part_bytes, parts, placements)
+        _add_parts(ByteRange(start, end), members, ranges, part_bytes, parts, placements)
     return parts, placements
 
 
@@ -71,10 +71,10 @@ def cut_out(
     contents: of the parts
     """
     return [
-        contents[place.part].slice(place.offset, end - start)
-        if place.offset + end - start <= contents[place.part].size
-        else _joined(place, end - start, contents)
-        for place, (start, end) in zip(placements, ranges, strict=True)
+        contents[placement.part].slice(placement.offset, end - start)
+        if placement.offset + end - start <= contents[placement.part].size
+        else _joined(placement, end - start, contents)
+        for placement, (start, end) in zip(placements, ranges, strict=True)
     ]
 
 
@@ -93,16 +93,16 @@ def _affordable(ranges: Sequence[ByteRange], gap: int) -> int:
         wanted += max(each.end - max(each.start, end), 0)
         end = max(end, each.end)
     left = max(wanted // 4, LEAST_OVER_READ)
-    found = GAP_BYTES
+    affordable = GAP_BYTES
     for size in sorted(over):
         left -= size
         if left < 0:
-            return min(found, size - 1)
-        found = size
+            return min(affordable, size - 1)
+        affordable = size
     return gap
 
 
-def _place(
+def _add_parts(
     stretch: ByteRange,
     members: Sequence[int],
     ranges: Sequence[ByteRange],
@@ -123,15 +123,15 @@ def _place(
         placements[i] = Placement(first + number, offset) if number < count else Placement(first, 0)
 
 
-def _joined(place: Placement, size: int, contents: Sequence[pa.Buffer]) -> pa.Buffer:
+def _joined(placement: Placement, size: int, contents: Sequence[pa.Buffer]) -> pa.Buffer:
     """A range that is in several parts; copied without the interpreter's lock, into memory that is used again."""
-    made = pa.allocate_buffer(size)
-    into = np.frombuffer(made, np.uint8)
-    part, offset = place
+    joined = pa.allocate_buffer(size)
+    into = np.frombuffer(joined, np.uint8)
+    part, offset = placement
     done = 0
     while done < size:
         piece = np.frombuffer(contents[part], np.uint8)[offset : offset + size - done]
         np.copyto(into[done : done + len(piece)], piece)
         done += len(piece)
         part, offset = part + 1, 0
-    return made
+    return joined

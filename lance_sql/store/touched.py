@@ -61,8 +61,8 @@ class TouchedBlocks:
         if self._num_touched > self.most_kept and self.takes_too_much(resident_file_blocks()):
             # it was raised for what had not been looked at then
             self._most_touched = self.most_kept
-        known = self._touched.pop(path, 0)
-        num_new = (blocks & ~known).bit_count()
+        touched = self._touched.pop(path, 0)
+        num_new = (blocks & ~touched).bit_count()
         self._num_touched += num_new
         if self._num_touched > self._most_touched:
             self._most_touched = self._bound(num_new)
@@ -74,12 +74,12 @@ class TouchedBlocks:
             self._given_back[oldest] = self._given_back.get(oldest, 0) | given
             released.append(oldest)
         if self._num_touched > self._most_touched:
-            self._given_back[path] = self._given_back.get(path, 0) | known
+            self._given_back[path] = self._given_back.get(path, 0) | touched
             # some of them are asked for right now
             self._notice_return(path, blocks)
-            self._num_touched, known = blocks.bit_count(), 0
+            self._num_touched, touched = blocks.bit_count(), 0
             released.append(path)
-        self._touched[path] = known | blocks
+        self._touched[path] = touched | blocks
         self._has_given_back |= bool(released)
         return released
 
@@ -128,11 +128,11 @@ class TouchedBlocks:
 
     def _notice_return(self, path: str, blocks: int) -> None:
         """Has more be kept where blocks were given back that are wanted again."""
-        gone = self._given_back.get(path, 0)
-        returned = (gone & blocks).bit_count()
+        given_back = self._given_back.get(path, 0)
+        returned = (given_back & blocks).bit_count()
         if not returned:
             return
-        self._given_back[path] = gone & ~blocks
+        self._given_back[path] = given_back & ~blocks
         granted = self._more.take(returned, share_of_memory())
         self._num_more += granted
         self._most_touched += granted

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.store import ByteRange, Store
+from lance_sql.store.canonical import canonical_location
 from lance_sql.store.checksums import Checksum, differences
-from lance_sql.store.place import place
 from lance_sql.table import checksums
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot
@@ -93,7 +93,7 @@ class ComparedFiles:
 
         size: of the file as the manifest has it
         """
-        key = (place(store), path)
+        key = (canonical_location(store), path)
         if key not in self._errors:
             self._errors[key] = self._compared(store, path, size, self._checksums(store).get(path))
         return self._errors[key]
@@ -120,7 +120,7 @@ class ComparedFiles:
             return UnsupportedFeature(f"it cannot be read: {error}").located(path)
 
     def _checksums(self, store: Store) -> dict[str, Checksum]:
-        key = place(store)
+        key = canonical_location(store)
         if key not in self._known:
             records, self.errors[key] = checksums.read(store)
             self._known[key] = {path: each for record in records for path, each in record.files.items()}
