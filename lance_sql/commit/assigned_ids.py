@@ -77,10 +77,10 @@ def assign(draft: Draft, operation: Merge) -> None:
     draft.index_section = None if operation.drops_indices else indices.of_stable_table(draft.index_section)
 
 
-def _with_ids(snapshot: Snapshot, fragment: Fragment, place: int) -> Fragment:
-    """The fragment with ids that begin with `place` << 32, and with the numbers of rows that old writers left out."""
+def _with_ids(snapshot: Snapshot, fragment: Fragment, upper_half: int) -> Fragment:
+    """The fragment with ids from `upper_half` << 32 on, and with the numbers of rows that old writers left out."""
     opened = snapshot.open(fragment)
-    start, file = place << 32, fragment.deletion_file
+    start, file = upper_half << 32, fragment.deletion_file
     if file is not None and not file.num_deleted_rows:
         file = dataclasses.replace(file, num_deleted_rows=len(opened.deletions))
     return dataclasses.replace(

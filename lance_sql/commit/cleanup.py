@@ -52,7 +52,7 @@ class CleanupPlan:
     files: paths in the store of the branch, without the manifests
     num_bytes: of the files and manifests whose size the store tells without being asked for each
     records: checksums of files
-    kept: paths of the files that stay
+    remaining: paths of the files that stay
     held: versions that stay for cursors alone, and the names of these
     released: cursors that are further behind than `max_lag`: what they need is removed as well
     """
@@ -62,7 +62,7 @@ class CleanupPlan:
     files: tuple[str, ...]
     num_bytes: int
     records: tuple[checksums.Record, ...] = field(default=(), repr=False)
-    kept: frozenset[str] = field(default=frozenset(), repr=False)
+    remaining: frozenset[str] = field(default=frozenset(), repr=False)
     held: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     released: tuple[str, ...] = ()
 
@@ -116,8 +116,12 @@ def plan(
         )
     }
     removed = [each for each in unpinned if each.version not in held]
-    gone = {each.version for each in removed}
-    staying = (*(each for each in snapshots if each.version not in gone), *_detached(latest), *_branches(latest))
+    removed_numbers = {each.version for each in removed}
+    staying = (
+        *(each for each in snapshots if each.version not in removed_numbers),
+        *_detached(latest),
+        *_branches(latest),
+    )
     work = Work(len(snapshots))
     needed, dropped = _needed(staying, latest, work), _needed(removed, latest, work)
     # before the files are listed: whoever records a checksum has written the file
@@ -127,10 +131,10 @@ def plan(
     unneeded = ((path, owner) for path, owner in owners if owner not in needed)
     paths = [path for path, owner in unneeded if owner in dropped or _is_leftover(latest.store, path, now)]
     num_bytes = sum(sizes[path] or 0 for path in paths) + sum(each.file.size or 0 for each in removed)
-    kept = frozenset(sizes.keys() - set(paths))
+    remaining = frozenset(sizes.keys() - set(paths))
     versions_removed = tuple(each.file for each in removed)
     return CleanupPlan(
-        latest, versions_removed, tuple(paths), num_bytes, tuple(records), kept, held, tuple(sorted(released))
+        latest, versions_removed, tuple(paths), num_bytes, tuple(records), remaining, held, tuple(sorted(released))
     )
 
 
@@ -153,7 +157,7 @@ def execute(planned: CleanupPlan) -> None:
     # Somebody may have restored one of them meanwhile, which can no longer happen now.
     newer = (file for file in versions.list_versions(snapshot.store) if file.version > snapshot.version)
     needed = _needed(chain(map(snapshot.sibling, newer), _branches(snapshot)), snapshot, Work(None))
-    left = set(planned.kept)
+    left = set(planned.remaining)
     work = Work(len(planned.files))
     for path in planned.files:
         work.advance(1)
@@ -232,21 +236,21 @@ def _needed(snapshots: Iterable[Snapshot], of: Snapshot, work: Work) -> set[str]
     """
     needed: set[str] = set()
     # what names the same files in most versions is looked at once
-    known: dict[tuple[object, ...], _kernels.FragmentNames] = {}
+    names_by_folders: dict[tuple[object, ...], _kernels.FragmentNames] = {}
     for snapshot in snapshots:
         work.advance(1)
         manifest = snapshot.manifest
         features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
-        places = _places(snapshot, of)
-        key = tuple((base, *sorted(places[base].items())) for base in places)
-        named, left = known.setdefault(key, _kernels.FragmentNames()).add(manifest.fragments.content)
-        needed.update(_named(named, places))
+        folders = _folders_in(snapshot, of)
+        key = tuple((base, *sorted(folders[base].items())) for base in folders)
+        named, left = names_by_folders.setdefault(key, _kernels.FragmentNames()).add(manifest.fragments.content)
+        needed.update(_named(named, folders))
         for number in left:
-            needed.update(_files_of(manifest.fragments[number], places))
+            needed.update(_files_of(manifest.fragments[number], folders))
         # A base path does not say which of its indices a clone uses, so none of them goes.
         for index in snapshot.indices():
             needed.add(f"{INDICES}/{index.uuid}/")
-        if None in places and manifest.transaction_file:
+        if None in folders and manifest.transaction_file:
             needed.add(f"{TRANSACTIONS}/{manifest.transaction_file}")
         # a branch has files of main, whose names no other table's files have
         if (changes := applied.of(manifest.config, snapshot.label)) is not None:
@@ -255,42 +259,42 @@ def _needed(snapshots: Iterable[Snapshot], of: Snapshot, work: Work) -> set[str]
 
 
 def _named(
-    files: Iterable[tuple[NamedKind, int | None, str]], places: Mapping[int | None, Mapping[str, str]]
+    files: Iterable[tuple[NamedKind, int | None, str]], folders: Mapping[int | None, Mapping[str, str]]
 ) -> Iterator[str]:
-    """What files are called in the store of `of`; see `_kernels.FragmentNames` and `_places`."""
+    """What files are called in the store of `of`; see `_kernels.FragmentNames` and `_folders_in`."""
     for kind, base, name in files:
-        if base in places:
-            yield places[base].get(_FOLDERS[kind], "") + name if kind in _FOLDERS else name
+        if base in folders:
+            yield folders[base].get(_FOLDERS[kind], "") + name if kind in _FOLDERS else name
 
 
-def _files_of(fragment: Fragment, places: Mapping[int | None, Mapping[str, str]]) -> Iterator[str]:
-    """What a fragment needs; see `_places`."""
+def _files_of(fragment: Fragment, folders: Mapping[int | None, Mapping[str, str]]) -> Iterator[str]:
+    """What a fragment needs; see `_folders_in`."""
     for file in fragment.files:
-        if file.base_id in places:
-            yield places[file.base_id].get(DATA, "") + file.path
+        if file.base_id in folders:
+            yield folders[file.base_id].get(DATA, "") + file.path
     deletion_file = fragment.deletion_file
-    if deletion_file is not None and deletion_file.base_id in places:
-        yield places[deletion_file.base_id].get(DELETIONS, "") + deletion_file.name(fragment.id)
-    if None in places:
+    if deletion_file is not None and deletion_file.base_id in folders:
+        yield folders[deletion_file.base_id].get(DELETIONS, "") + deletion_file.name(fragment.id)
+    if None in folders:
         yield from _external(fragment)
 
 
-def _places(snapshot: Snapshot, of: Snapshot) -> Mapping[int | None, Mapping[str, str]]:
+def _folders_in(snapshot: Snapshot, of: Snapshot) -> Mapping[int | None, Mapping[str, str]]:
     """The base ids under which a version has files in the store of `of`, and their folders there."""
-    folders = {DATA: f"{DATA}/", DELETIONS: f"{DELETIONS}/"}
+    own_folders = {DATA: f"{DATA}/", DELETIONS: f"{DELETIONS}/"}
     root = root_of(of)
-    places: dict[int | None, Mapping[str, str]] = {}
+    folders: dict[int | None, Mapping[str, str]] = {}
     if root_of(snapshot) == root:
-        places[None] = folders
+        folders[None] = own_folders
     for base in snapshot.manifest.base_paths.values():
         path = base.path.rstrip("/")
         if path == root:
-            places[base.id] = folders if base.is_dataset_root else {}
+            folders[base.id] = own_folders if base.is_dataset_root else {}
         elif path.startswith(root + "/"):
             inside = path.removeprefix(root + "/") + "/"
             nested = {DATA: f"{inside}{DATA}/", DELETIONS: f"{inside}{DELETIONS}/"}
-            places[base.id] = nested if base.is_dataset_root else {DATA: inside, DELETIONS: inside}
-    return places
+            folders[base.id] = nested if base.is_dataset_root else {DATA: inside, DELETIONS: inside}
+    return folders
 
 
 def _external(fragment: Fragment) -> Iterator[str]:

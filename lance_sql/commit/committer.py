@@ -116,7 +116,7 @@ def commit(
         raise UnsupportedFeature(f"commits of {type(operation).__name__}")
     recorded: set[str] = set()
     try:
-        made = _commit(
+        committed = _commit(
             snapshot,
             operation,
             affected_rows,
@@ -127,7 +127,7 @@ def commit(
             config=config or {},
             max_attempts=max_attempts,
         )
-        return made.with_commit(properties)
+        return committed.with_commit(properties)
     except REFUSALS:
         # No version names them, and none will.
         for path in recorded:
@@ -169,8 +169,8 @@ def _commit(
                 Committed(_judge(operation, other, theirs, inserts_by_key=inserts_by_key), other.manifest.schema)
             )
         judged = latest
-        known = latest.manifest.config
-        values = consumed.config(known, properties, latest.label) | _config(known, config, latest.label)
+        current = latest.manifest.config
+        values = consumed.config(current, properties, latest.label) | _config(current, config, latest.label)
         rebased = operation
         if latest.version != base.version:
             rebased = rebase.rebase(operation, base, latest, others, affected_rows)
@@ -195,12 +195,12 @@ def _commit(
     raise RetryableConflict(f"{snapshot.name}: other commits came first in each of {max_attempts} attempts")
 
 
-def _config(known: Mapping[str, str], wanted: Mapping[str, Expected], table: str) -> dict[str, str]:
+def _config(current: Mapping[str, str], wanted: Mapping[str, Expected], table: str) -> dict[str, str]:
     """
     raises: RetryableConflict where another commit has set a key
     """
     for key, expected in wanted.items():
-        if known.get(key) != expected.before:
+        if current.get(key) != expected.before:
             raise RetryableConflict(f"{table}: another commit has set {key!r} of the config")
     return {key: expected.value for key, expected in wanted.items()}
 

@@ -176,8 +176,8 @@ def _same_fragment(ours: Operation, theirs: Operation) -> Outcome:
 def _same_rows(ours: Operation, theirs: Operation) -> Outcome:
     """Both tombstone rows of a fragment: whether of the same row, rebasing finds out. A removed fragment has no rows
     left that could be compared."""
-    gone = (removed(ours) & touched(theirs)) | (touched(ours) & removed(theirs))
-    return Outcome.RETRYABLE if gone else Outcome.COMPATIBLE
+    removed_fragments = (removed(ours) & touched(theirs)) | (touched(ours) & removed(theirs))
+    return Outcome.RETRYABLE if removed_fragments else Outcome.COMPATIBLE
 
 
 def _missing_values(ours: Operation, theirs: Operation) -> Outcome:
@@ -212,9 +212,9 @@ def _schema_metadata(ours: Operation, theirs: Operation) -> Outcome:
 
 def _indexed_fragment(ours: Operation, theirs: Operation) -> Outcome:
     """A new index covers a fragment that moves."""
-    made, moved = (ours, theirs) if isinstance(ours, CreateIndex) else (theirs, ours)
-    assert isinstance(made, CreateIndex)
-    for index in made.new_indices:
+    indexed, moved = (ours, theirs) if isinstance(ours, CreateIndex) else (theirs, ours)
+    assert isinstance(indexed, CreateIndex)
+    for index in indexed.new_indices:
         if index.fragment_ids is None or index.fragment_ids & touched(moved):
             return Outcome.RETRYABLE
     return Outcome.COMPATIBLE

@@ -36,20 +36,20 @@ def config(latest: Mapping[str, str], given: Mapping[str, str] | None, table: st
     latest: the config of the version that it is made on top of
     raises: CommitConflict where the table has some of the changes already
     """
-    made = {}
+    values = {}
     for key, value in (given or {}).items():
-        found = _RANGE.fullmatch(value) if key.startswith(CONSUMED) else None
-        if found is None:
+        match = _RANGE.fullmatch(value) if key.startswith(CONSUMED) else None
+        if match is None:
             continue
-        first, last = map(int, found.groups())
-        known = _number(latest.get(key))
-        if known is not None and known >= first:
+        first, last = map(int, match.groups())
+        consumed = _number(latest.get(key))
+        if consumed is not None and consumed >= first:
             raise CommitConflict(
-                f"{table} has the changes up to version {known} of this cursor already, and these are those of versions"
-                f" {first} to {last}: another run was first. Read from the cursor again"
+                f"{table} has the changes up to version {consumed} of this cursor already, and these are those of"
+                f" versions {first} to {last}: another run was first. Read from the cursor again"
             )
-        made[key] = str(last)
-    return made
+        values[key] = str(last)
+    return values
 
 
 def _number(text: str | None) -> int | None:

@@ -28,8 +28,8 @@ def in_use(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
 
 def added(before: Fragment, after: Fragment) -> list[DataFile]:
     """The files that a fragment has and did not have before."""
-    known = {(file.path, file.base_id) for file in before.files}
-    return [file for file in after.files if (file.path, file.base_id) not in known]
+    earlier = {(file.path, file.base_id) for file in before.files}
+    return [file for file in after.files if (file.path, file.base_id) not in earlier]
 
 
 def file_version(file: DataFile) -> str:

@@ -160,10 +160,10 @@ class Draft:
         parts = carried.segments
         if num_carried:
             assert self.latest is not None
-            known = lineage.created_at_of(self.latest, replaces, carried.expand())
+            versions = lineage.created_at_of(self.latest, replaces, carried.expand())
             if num_fresh:
-                known = np.concatenate((known, np.full(num_fresh, self.version, np.uint64)))
-            created_at = row_versions.from_values(known)
+                versions = np.concatenate((versions, np.full(num_fresh, self.version, np.uint64)))
+            created_at = row_versions.from_values(versions)
         if num_fresh:
             parts = (*parts, self._fresh_row_ids(num_fresh))
         return dataclasses.replace(
@@ -185,8 +185,8 @@ class Draft:
             # of most fragments the manifest tells in passing that their ids are lower
             greatest = before.fragments.table.row_ids.greatest[-_YOUNGEST:]
             first = len(before.fragments) - len(greatest)
-            for place in (first + np.flatnonzero(greatest >= np.uint64(start))).tolist():
-                _check_row_ids(before.fragments[place], start)
+            for fragment_index in (first + np.flatnonzero(greatest >= np.uint64(start))).tolist():
+                _check_row_ids(before.fragments[fragment_index], start)
         if start + count >= 2**64:
             raise UnsupportedFeature(f"{count} row ids above {start}")
         self.change(next_row_id=start + count)
@@ -215,9 +215,9 @@ def _check_row_ids(fragment: Fragment, start: int) -> None:
     raises: CorruptFile where a row has an id that no row has had
     """
     if isinstance(fragment.row_ids, bytes):
-        known = row_ids.parse(fragment.row_ids, fragment.physical_rows).bounds()
-        if known is not None and known[1] >= start:
-            raise CorruptFile(f"the next row id is {start}, and fragment {fragment.id} has the row {known[1]}")
+        bounds = row_ids.parse(fragment.row_ids, fragment.physical_rows).bounds()
+        if bounds is not None and bounds[1] >= start:
+            raise CorruptFile(f"the next row id is {start}, and fragment {fragment.id} has the row {bounds[1]}")
 
 
 def recounted(snapshot: Snapshot) -> Fragments:

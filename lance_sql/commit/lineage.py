@@ -26,15 +26,15 @@ def created_at_of(snapshot: Snapshot, fragments: Iterable[Fragment], ids: U64) -
     if len(U64Set.of(ids)) != len(ids):
         raise InvalidArgument("two rows of new fragments carry the same row id")
     fragments = list(fragments)
-    found = np.empty(len(ids), np.uint64)
+    created_at = np.empty(len(ids), np.uint64)
     for start in range(0, len(ids), _IDS_AT_ONCE):
         part = slice(start, start + _IDS_AT_ONCE)
-        found[part] = _created_at(snapshot, fragments, ids[part])
-    return found
+        created_at[part] = _created_at(snapshot, fragments, ids[part])
+    return created_at
 
 
 def _created_at(snapshot: Snapshot, fragments: Sequence[Fragment], ids: U64) -> U64:
-    found = np.zeros(len(ids), np.uint64)
+    created_at = np.zeros(len(ids), np.uint64)
     missing = np.arange(len(ids))
     for fragment in fragments:
         if not len(missing):
@@ -43,19 +43,19 @@ def _created_at(snapshot: Snapshot, fragments: Sequence[Fragment], ids: U64) -> 
         indices, offsets = opened.row_id_sequence.positions(ids[missing])
         alive = ~_contains(opened.deletions, offsets)
         indices, offsets = indices[alive], offsets[alive]
-        found[missing[indices]] = opened.created_at_sequence.take(offsets)
+        created_at[missing[indices]] = opened.created_at_sequence.take(offsets)
         missing = np.delete(missing, indices)
     if len(missing):
         raise InvalidArgument(
             f"the row id {ids[missing[0]]} is carried over, but no fragment that the update touches has such a row in"
             f" {snapshot.label}"
         )
-    return found
+    return created_at
 
 
 def _contains(ascending: U32, values: I64) -> BoolMask:
     if not len(ascending):
         return np.zeros(len(values), np.bool_)
-    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    found: BoolMask = ascending[places] == values
-    return found
+    positions = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    is_contained: BoolMask = ascending[positions] == values
+    return is_contained

@@ -196,10 +196,10 @@ def _rewrite(draft: Draft, operation: Rewrite) -> None:
     draft.check_present(old)
     if len(set(old)) != len(old):
         raise InvalidArgument("a fragment is in two groups of a rewrite")
-    kept = set(draft.manifest.fragments.ids) - set(old)
+    remaining = set(draft.manifest.fragments.ids) - set(old)
     for fragment in new:
         data_files.check_new(fragment, draft.manifest)
-        if fragment.id in kept or fragment.id >= draft.next_fragment_id():
+        if fragment.id in remaining or fragment.id >= draft.next_fragment_id():
             raise InvalidArgument(f"the fragment id {fragment.id} of a rewrite was not reserved")
         if draft.manifest.has_stable_row_ids:
             if not isinstance(fragment.row_ids, bytes):
@@ -239,8 +239,8 @@ def _merge(draft: Draft, operation: Merge) -> None:
         )
         if added:
             after = dataclasses.replace(after, last_updated_at=draft.updated_now(before))
-            known = {field_id for file in before.files for field_id in file.fields}
-            for field_id in {field_id for file in added for field_id in file.fields} & known:
+            earlier_fields = {field_id for file in before.files for field_id in file.fields}
+            for field_id in {field_id for file in added for field_id in file.fields} & earlier_fields:
                 changed.setdefault(field_id, []).append(fragment.id)
         if after != before:
             replaced.append(after)
@@ -266,8 +266,8 @@ def _project(draft: Draft, schema: Schema) -> None:
     replaced = []
     fragments = draft.manifest.fragments
     # the only file of a fragment stays in any case
-    for place in np.flatnonzero(fragments.table.num_files > 1).tolist():
-        fragment = fragments[place]
+    for fragment_index in np.flatnonzero(fragments.table.num_files > 1).tolist():
+        fragment = fragments[fragment_index]
         files = [
             file for file in fragment.files if any(field in schema.by_id or field < TOMBSTONE for field in file.fields)
         ]
@@ -318,7 +318,7 @@ def _replace_data(draft: Draft, operation: DataReplacement) -> None:
     replaced = []
     for fragment_id, fragment in draft.manifest.fragments.by_id(files).items():
         file = files[fragment_id]
-        old = data_files.in_use(data_files.tombstoned(kept, file.fields) for kept in fragment.files)
+        old = data_files.in_use(data_files.tombstoned(data_file, file.fields) for data_file in fragment.files)
         replaced.append(dataclasses.replace(fragment, files=(*old, file), last_updated_at=draft.updated_now(fragment)))
     draft.edit(replaced=replaced)
     fields = {field for file in files.values() for field in file.fields}
@@ -339,12 +339,12 @@ def _check_carried_once(fragments: Sequence[Fragment]) -> None:
     if len(carried) < 2:
         return
     # as a set, ids take a few bytes each, and as an array eight, some times over
-    found = U64Set({})
+    distinct = U64Set({})
     num_ids = 0
     for fragment in carried:
         assert isinstance(fragment.row_ids, bytes)
         ids = row_ids.parse_prefix(fragment.row_ids, fragment.physical_rows).expand()
         num_ids += len(ids)
-        found = U64Set.union((found, U64Set.of(ids)))
-    if len(found) < num_ids:
+        distinct = U64Set.union((distinct, U64Set.of(ids)))
+    if len(distinct) < num_ids:
         raise InvalidArgument("two rows of new fragments carry the same row id")

@@ -54,12 +54,12 @@ def _with_metadata(field: Field, changes: Mapping[int, UpdateMap]) -> Field:
 def _changed(values: Mapping[str, str], change: UpdateMap | None) -> dict[str, str]:
     if change is None:
         return dict(values)
-    kept = {} if change.replace else {key: value for key, value in values.items() if key not in change.entries}
-    return {**kept, **{key: value for key, value in change.entries.items() if value is not None}}
+    unchanged = {} if change.replace else {key: value for key, value in values.items() if key not in change.entries}
+    return {**unchanged, **{key: value for key, value in change.entries.items() if value is not None}}
 
 
 def _changed_bytes(values: Mapping[str, bytes], change: UpdateMap | None) -> dict[str, bytes]:
     if change is None:
         return dict(values)
-    kept = {} if change.replace else {key: value for key, value in values.items() if key not in change.entries}
-    return {**kept, **{key: value.encode() for key, value in change.entries.items() if value is not None}}
+    unchanged = {} if change.replace else {key: value for key, value in values.items() if key not in change.entries}
+    return {**unchanged, **{key: value.encode() for key, value in change.entries.items() if value is not None}}

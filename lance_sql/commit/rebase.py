@@ -69,14 +69,16 @@ def rebase(
     _check_unchanged(operation, read, latest)
     _check_columns(operation, read.manifest.schema, others)
     match operation:
-        case Delete(updated, gone):
-            kept, emptied = _rebased(updated, read, latest, affected_rows)
-            return dataclasses.replace(operation, updated_fragments=tuple(kept), deleted_fragment_ids=(*gone, *emptied))
+        case Delete(updated, deleted):
+            updated_fragments, emptied = _rebased(updated, read, latest, affected_rows)
+            return dataclasses.replace(
+                operation, updated_fragments=tuple(updated_fragments), deleted_fragment_ids=(*deleted, *emptied)
+            )
         case Update(mode=UpdateMode.REWRITE_ROWS):
-            kept, emptied = _rebased(operation.updated_fragments, read, latest, affected_rows)
+            updated_fragments, emptied = _rebased(operation.updated_fragments, read, latest, affected_rows)
             return dataclasses.replace(
                 operation,
-                updated_fragments=tuple(kept),
+                updated_fragments=tuple(updated_fragments),
                 removed_fragment_ids=(*operation.removed_fragment_ids, *emptied),
             )
         case Merge(new_fragments=new) if new:
@@ -120,8 +122,8 @@ def _check_unchanged(operation: Operation, read: Snapshot, latest: Snapshot) -> 
                 raise RetryableConflict("indices were changed by another commit")
         case Project(preserves_nullability=False):
             _check_no_new_values(read, latest)
-        case Delete(updated, gone) | Update(updated_fragments=updated, removed_fragment_ids=gone):
-            _check_fragments(before.fragments.by_id(set(gone)).values(), read, latest, deletions_too=True)
+        case Delete(updated, removed) | Update(updated_fragments=updated, removed_fragment_ids=removed):
+            _check_fragments(before.fragments.by_id(set(removed)).values(), read, latest, deletions_too=True)
             _check_fragments(updated, read, latest)
         case Rewrite(groups):
             for group in groups:
@@ -173,13 +175,13 @@ def _rebased(
     fragments = list(fragments)
     ids = {fragment.id for fragment in fragments}
     before, now = read.manifest.fragments.by_id(ids), latest.manifest.fragments.by_id(ids)
-    kept: list[Fragment] = []
+    remaining: list[Fragment] = []
     emptied: list[int] = []
     deleted: dict[int, U32] = {}
     for fragment in fragments:
         current = now[fragment.id]
         if current.deletion_file == before[fragment.id].deletion_file:
-            kept.append(fragment)
+            remaining.append(fragment)
             continue
         if affected_rows is None or fragment.id not in affected_rows:
             raise RetryableConflict(f"rows of fragment {fragment.id} were deleted by another commit")
@@ -193,10 +195,12 @@ def _rebased(
             emptied.append(fragment.id)
             continue
         deleted[fragment.id] = merged
-        kept.append(fragment)
+        remaining.append(fragment)
     # no file is left behind by a conflict
     files = deletions.write_all(latest.store, latest.version, deleted, kind=DeletionFileType.BITMAP)
-    rebased = [dataclasses.replace(each, deletion_file=files[each.id]) if each.id in files else each for each in kept]
+    rebased = [
+        dataclasses.replace(each, deletion_file=files[each.id]) if each.id in files else each for each in remaining
+    ]
     return rebased, emptied
 
 
@@ -220,8 +224,8 @@ def _check_columns(operation: Operation, read: Schema, others: Sequence[Committe
             field = last.by_id.get(field_id)
             if field is not None and any(_meaning(schema.by_id.get(field_id)) != _meaning(field) for schema in schemas):
                 raise RetryableConflict(f"another commit made column {field.name!r} of what was another column")
-        known = [field_id for field_id in file.fields if field_id in read.by_id]
-        if known and not any(field_id in last.by_id for field_id in known):
+        earlier_fields = [field_id for field_id in file.fields if field_id in read.by_id]
+        if earlier_fields and not any(field_id in last.by_id for field_id in earlier_fields):
             raise RetryableConflict("other commits dropped every column that there are new values for")
 
 

@@ -106,10 +106,10 @@ def _damage(latest: Snapshot, reason: CorruptFile) -> Damage:
     """
     files = [file for file in versions.list_versions(latest.store) if file.version <= latest.version]
     for count, file in enumerate(reversed(files)):
-        found = latest.sibling(file)
+        readable = latest.sibling(file)
         with suppress(CorruptFile):
-            _ = found.manifest
-            return Damage(found, tuple(files[-count:]), str(reason))
+            _ = readable.manifest
+            return Damage(readable, tuple(files[-count:]), str(reason))
     raise reason
 
 
@@ -119,7 +119,7 @@ def _restore_over(damage: Damage, operation: Restore, properties: Mapping[str, s
     features.check_writable(readable.manifest.reader_flags, readable.manifest.writer_flags, readable.label)
     num_fragments = _fragments_given_out(damage)
     transaction = Transaction(damage.newest.version, str(uuid4()), operation, properties)
-    made = manifest_builder.restored_above(
+    restored = manifest_builder.restored_above(
         readable,
         operation,
         number=damage.newest.version + 1,
@@ -128,15 +128,15 @@ def _restore_over(damage: Damage, operation: Restore, properties: Mapping[str, s
         timestamp=datetime.now(UTC),
         transaction_file=transaction.file_name,
     )
-    return put_version(readable.store, made, transaction, naming_scheme(damage.newest), readable.name)
+    return put_version(readable.store, restored, transaction, naming_scheme(damage.newest), readable.name)
 
 
 def _fragments_given_out(damage: Damage) -> int:
     """At most so many fragment ids were given out by versions that cannot be read."""
     store, manifest = damage.readable.store, damage.readable.manifest
-    known = {file.path for fragment in manifest.fragments for file in fragment.files if file.base_id is None}
+    own_files = {file.path for fragment in manifest.fragments for file in fragment.files if file.base_id is None}
     # every new fragment has a data file; files of older versions and of writers that are at work count as well
-    count = sum(info.path.removeprefix(f"{DATA}/") not in known for info in store.files(DATA))
+    count = sum(info.path.removeprefix(f"{DATA}/") not in own_files for info in store.files(DATA))
     for info in store.files(TRANSACTIONS):
         with suppress(LanceError, OSError):
             size, content = store.tail(info.path, 0)

@@ -34,19 +34,19 @@ def own_ids(snapshot: Snapshot, *, highest: int) -> tuple[Fragment, ...]:
     manifest = snapshot.manifest
     next_id = max(highest, *manifest.fragments.ids) + 1
     seen: set[int] = set()
-    made: list[Fragment] = []
+    fragments: list[Fragment] = []
     for fragment in manifest.fragments:
-        known = dataclasses.replace(fragment, physical_rows=snapshot.open(fragment).num_rows)
+        own = dataclasses.replace(fragment, physical_rows=snapshot.open(fragment).num_rows)
         if fragment.id in seen:
             if next_id > MAX_FRAGMENT_ID:
                 raise CorruptFile(f"{snapshot.label}: several fragments have the id {fragment.id}, and no id is free")
-            known = dataclasses.replace(known, id=next_id)
+            own = dataclasses.replace(own, id=next_id)
             if fragment.deletion_file is not None:
                 # the name of a deletion file has the id in it
                 rows = snapshot.open(fragment).deletions
                 file = deletions.write(snapshot.store, next_id, snapshot.version, rows)
-                known = dataclasses.replace(known, deletion_file=file)
+                own = dataclasses.replace(own, deletion_file=file)
             next_id += 1
-        seen.add(known.id)
-        made.append(known)
-    return tuple(made)
+        seen.add(own.id)
+        fragments.append(own)
+    return tuple(fragments)

@@ -22,15 +22,17 @@ from lance_sql.table.paths import DATA, DELETIONS, INDICES
 
 def checksums(operation: Operation) -> dict[str, Checksum]:
     """The checksums of new files below the table's root, by their paths there."""
-    found = {f"{DATA}/{file.path}": file.checksum for file in _data_files(operation) if file.base_id is None}
+    checksums_by_path = {
+        f"{DATA}/{file.path}": file.checksum for file in _data_files(operation) if file.base_id is None
+    }
     for fragment in _fragments(operation):
         deletions = fragment.deletion_file
         if deletions is not None and deletions.base_id is None:
-            found[f"{DELETIONS}/{deletions.name(fragment.id)}"] = deletions.checksum
+            checksums_by_path[f"{DELETIONS}/{deletions.name(fragment.id)}"] = deletions.checksum
     if isinstance(operation, CreateIndex):
         for segment in operation.new_indices:
-            found |= {f"{INDICES}/{segment.uuid}/{name}": each for name, each in segment.checksums.items()}
-    return {path: checksum for path, checksum in found.items() if checksum is not None}
+            checksums_by_path |= {f"{INDICES}/{segment.uuid}/{name}": each for name, each in segment.checksums.items()}
+    return {path: checksum for path, checksum in checksums_by_path.items() if checksum is not None}
 
 
 def data_files(operation: Operation) -> Iterator[DataFile]:
