@@ -58,9 +58,9 @@ def write(
 
 
 def _finished(session: WriteSession, writer: FileWriter, file: Future[WrittenFile]) -> DataFile:
-    made = data_file(file.result())
-    session.finished(writer, made)
-    return made
+    finished = data_file(file.result())
+    session.finished(writer, finished)
+    return finished
 
 
 class _Rows:

@@ -79,11 +79,13 @@ def drop(snapshot: Snapshot, names: Sequence[str], properties: Mapping[str, str]
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
         schema = latest.manifest.schema
-        gone = {schema.resolve(name, table=latest.label)[-1].id for name in names}
-        kept = tuple(field for field in (_without(field, gone) for field in schema.fields) if field is not None)
-        if not kept:
+        dropped_ids = {schema.resolve(name, table=latest.label)[-1].id for name in names}
+        fields = tuple(
+            field for field in (_without(field, dropped_ids) for field in schema.fields) if field is not None
+        )
+        if not fields:
             raise InvalidArgument(f"{latest.name} would have no column left")
-        return session.commit(Project(Schema(kept, schema.metadata), preserves_nullability=True), RowCounts())
+        return session.commit(Project(Schema(fields, schema.metadata), preserves_nullability=True), RowCounts())
 
     return on_latest(snapshot, "drop_columns", change, properties)
 
@@ -282,15 +284,15 @@ def next_field_id(snapshot: Snapshot) -> int:
     return highest + 1
 
 
-def _without(field: Field, gone: Collection[int]) -> Field | None:
-    if field.id in gone:
+def _without(field: Field, dropped_ids: Collection[int]) -> Field | None:
+    if field.id in dropped_ids:
         return None
-    kept = [child for child in (_without(child, gone) for child in field.children) if child is not None]
-    if field.children and not kept:
+    children = [child for child in (_without(child, dropped_ids) for child in field.children) if child is not None]
+    if field.children and not children:
         raise InvalidArgument(f"Column {field.name!r} would have no member left: drop it as a whole")
-    if len(kept) < len(field.children) and field.logical_type != "struct":
+    if len(children) < len(field.children) and field.logical_type != "struct":
         raise InvalidArgument(f"Column {field.name!r} is not a struct: only members of structs can be dropped")
-    return field._replace(children=tuple(kept))
+    return field._replace(children=tuple(children))
 
 
 def _mapped(field: Field, change: Callable[[Field], Field]) -> Field:

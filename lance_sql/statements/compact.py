@@ -121,8 +121,8 @@ def compact(
         return session.commit(rewrite(session, groups, written), RowCounts())
 
     # what was rewritten for nothing once is not rewritten again unasked
-    made = on_latest(snapshot, "compact", change, properties, max_attempts=1)
-    return made if not before else settled(before[0], made, indices, properties)
+    compacted = on_latest(snapshot, "compact", change, properties, max_attempts=1)
+    return compacted if not before else settled(before[0], compacted, indices, properties)
 
 
 def _write(session: WriteSession, group: Group, target_rows: int, work: Work) -> Sequence[Fragment]:
@@ -135,23 +135,23 @@ def _write(session: WriteSession, group: Group, target_rows: int, work: Work) ->
     return session.writer(limits=limits).write_all(work.over(rows(session.snapshot, group)))
 
 
-def settled(before: Snapshot, made: Snapshot, indices: IndexChoice, properties: Mapping[str, str] | None) -> Snapshot:
+def settled(before: Snapshot, after: Snapshot, indices: IndexChoice, properties: Mapping[str, str] | None) -> Snapshot:
     """What a compaction leaves behind, done with indices as the user wants it.
 
-    before, made: the versions that it read and made
+    before, after: the versions that it read and made
     """
     if indices == "keep":
-        return made
-    compaction = made.commit_properties
-    for name in _left_behind(before, made, keeps_zones=indices == "update" and made.manifest.has_stable_row_ids):
-        _LOG.info("%s: the compaction moved rows of the index %r: %s", made.label, name, indices)
-        made = (
-            indexing.drop(made, name, properties)
+        return after
+    compaction = after.commit_properties
+    for name in _left_behind(before, after, keeps_zones=indices == "update" and after.manifest.has_stable_row_ids):
+        _LOG.info("%s: the compaction moved rows of the index %r: %s", after.label, name, indices)
+        after = (
+            indexing.drop(after, name, properties)
             if indices == "drop"
-            else indexing.optimize(made, [name], properties=properties)
+            else indexing.optimize(after, [name], properties=properties)
         )
     # what the user asked for is the compaction
-    return made if made.commit_properties is compaction else made.with_commit(compaction)
+    return after if after.commit_properties is compaction else after.with_commit(compaction)
 
 
 def check_choice(indices: IndexChoice) -> None:

@@ -76,9 +76,9 @@ def write(session: WriteSession, fragments: Sequence[Fragment], fields: Sequence
         for batch in work.over(read_fragments(snapshot, others, fragments)):
             writer.write(batch)
     written = writer.finish()
-    made = data_file(written)
-    session.finished(writer, made)
-    return Fragment(0, (made,), None, written.num_rows)
+    new_file = data_file(written)
+    session.finished(writer, new_file)
+    return Fragment(0, (new_file,), None, written.num_rows)
 
 
 def _can_be_copied(field: Field, fragments: Sequence[OpenFragment]) -> bool:
@@ -111,13 +111,13 @@ def _by_file(
     fragment: OpenFragment, fields: Sequence[Field]
 ) -> list[tuple[FileReader, list[tuple[Field, ColumnMetadata]]]]:
     """The columns of some leaves, by the file that has them."""
-    found: dict[str, tuple[FileReader, list[tuple[Field, ColumnMetadata]]]] = {}
+    columns_by_file: dict[str, tuple[FileReader, list[tuple[Field, ColumnMetadata]]]] = {}
     for leaf in fields:
         stored = fragment.stored(leaf)
         assert stored is not None
         file, column = stored
-        found.setdefault(file.path, (file, []))[1].append((leaf, column))
-    return list(found.values())
+        columns_by_file.setdefault(file.path, (file, []))[1].append((leaf, column))
+    return list(columns_by_file.values())
 
 
 def _leaves(field: Field) -> list[Field]:

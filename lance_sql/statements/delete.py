@@ -33,10 +33,10 @@ def delete(
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
-        gone = delete_rows(latest, addresses(latest, where))
-        if not gone.affected:
+        tombstones = delete_rows(latest, addresses(latest, where))
+        if not tombstones.affected:
             return latest
-        operation = Delete(gone.updated, gone.removed, str(where))
-        return session.commit(operation, RowCounts(deleted=gone.num_rows), affected_rows=gone.affected)
+        operation = Delete(tombstones.updated, tombstones.removed, str(where))
+        return session.commit(operation, RowCounts(deleted=tombstones.num_rows), affected_rows=tombstones.affected)
 
     return on_latest(snapshot, "delete", change, properties)

@@ -74,12 +74,12 @@ class ArrowExpressions:
         source = acero.Declaration("table_source", acero.TableSourceNodeOptions(rows))
         options = acero.ProjectNodeOptions(list(self._expressions.values()), list(self._expressions))
         try:
-            made = acero.Declaration("project", options, [source]).to_table(use_threads=False).combine_chunks()
+            projected = acero.Declaration("project", options, [source]).to_table(use_threads=False).combine_chunks()
         except pa.ArrowException as error:
             raise InvalidArgument(
                 f"{' and '.join(map(repr, self._expressions))} cannot be computed: {error}"
             ) from error
-        return {name: _one(made.column(name)) for name in self._expressions}
+        return {name: _one(projected.column(name)) for name in self._expressions}
 
 
 class _Together:
@@ -124,8 +124,8 @@ def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expre
             "SQL expressions for new values are computed by DuckDB, which is not installed: "
             'pip install "lance-sql[duckdb]", or give a pyarrow.compute expression'
         ) from error
-    made: Expressions = provider.SqlExpressions(expressions, schema)
-    return made
+    compiled: Expressions = provider.SqlExpressions(expressions, schema)
+    return compiled
 
 
 def _scalar(value: Any, schema: pa.Schema, name: str) -> pa.Scalar:

@@ -87,8 +87,8 @@ def create(
         if BUILT[kind].write is None:
             num_rows = sum(each.physical_rows for each in fragments)
             how = search_indices.recipe(kind, field, num_rows, options or {})
-        made = _build(session, name, column, field, kind, fragments, how)
-        return session.commit(CreateIndex((made,), old), RowCounts())
+        segment = _build(session, name, column, field, kind, fragments, how)
+        return session.commit(CreateIndex((segment,), old), RowCounts())
 
     return on_latest(snapshot, "create_index", change, properties)
 
@@ -102,7 +102,7 @@ def drop(snapshot: Snapshot, name: str, properties: Mapping[str, str] | None = N
     def change(session: WriteSession) -> Snapshot:
         old = tuple(segment for segment in session.snapshot.indices() if segment.name == name)
         if not old:
-            raise InvalidArgument(f"{session.snapshot.name} has no index {name!r}{_known(session.snapshot)}")
+            raise InvalidArgument(f"{session.snapshot.name} has no index {name!r}{_index_names(session.snapshot)}")
         return session.commit(CreateIndex((), old), RowCounts())
 
     return on_latest(snapshot, "drop_index", change, properties)
@@ -125,15 +125,15 @@ def optimize(
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
-        made: list[IndexSegment] = []
-        gone: list[IndexSegment] = []
+        added: list[IndexSegment] = []
+        replaced: list[IndexSegment] = []
         for name, segments in _chosen(latest, names).items():
             new, old = _brought_up_to_date(session, name, segments, rebuild=rebuild)
-            made += new
-            gone += old
-        if not made and not gone:
+            added += new
+            replaced += old
+        if not added and not replaced:
             return latest
-        return session.commit(CreateIndex(tuple(made), tuple(gone)), RowCounts())
+        return session.commit(CreateIndex(tuple(added), tuple(replaced)), RowCounts())
 
     return on_latest(snapshot, "optimize_indices", change, properties)
 
@@ -263,8 +263,10 @@ def _rows(
     """
     ascending = sorted(fragments, key=lambda fragment: fragment.id)
     work = Work(sum(fragment.physical_rows for fragment in ascending))
-    for values, found in (_with_addresses if numbered == ROW_ADDRESS else _with_ids)(snapshot, column, ascending):
-        yield values, found
+    for values, addresses_or_ids in (_with_addresses if numbered == ROW_ADDRESS else _with_ids)(
+        snapshot, column, ascending
+    ):
+        yield values, addresses_or_ids
         work.advance(len(values))
 
 
@@ -329,17 +331,19 @@ def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
 
 def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list[IndexSegment]]:
     """The segments of the indices to be brought up to date, by name."""
-    found: dict[str, list[IndexSegment]] = {}
+    segments_by_name: dict[str, list[IndexSegment]] = {}
     for segment in snapshot.indices():
-        found.setdefault(segment.name, []).append(segment)
+        segments_by_name.setdefault(segment.name, []).append(segment)
     for name in names or ():
-        if name not in found:
-            raise InvalidArgument(f"{snapshot.name} has no index {name!r}{_known(snapshot)}")
-        if not is_built(snapshot, found[name]):
-            raise UnsupportedFeature(f"building the index {name!r}, which is of type {found[name][0].index_type!r}")
+        if name not in segments_by_name:
+            raise InvalidArgument(f"{snapshot.name} has no index {name!r}{_index_names(snapshot)}")
+        if not is_built(snapshot, segments_by_name[name]):
+            raise UnsupportedFeature(
+                f"building the index {name!r}, which is of type {segments_by_name[name][0].index_type!r}"
+            )
     return {
         name: segments
-        for name, segments in found.items()
+        for name, segments in segments_by_name.items()
         if (names is None or name in names) and is_built(snapshot, segments)
     }
 
@@ -355,6 +359,6 @@ def is_built(snapshot: Snapshot, segments: Sequence[IndexSegment]) -> bool:
     return field is not None and search_indices.is_known(snapshot, segments, arrow_field(field).type)
 
 
-def _known(snapshot: Snapshot) -> str:
+def _index_names(snapshot: Snapshot) -> str:
     names = sorted({segment.name for segment in snapshot.indices() if segment.index_type != FRAGMENT_REUSE})
     return f"; it has {', '.join(map(repr, names))}" if names else "; it has none"

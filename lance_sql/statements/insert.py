@@ -163,7 +163,9 @@ def target(
             fields = _with_new_columns(snapshot, schema, chosen)
         TableCast(schema, fields, snapshot.name)
     else:
-        chosen = wanted_version or (file_versions.DEFAULT.name if snapshot is None else _kept_version(snapshot))
+        chosen = wanted_version or (
+            file_versions.DEFAULT.name if snapshot is None else _version_of_overwritten(snapshot)
+        )
         fields = from_arrow(schema, file_version=chosen)
         primary_key.check(fields)
     return Target(uri, mode, snapshot, fields, chosen, stable_row_ids is not False, storage_options)
@@ -200,11 +202,11 @@ def write_fragments(
 
 def _with_new_columns(snapshot: Snapshot, rows: pa.Schema, file_version: str) -> Schema:
     """The table's schema, and behind its columns those that only the rows have, which may be NULL."""
-    known = snapshot.manifest.schema
-    new = [field.with_nullable(True) for field in rows if field.name not in known.names]
+    current = snapshot.manifest.schema
+    new = [field.with_nullable(True) for field in rows if field.name not in current.names]
     if not new:
-        return known
-    widened = extend(known, new, columns.next_field_id(snapshot), file_version=file_version)
+        return current
+    widened = extend(current, new, columns.next_field_id(snapshot), file_version=file_version)
     primary_key.check(widened)
     return widened
 
@@ -222,14 +224,14 @@ def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:
 def _appended_version(snapshot: Snapshot, wanted: str | None) -> str:
     if wanted is not None and snapshot.manifest.mixes_file_versions:
         return wanted
-    kept = file_version(snapshot)
-    if wanted is not None and wanted != kept:
+    current = file_version(snapshot)
+    if wanted is not None and wanted != current:
         raise InvalidArgument(
-            f"{snapshot.name} has data files of version {kept}: leave file_version={wanted!r} out, or overwrite it"
+            f"{snapshot.name} has data files of version {current}: leave file_version={wanted!r} out, or overwrite it"
         )
-    return kept
+    return current
 
 
-def _kept_version(snapshot: Snapshot) -> str:
-    kept = snapshot.manifest.data_format
-    return kept if kept in file_versions.WRITTEN else file_versions.DEFAULT.name
+def _version_of_overwritten(snapshot: Snapshot) -> str:
+    current = snapshot.manifest.data_format
+    return current if current in file_versions.WRITTEN else file_versions.DEFAULT.name

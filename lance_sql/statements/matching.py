@@ -98,8 +98,8 @@ def match(
     matched = np.concatenate(source_rows)
     is_unmatched = np.ones(source.num_rows, np.bool_)
     is_unmatched[matched] = False
-    found = np.concatenate(addresses)
-    return Matches(found, row_ids_at(snapshot, found), matched, np.flatnonzero(is_unmatched))
+    matched_addresses = np.concatenate(addresses)
+    return Matches(matched_addresses, row_ids_at(snapshot, matched_addresses), matched, np.flatnonzero(is_unmatched))
 
 
 def _candidates(snapshot: Snapshot, keys: pa.Table, on: Sequence[str], *, with_nulls: bool) -> Iterator[pa.RecordBatch]:

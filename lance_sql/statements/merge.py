@@ -61,12 +61,12 @@ def merge(
     raises: InvalidArgument for rows that do not fit, for two rows of the source that match one row, and with `unique`
         for a key that is there twice; CommitConflict
     """
-    for name, value, known in (
+    for name, value, choices in (
         ("when_matched", when_matched, ("update", "delete", "keep", "fail")),
         ("when_not_matched", when_not_matched, ("insert", "ignore")),
     ):
-        if value not in known:
-            raise InvalidArgument(f"{name}={value!r} is not one of {', '.join(map(repr, known))}")
+        if value not in choices:
+            raise InvalidArgument(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
     if delete_unmatched is None:
         raise InvalidArgument("delete_unmatched=None: say True, False or a filter")
 
@@ -80,36 +80,36 @@ def merge(
             # a stream is there once, the statement may be computed again
             read.append(to_reader(source, table=table.arrow).read_all())
         rows, present = _as_rows_of(read[0], latest, keys)
-        found = match(latest, rows, keys, one_each=when_matched != "keep" or unique)
+        matches = match(latest, rows, keys, one_each=when_matched != "keep" or unique)
         if unique:
-            _check_unique(rows, found, keys, latest.name, inserts=when_not_matched == "insert")
-        if when_matched == "fail" and len(found.source):
-            row = rows.slice(int(found.source[0]), 1).select(list(keys)).to_pylist()[0]
+            _check_unique(rows, matches, keys, latest.name, inserts=when_not_matched == "insert")
+        if when_matched == "fail" and len(matches.source):
+            row = rows.slice(int(matches.source[0]), 1).select(list(keys)).to_pylist()[0]
             raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
-        inserted = found.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
+        inserted = matches.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
         if len(inserted):
             _check_inserts(latest, rows.slice(int(inserted[0]), 1).select(list(keys)), present)
-        moved = found if when_matched == "update" else _NOTHING
+        moved = matches if when_matched == "update" else _NOTHING
         num_equal = None
         if when_matched == "update":
             names = [name for name in present.names if name not in keys]
-            moved = found.only(differing(latest, names, found.addresses, rows, found.source))
-            num_equal = len(found.source) - len(moved.source)
+            moved = matches.only(differing(latest, names, matches.addresses, rows, matches.source))
+            num_equal = len(matches.source) - len(moved.source)
         work = Work(len(moved.source) + len(inserted))
         fragments = session.writer().write_all(work.over(_new_rows(latest, rows, moved, inserted)))
-        goes = found if when_matched == "delete" else moved
-        gone = delete_rows(latest, _removed(latest, found, goes.addresses, delete_unmatched))
+        goes = matches if when_matched == "delete" else moved
+        tombstones = delete_rows(latest, _removed(latest, matches, goes.addresses, delete_unmatched))
         num_moved = len(moved.source)
-        counts = RowCounts(len(inserted), num_moved, gone.num_rows - num_moved, equal=num_equal)
-        if not fragments and not gone.affected:
+        counts = RowCounts(len(inserted), num_moved, tombstones.num_rows - num_moved, equal=num_equal)
+        if not fragments and not tombstones.affected:
             return session.unchanged(counts)
         operation = Update(
-            removed_fragment_ids=gone.removed,
-            updated_fragments=gone.updated,
+            removed_fragment_ids=tombstones.removed,
+            updated_fragments=tombstones.updated,
             new_fragments=carrying(latest, fragments, row_ids.from_values(moved.ids)),
             fields_for_preserving_frag_bitmap=tuple(sorted(present.by_id)),
         )
-        return session.commit(operation, counts, affected_rows=gone.affected, inserts_by_key=len(inserted) > 0)
+        return session.commit(operation, counts, affected_rows=tombstones.affected, inserts_by_key=len(inserted) > 0)
 
     return on_latest(snapshot, "merge", change, properties)
 
@@ -117,18 +117,18 @@ def merge(
 _NOTHING: Final = Matches(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def _check_unique(rows: pa.Table, found: Matches, keys: Sequence[str], name: str, *, inserts: bool) -> None:
+def _check_unique(rows: pa.Table, matches: Matches, keys: Sequence[str], name: str, *, inserts: bool) -> None:
     """Makes sure that no key of the source is there twice: other commits that bring rows are conflicts anyway.
 
     raises: InvalidArgument
     """
-    matched, counts = np.unique(found.source, return_counts=True)
+    matched, counts = np.unique(matches.source, return_counts=True)
     if np.any(counts > 1):
         key = rows.slice(int(matched[counts > 1][0]), 1).select(list(keys)).to_pylist()[0]
         raise InvalidArgument(f"{name} has two rows of this key already: {key}")
     if not inserts:
         return
-    new = selection.take(rows.select(list(keys)), pa.array(found.unmatched))
+    new = selection.take(rows.select(list(keys)), pa.array(matches.unmatched))
     # NULL is equal to nothing
     new = new.drop_null()
     counted = new.group_by(list(keys)).aggregate([([], "count_all")]).filter(pc.field("count_all") > 1)
@@ -210,13 +210,13 @@ def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[p
     return batches
 
 
-def _removed(snapshot: Snapshot, found: Matches, matched: U64, delete_unmatched: bool | str) -> U64Set:
+def _removed(snapshot: Snapshot, matches: Matches, matched: U64, delete_unmatched: bool | str) -> U64Set:
     """The addresses of rows that go.
 
     matched: of rows that a row of the source matches, those that go
     """
-    gone = [U64Set.of(matched)]
+    removed = [U64Set.of(matched)]
     if delete_unmatched is not False:
         unmatched = addresses(snapshot, None if delete_unmatched is True else delete_unmatched)
-        gone.append(unmatched - U64Set.of(found.addresses))
-    return U64Set.union(gone)
+        removed.append(unmatched - U64Set.of(matches.addresses))
+    return U64Set.union(removed)

@@ -70,13 +70,13 @@ def committed(snapshot: Snapshot, wanted: Turn) -> Snapshot | None:
     raises: CorruptFile, UnsupportedFeature for a version on the way that cannot be read
     """
     for file in reversed(versions.list_versions(snapshot.store)):
-        found = snapshot.sibling(file)
-        transaction = found.transaction()
+        candidate = snapshot.sibling(file)
+        transaction = candidate.transaction()
         if transaction is None:
             continue
         number = _version_of(transaction.properties, wanted.app_id)
         if number is not None:
-            return found if number >= wanted.version else None
+            return candidate if number >= wanted.version else None
     return None
 
 

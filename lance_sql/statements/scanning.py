@@ -68,12 +68,12 @@ def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None
     def parts() -> Iterator[U64Set]:
         for batch in scan(snapshot, [ROW_ADDRESS], filter):
             # with the first rows of a fragment, before rows that are in no file pile up
-            made = U64Set.of(numbers(batch, ROW_ADDRESS))
-            ids = made.parts.keys() - checked
+            passing = U64Set.of(numbers(batch, ROW_ADDRESS))
+            ids = passing.parts.keys() - checked
             for fragment in snapshot.manifest.fragments.by_id(ids).values() if ids else ():
                 snapshot.open(fragment).check_num_rows()
             checked.update(ids)
-            yield made
+            yield passing
 
     return U64Set.union(parts())
 

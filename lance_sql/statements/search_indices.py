@@ -171,19 +171,19 @@ def _sample(
     counts = np.array([row_ranges.count(rows) for _, rows in live], np.int64)
     total = int(counts.sum())
     count = min(total, model.num_samples)
-    places = np.arange(total) if count == total else np.unique(rng.integers(0, total, count + count // 8))
+    row_numbers = np.arange(total) if count == total else np.unique(rng.integers(0, total, count + count // 8))
     ends = np.cumsum(counts)
     addresses = []
     for (number, rows), end, size in zip(live, ends.tolist(), counts.tolist(), strict=True):
-        inside = places[(places >= end - size) & (places < end)] - (end - size)
+        inside = row_numbers[(row_numbers >= end - size) & (row_numbers < end)] - (end - size)
         offsets = row_ranges.expand(rows)[inside] if len(inside) else np.empty(0, np.int64)
         addresses.append(offsets.astype(np.uint64) | np.uint64(number) << np.uint64(32))
     chosen = np.concatenate([np.empty(0, np.uint64), *addresses])
     (resolved,) = resolve(snapshot, [column])
-    found = [
+    vectors = [
         model.prepared(chunk)[1]
         for part in parts(snapshot, (resolved,), chosen, by_address=True)
         for chunk in take_at(snapshot, (resolved,), chosen[part]).column(0).chunks
     ]
-    every = np.concatenate(found) if found else np.empty((0, model.dimension))
+    every = np.concatenate(vectors) if vectors else np.empty((0, model.dimension))
     return every[rng.permutation(len(every))]

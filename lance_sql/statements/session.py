@@ -80,14 +80,14 @@ class WriteSession:
         schema: of the files; that of the table without it
         raises: UnsupportedFeature for a table whose data files are read only
         """
-        made = FragmentWriter(
+        writer = FragmentWriter(
             self.snapshot.store,
             schema or self.snapshot.manifest.schema,
             file_version(self.snapshot),
             limits or FileLimits(),
         )
-        self._writers.append(made)
-        return made
+        self._writers.append(writer)
+        return writer
 
     def commit(
         self,
@@ -129,17 +129,17 @@ class WriteSession:
     def reserve_fragments(self, count: int) -> int:
         """Reserves ids for `count` fragments in a version of its own, and returns the first one."""
         summary = summarize("reserve_fragments", RowCounts(), (), time.time(), self.properties)
-        made = committer.commit(self.snapshot, ReserveFragments(count), properties=summary.to_properties())
-        return (made.manifest.max_fragment_id or 0) - count + 1
+        reserved = committer.commit(self.snapshot, ReserveFragments(count), properties=summary.to_properties())
+        return (reserved.manifest.max_fragment_id or 0) - count + 1
 
     def file_writer(self, schema: Schema, copied: Collection[Field] = ()) -> FileWriter:
         """What writes a data file with columns of rows that are in the table already.
 
         copied: as for `FileWriter`
         """
-        made = FileWriter(self.snapshot.store, f"data/{new_file_name()}", schema, file_version(self.snapshot), copied)
-        self._file_writers.append(made)
-        return made
+        writer = FileWriter(self.snapshot.store, f"data/{new_file_name()}", schema, file_version(self.snapshot), copied)
+        self._file_writers.append(writer)
+        return writer
 
     def finished(self, writer: FileWriter, file: DataFile) -> None:
         """What the writer has made."""

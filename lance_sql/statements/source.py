@@ -121,8 +121,8 @@ def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Sche
         if not isinstance(record, Mapping):
             raise InvalidArgument(f"Row {number} is a {type(record).__name__}, not a dict as the first one")
         names.update(dict.fromkeys(record))
-    known = names if schema is None else set(schema.names)
-    unknown = [name for name in names if name not in known]
+    accepted = names if schema is None else set(schema.names)
+    unknown = [name for name in names if name not in accepted]
     if unknown:
         raise InvalidArgument(f"The rows have a column {unknown[0]!r}, which the schema has not")
     columns = {name: [record.get(name) for record in records] for name in (schema.names if schema else names)}

@@ -66,15 +66,15 @@ def update(
                 yield from pa.Table.from_arrays(columns, schema=schema.arrow).to_batches()
 
         fragments = session.writer().write_all(rows())
-        gone = delete_rows(latest, moved.addresses)
-        if not gone.affected:
+        tombstones = delete_rows(latest, moved.addresses)
+        if not tombstones.affected:
             return latest
         operation = Update(
-            removed_fragment_ids=gone.removed,
-            updated_fragments=gone.updated,
+            removed_fragment_ids=tombstones.removed,
+            updated_fragments=tombstones.updated,
             new_fragments=carrying(latest, fragments, moved.row_ids),
             fields_for_preserving_frag_bitmap=tuple(sorted(Schema(tuple(fields)).by_id)),
         )
-        return session.commit(operation, RowCounts(updated=gone.num_rows), affected_rows=gone.affected)
+        return session.commit(operation, RowCounts(updated=tombstones.num_rows), affected_rows=tombstones.affected)
 
     return on_latest(snapshot, "update", change, properties)
