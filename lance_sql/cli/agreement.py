@@ -73,8 +73,8 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def done(made: Dataset, details: str = "") -> None:
-    click.echo(f"{made.uri} is at version {made.version}" + (f": {details}" if details else ""), err=True)
+def done(dataset: Dataset, details: str = "") -> None:
+    click.echo(f"{dataset.uri} is at version {dataset.version}" + (f": {details}" if details else ""), err=True)
 
 
 def count(number: int, noun: str, several: str | None = None) -> str:

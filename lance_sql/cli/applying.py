@@ -85,9 +85,9 @@ def apply(
         return
     what = f"apply {rows.num_rows} changes to {path}"
     if not yes:
-        made = rehearse(dataset, lambda copy: change(copy).last_change)
-        if made is not None:
-            counts = f"{made.rows_inserted} rows inserted, {made.rows_updated} updated, {made.rows_deleted} deleted"
+        trial = rehearse(dataset, lambda copy: change(copy).last_change)
+        if trial is not None:
+            counts = f"{trial.rows_inserted} rows inserted, {trial.rows_updated} updated, {trial.rows_deleted} deleted"
             what += f": {counts}"
     if agreed(what, dry_run, yes):
         done(change(path))

@@ -36,22 +36,22 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
     from lance_sql.version_names import unknown_name
 
     dataset = tables.open_table(table)
-    known = dataset.branches()
+    branches = dataset.branches()
     if name is None:
         if remove:
             raise click.UsageError("Say which branch.")
-        for each, ref in sorted(known.items()):
+        for each, ref in sorted(branches.items()):
             click.echo(f"{one_line(each)}\t{one_line(ref.branch or 'main')}@{ref.version}")
     elif remove:
-        if name not in known:
-            raise VersionNotFound(unknown_name("branch", name, dataset.snapshot.name, known))
-        begun = f"{known[name].branch or 'main'}@{known[name].version}"
+        if name not in branches:
+            raise VersionNotFound(unknown_name("branch", name, dataset.snapshot.name, branches))
+        begun = f"{branches[name].branch or 'main'}@{branches[name].version}"
         if agreed(f"remove the branch {name!r}, which begins with {begun}, and what was written to it", False, yes):
             dataset.delete_branch(name)
             click.echo(f"The branch {name!r} is removed.", err=True)
     else:
-        made = dataset.create_branch(name)
-        click.echo(f"{name!r} begins with version {made.version} of {dataset.uri}.", err=True)
+        created = dataset.create_branch(name)
+        click.echo(f"{name!r} begins with version {created.version} of {dataset.uri}.", err=True)
 
 
 @click.command()
@@ -67,9 +67,9 @@ def stage(table: str, name: str) -> None:
     lance-sql publish events.lance load-2026-11-24
     """
     dataset = latest(table)
-    made = dataset.create_branch(name)
+    created = dataset.create_branch(name)
     click.echo(
-        f"{name!r} begins with version {made.version} of {dataset.uri}; write to it with branch={name!r}.", err=True
+        f"{name!r} begins with version {created.version} of {dataset.uri}; write to it with branch={name!r}.", err=True
     )
 
 

@@ -91,10 +91,10 @@ def write(
 
     if mode == "overwrite" and not _overwriting_is_agreed(unversioned(table), yes):
         return
-    with source_rows(source) as found:
-        reader = found.to_arrow_reader()
+    with source_rows(source) as relation:
+        reader = relation.to_arrow_reader()
         with progress.counted(reader, "rows read", hidden=quiet) as batches:
-            made = lance_sql.write(
+            written = lance_sql.write(
                 pa.RecordBatchReader.from_batches(reader.schema, batches),
                 unversioned(table),
                 mode=mode,  # type: ignore[arg-type]  # click has checked the text
@@ -104,7 +104,7 @@ def write(
                 compression=compression,
                 compression_level=compression_level,
             )
-    done(made, f"{count(made.count_rows(), 'row')}")
+    done(written, f"{count(written.count_rows(), 'row')}")
 
 
 @click.command()
@@ -126,8 +126,8 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: boo
     dataset = latest(table)
     if agreed(f"delete {rows(dataset, where)}", dry_run, yes):
         with progress.shown("rows looked at", hidden=quiet):
-            made = dataset.delete("true" if where is None else where)
-        done(made)
+            after = dataset.delete("true" if where is None else where)
+        done(after)
 
 
 @click.command()
@@ -158,8 +158,8 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
     rehearse(dataset, lambda copy: copy.update(values, where if dry_run else "false"))
     if agreed(what, dry_run, yes):
         with progress.shown("rows looked at", hidden=quiet):
-            made = dataset.update(values, where)
-        done(made)
+            after = dataset.update(values, where)
+        done(after)
 
 
 @click.command()
@@ -194,12 +194,12 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
     )
     if not dry_run:
         with progress.shown("rows compacted", hidden=quiet):
-            made = dataset.compact(
+            compacted = dataset.compact(
                 target_rows=target,
                 max_deleted_share=max_deleted,
                 indices=indices,  # type: ignore[arg-type]  # click has checked the text
             )
-        done(made, count(len(made.snapshot.manifest.fragments), "fragment"))
+        done(compacted, count(len(compacted.snapshot.manifest.fragments), "fragment"))
 
 
 @click.command()
@@ -254,8 +254,8 @@ def tag(table: str, name: str | None, move: bool, remove: bool, dry_run: bool, y
     if name is None:
         if move or remove:
             raise click.UsageError("Say which tag.")
-        for known, ref in sorted(dataset.tags().items()):
-            click.echo(f"{one_line(known)}\t{ref.version}" + (f"\t{one_line(ref.branch)}" if ref.branch else ""))
+        for each, ref in sorted(dataset.tags().items()):
+            click.echo(f"{one_line(each)}\t{ref.version}" + (f"\t{one_line(ref.branch)}" if ref.branch else ""))
     elif remove:
         if agreed(f"remove the tag {name!r}{_named(dataset, name)}", dry_run, yes):
             dataset.delete_tag(name)
@@ -299,9 +299,9 @@ def cleanup(
     for name in plan.released:
         click.echo(f"The cursor {one_line(name)} is too far behind, and keeps nothing.", err=True)
     for name in sorted({name for names in plan.held.values() for name in names}):
-        kept = [version for version, names in plan.held.items() if name in names]
-        what = count(len(kept), "version")
-        click.echo(f"The cursor {one_line(name)} still needs {what}, from {min(kept)} on, which stay.", err=True)
+        held = [version for version, names in plan.held.items() if name in names]
+        what = count(len(held), "version")
+        click.echo(f"The cursor {one_line(name)} still needs {what}, from {min(held)} on, which stay.", err=True)
     if not plan.versions and not plan.files:
         click.echo("Nothing to remove.", err=True)
         return
@@ -362,10 +362,10 @@ def _named(dataset: Dataset, tag: str) -> str:
     from lance_sql.errors import VersionNotFound
     from lance_sql.version_names import unknown_name
 
-    known = dataset.tags()
-    ref = known.get(tag)
+    tags = dataset.tags()
+    ref = tags.get(tag)
     if ref is None:
-        raise VersionNotFound(unknown_name("tag", tag, dataset.snapshot.name, known))
+        raise VersionNotFound(unknown_name("tag", tag, dataset.snapshot.name, tags))
     return f" of version {ref.version}" + (f" of {ref.branch}" if ref.branch else "")
 
 

@@ -73,10 +73,8 @@ class SqlCompleter(Completer):
     def _all_functions(self) -> tuple[str, ...]:
         if self._functions is None:
             # a cursor: the connection itself may have a result that is being read
-            found = (
-                self._connection.cursor().execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
-            )
-            names = sorted(name for (name,) in found if name[:1].isalpha())
+            rows = self._connection.cursor().execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
+            names = sorted(name for (name,) in rows if name[:1].isalpha())
             self._functions = tuple(sorted(names, key=lambda name: not name.startswith("lance_")))
         return self._functions
 
@@ -100,11 +98,11 @@ def _paths(typed: str) -> list[str]:
     shown = f"{folder}/" if "/" in typed else ""
     try:
         with os.scandir(os.path.expanduser(shown or ".")) as entries:
-            found = [
+            paths = [
                 shown + entry.name + ("/" if entry.is_dir() and not entry.name.endswith(".lance") else "")
                 for entry in entries
                 if not entry.name.startswith(".")
             ]
     except (OSError, ValueError):
         return []
-    return sorted(found, key=lambda path: (not path.endswith(".lance"), path))
+    return sorted(paths, key=lambda path: (not path.endswith(".lance"), path))

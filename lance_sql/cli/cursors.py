@@ -56,8 +56,8 @@ def cursors(
     elif start is not None:
         to = tables.bound(start)
         assert to is not None
-        made = dataset.cursor(name, start=to)
-        click.echo(f"The cursor {name!r} has taken the changes up to version {made.position}.", err=True)
+        created = dataset.cursor(name, start=to)
+        click.echo(f"The cursor {name!r} has taken the changes up to version {created.position}.", err=True)
     elif seek is not None:
         to = tables.bound(seek)
         assert to is not None

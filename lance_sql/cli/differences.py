@@ -54,14 +54,16 @@ def diff(
 
     a, b = _opened(tables, branch)
     with progress.shown("rows compared", hidden=quiet):
-        found = lance_sql.diff(
+        difference = lance_sql.diff(
             a, b, None if key is None else key.split(","), max_rows=limit if limit is not None else 200 if html else 20
         )
     if html is not None:
-        screen.write_page(html, found.to_html())
+        screen.write_page(html, difference.to_html())
     else:
-        click.echo(json.dumps(found.to_dict(), indent=2) if output == "json" else found.to_text(width=screen.width()))
-    sys.exit(DIFFERENCES_FOUND if found.has_differences else 0)
+        click.echo(
+            json.dumps(difference.to_dict(), indent=2) if output == "json" else difference.to_text(width=screen.width())
+        )
+    sys.exit(DIFFERENCES_FOUND if difference.has_differences else 0)
 
 
 def _opened(names: tuple[str, ...], branch: str | None) -> tuple[Dataset, Dataset]:

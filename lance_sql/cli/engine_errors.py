@@ -25,16 +25,16 @@ _ARGUMENT: Final = re.compile(r"(\w+)\s*(?::=|=>)")
 _PARAMETER: Final = re.compile(r"(\w+) :=")
 
 
-def told(message: str, statement: str = "") -> tuple[str, str | None]:
+def explained(message: str, statement: str = "") -> tuple[str, str | None]:
     """
     statement: what was typed, where it is known
     returns: what went wrong, in a line; and lines of the statement with a mark below, where DuckDB has any
     """
-    found = _EXCERPT.search(message)
-    said = " ".join((message[: found.start()] if found is not None else message).split())
-    if found is None:
+    match = _EXCERPT.search(message)
+    said = " ".join((message[: match.start()] if match is not None else message).split())
+    if match is None:
         return _with_hint(said, statement), None
-    return _with_hint(said, statement or found[2]), _excerpt(found[2], len(found[3]) - len(found[1]), len(found[4]))
+    return _with_hint(said, statement or match[2]), _excerpt(match[2], len(match[3]) - len(match[1]), len(match[4]))
 
 
 def _with_hint(said: str, typed: str) -> str:
@@ -66,10 +66,10 @@ def _with_hint(said: str, typed: str) -> str:
 
 
 def _wrong_argument(said: str, typed: str) -> str:
-    known = _PARAMETER.findall(said.partition("Candidate macros")[2])
+    parameters = _PARAMETER.findall(said.partition("Candidate macros")[2])
     for name in _ARGUMENT.findall(typed):
-        if name not in known and (closest := difflib.get_close_matches(name, known, 1)):
-            return f"There is no argument {name!r}. Did you mean {closest[0]!r}? There are {', '.join(known)}"
+        if name not in parameters and (closest := difflib.get_close_matches(name, parameters, 1)):
+            return f"There is no argument {name!r}. Did you mean {closest[0]!r}? There are {', '.join(parameters)}"
     return said
 
 

@@ -46,8 +46,8 @@ class Failure:
 
 def explain(error: Exception) -> Failure | None:
     """The failure that a user is told of; None for an error of this program itself."""
-    found = _explained(error)
-    return None if found is None else replace(found, message=one_line(found.message))
+    failure = _explained(error)
+    return None if failure is None else replace(failure, message=one_line(failure.message))
 
 
 def _explained(error: Exception) -> Failure | None:
@@ -67,7 +67,7 @@ def _explained(error: Exception) -> Failure | None:
     if isinstance(error, engine.InterruptException):
         return Failure("interrupted", INTERRUPTED)
     statement = "\n".join(getattr(error, "__notes__", ()))
-    message, excerpt = engine_errors.told(_IN_OURS.sub("", str(error)), statement)
+    message, excerpt = engine_errors.explained(_IN_OURS.sub("", str(error)), statement)
     # a value of the statement that is no such value is marked as well
     is_usage = type(error).__name__ in _USAGE_ERRORS or excerpt is not None
     return Failure(message, WRONG_USAGE if is_usage else CANNOT_READ, excerpt)

@@ -32,10 +32,10 @@ def fit(widths: Sequence[int], room: int) -> tuple[list[int], list[int]]:
 
 def _shares(widths: Sequence[int], left: int) -> list[int]:
     """Narrow columns get what they need; what is left is shared by the wide ones."""
-    found = [0] * len(widths)
+    shares = [0] * len(widths)
     columns = sorted(range(len(widths)), key=lambda column: widths[column])
-    for place, column in enumerate(columns):
-        share = left // (len(columns) - place)
-        found[column] = max(min(widths[column], share), 1)
-        left -= found[column]
-    return found
+    for num_done, column in enumerate(columns):
+        share = left // (len(columns) - num_done)
+        shares[column] = max(min(widths[column], share), 1)
+        left -= shares[column]
+    return shares

@@ -182,13 +182,13 @@ class _Excerpt:
 
 def _excerpt(reader: pa.RecordBatchReader, most: int | None) -> _Excerpt:
     """The first rows and the last ones; the first alone where counting takes too long."""
-    kept: list[tuple[Any, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     last: list[pa.RecordBatch] = []
     at_end = (most or 0) // 4
     more = 0
     for batch in reader:
-        room = batch.num_rows if most is None else min(most - len(kept), batch.num_rows)
-        kept += _values_of(batch.slice(0, room))
+        room = batch.num_rows if most is None else min(most - len(rows), batch.num_rows)
+        rows += _values_of(batch.slice(0, room))
         more += batch.num_rows - room
         if room < batch.num_rows:
             last.append(batch.slice(max(room, batch.num_rows - at_end)))
@@ -196,12 +196,12 @@ def _excerpt(reader: pa.RecordBatchReader, most: int | None) -> _Excerpt:
                 del last[0]
         if more >= _MOST_COUNTED:
             reader.close()
-            return _Excerpt(kept, len(kept), more, False)
+            return _Excerpt(rows, len(rows), more, False)
     if not more:
-        return _Excerpt(kept, len(kept), 0, True)
+        return _Excerpt(rows, len(rows), 0, True)
     end = [row for each in last for row in _values_of(each)][-at_end:] if at_end else []
-    first = len(kept) - len(end)
-    return _Excerpt([*kept[:first], *end], first, more, True)
+    first = len(rows) - len(end)
+    return _Excerpt([*rows[:first], *end], first, more, True)
 
 
 def _chosen(cells: Sequence[T], shown: Sequence[int], gap: int | None, between: T) -> list[T]:

@@ -36,8 +36,8 @@ def list_indices(table: str, output: str) -> None:
     from lance_sql import metadata_tables
     from lance_sql.cli import tables
 
-    found = metadata_tables.indices(tables.open_table(table)).to_reader()
-    screen.show(found, output)
+    indices = metadata_tables.indices(tables.open_table(table)).to_reader()
+    screen.show(indices, output)
 
 
 @index.command()
@@ -63,8 +63,8 @@ def create(
 
     given = dict(map(_option, options))
     with shown("rows indexed", hidden=quiet):
-        made = latest(table).create_index(column, kind, name=name, replace=replace, **given)
-    done(made)
+        indexed = latest(table).create_index(column, kind, name=name, replace=replace, **given)
+    done(indexed)
 
 
 def _option(text: str) -> tuple[str, Any]:
@@ -105,11 +105,11 @@ def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> No
 
     dataset = latest(table)
     with shown("rows indexed", hidden=quiet):
-        made = dataset.optimize_indices(names or None, rebuild=rebuild)
-    if made.version == dataset.version:
+        indexed = dataset.optimize_indices(names or None, rebuild=rebuild)
+    if indexed.version == dataset.version:
         click.echo("Nothing to do.", err=True)
     else:
-        done(made)
+        done(indexed)
 
 
 @click.command()
@@ -155,11 +155,11 @@ def analyze(table: str, columns: tuple[str, ...], cache: str | None, quiet: bool
         raise click.UsageError("Name a folder: --cache or LANCE_SQL_STATISTICS_CACHE. Nobody would find it elsewhere.")
     bar = Bar("rows analyzed", hidden=quiet)
     try:
-        found = dataset.analyze(columns or None, progress=bar.update)
+        zones_by_column = dataset.analyze(columns or None, progress=bar.update)
     finally:
         bar.close()
-    for name, (known, total) in found.items():
-        click.echo(f"{one_line(name)}: knows {known} of {total} zones")
+    for name, (num_known, total) in zones_by_column.items():
+        click.echo(f"{one_line(name)}: knows {num_known} of {total} zones")
 
 
 VERBS = (index, explain, analyze)

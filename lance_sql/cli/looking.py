@@ -31,7 +31,7 @@ def history(table: str, limit: int | None, branch: str | None, output: str, html
     if html is not None:
         screen.write_page(html, dataset.history(limit).to_html())
         return
-    found = metadata_tables.versions(dataset, limit)
+    versions = metadata_tables.versions(dataset, limit)
     shown = [
         "version",
         "timestamp",
@@ -44,11 +44,11 @@ def history(table: str, limit: int | None, branch: str | None, output: str, html
         "bytes_written",
         "writer",
     ]
-    newest_first = found.take(list(range(found.num_rows - 1, -1, -1))).select(shown)
+    newest_first = versions.take(list(range(versions.num_rows - 1, -1, -1))).select(shown)
     if output == "table":
-        place = shown.index("timestamp")
+        column_index = shown.index("timestamp")
         seconds = newest_first["timestamp"].cast(pa.timestamp("s", tz="UTC"), safe=False)
-        newest_first = newest_first.set_column(place, "timestamp", seconds)
+        newest_first = newest_first.set_column(column_index, "timestamp", seconds)
     screen.show(newest_first.to_reader(), output)
 
 
@@ -69,11 +69,11 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
     from lance_sql.cli import tables
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
-    found = tables.open_table(table, branch=branch).layout(target_rows=target_rows or MAX_ROWS_PER_FILE)
+    physical_layout = tables.open_table(table, branch=branch).layout(target_rows=target_rows or MAX_ROWS_PER_FILE)
     if html is not None:
-        screen.write_page(html, found.to_html())
+        screen.write_page(html, physical_layout.to_html())
         return
-    screen.show(found.to_table().to_reader(), output)
+    screen.show(physical_layout.to_table().to_reader(), output)
 
 
 @click.command()
@@ -93,11 +93,11 @@ def describe(table: str, branch: str | None, output: str) -> None:
     from lance_sql.cli import tables
     from lance_sql.cli.description import described
 
-    found = described(tables.open_table(table, branch=branch))
+    description = described(tables.open_table(table, branch=branch))
     if output == "json":
-        click.echo(json.dumps(found.to_dict(), indent=2))
+        click.echo(json.dumps(description.to_dict(), indent=2))
     else:
-        screen.show_text(found.to_text(screen.width()))
+        screen.show_text(description.to_text(screen.width()))
 
 
 @click.command()
@@ -150,14 +150,14 @@ def row_history(
     """
     from lance_sql.cli import tables
 
-    found = tables.open_table(table, branch=branch).row_history(tables.bound(start), tables.bound(end))
+    histories = tables.open_table(table, branch=branch).row_history(tables.bound(start), tables.bound(end))
     if html is not None:
-        screen.write_page(html, found.to_html(where))
+        screen.write_page(html, histories.to_html(where))
         return
-    images = found.of_rows(where, limit)
+    images = histories.of_rows(where, limit)
     if output == "table":
         # versions say when it was; on a terminal there is no room for times as well
-        shown = ("_rowid", "valid_from_version", "valid_to_version", *found.snapshot.manifest.schema.names)
+        shown = ("_rowid", "valid_from_version", "valid_to_version", *histories.snapshot.manifest.schema.names)
         images = images.select(shown)
     screen.show(images.to_reader(), output, max_rows=0)
 

@@ -65,9 +65,9 @@ class DefaultQuery(click.Group):
         left = set(self.commands)
         width = max(map(len, self.commands))
         for title, verbs in _GROUPS:
-            known = [verb for verb in verbs if verb in left]
-            left -= set(known)
-            self._format_group(formatter, title, known, width)
+            commands = [verb for verb in verbs if verb in left]
+            left -= set(commands)
+            self._format_group(formatter, title, commands, width)
         self._format_group(formatter, "More", sorted(left), width)
 
     def _format_group(self, formatter: click.HelpFormatter, title: str, verbs: list[str], width: int) -> None:

@@ -68,28 +68,30 @@ def merge(
             )
 
     if yes and not dry_run:
-        made = change(dataset)
-        done(made, told(made) or "no row changed")
+        merged = change(dataset)
+        done(merged, change_in_words(merged) or "no row changed")
         return
-    what = rehearse(dataset, lambda copy: told(change(copy)))
+    what = rehearse(dataset, lambda copy: change_in_words(change(copy)))
     if what is None:
         click.echo("Nothing to merge: no row would change.", err=True)
     elif agreed(f"{what} in {dataset.uri} version {dataset.version}", dry_run, yes):
-        made = change(dataset)
-        done(made, told(made) or "no row changed")
+        merged = change(dataset)
+        done(merged, change_in_words(merged) or "no row changed")
 
 
-def told(made: Dataset) -> str | None:
+def change_in_words(dataset: Dataset) -> str | None:
     """What a change did to rows, in words; None for nothing."""
-    change = made.last_change
+    change = dataset.last_change
     return (
         None
         if change is None
-        else told_of(change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal)
+        else counts_in_words(change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal)
     )
 
 
-def told_of(inserted: int | None, updated: int | None, deleted: int | None, equal: int | None = None) -> str | None:
+def counts_in_words(
+    inserted: int | None, updated: int | None, deleted: int | None, equal: int | None = None
+) -> str | None:
     """Numbers of rows in words; None where none changes."""
     counts = (("insert", inserted), ("update", updated), ("delete", deleted))
     said = [f"{what} {count:,} {'row' if count == 1 else 'rows'}" for what, count in counts if count]
@@ -102,5 +104,5 @@ def told_of(inserted: int | None, updated: int | None, deleted: int | None, equa
 
 def read_source(source: str) -> pa.Table:
     """The rows of a file, a URI, a Lance table, or an SQL query."""
-    with source_rows(source) as found:
-        return found.to_arrow_table()
+    with source_rows(source) as relation:
+        return relation.to_arrow_table()

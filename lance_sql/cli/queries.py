@@ -44,9 +44,9 @@ def queries(context: click.Context) -> None:
         return
     from lance_sql.everyday import everyday_queries
 
-    found = everyday_queries()
-    width = max(len(query.name) for query in found)
-    for query in found:
+    known_queries = everyday_queries()
+    width = max(len(query.name) for query in known_queries)
+    for query in known_queries:
         needed = "".join(f" --{each.name} ..." for each in query.parameters if each.default is None)
         click.echo(f"{query.name:{width}}  {query.about}" + (f" [{needed.strip()}]" if needed else ""))
 

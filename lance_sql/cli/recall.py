@@ -37,12 +37,12 @@ def recall(
         except ValueError:
             raise click.BadParameter("it is numbers and auto, with commas between", param_hint="--nprobes") from None
     snapshot = tables.open_table(table).snapshot
-    found = recalls(snapshot, column, k=k, nprobes=probes, refine_factor=refine, num_queries=queries)
+    measured = recalls(snapshot, column, k=k, nprobes=probes, refine_factor=refine, num_queries=queries)
     result = pa.table(
         {
-            "nprobes": ["auto" if each.nprobes is None else str(each.nprobes) for each in found],
-            "recall": [round(each.share, 4) for each in found],
-            "milliseconds": [round(each.milliseconds, 2) for each in found],
+            "nprobes": ["auto" if each.nprobes is None else str(each.nprobes) for each in measured],
+            "recall": [round(each.share, 4) for each in measured],
+            "milliseconds": [round(each.milliseconds, 2) for each in measured],
         }
     )
     screen.show(result.to_reader(), output)

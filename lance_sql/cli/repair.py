@@ -55,8 +55,8 @@ def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: boo
     what = f"{planned}{_rows(path, planned)}; no version is removed"
     if agreed(what, dry_run, yes):
         with progress.shown("rows indexed", hidden=quiet):
-            made = repairs.carry_out(planned)
-        done(made)
+            repaired = repairs.carry_out(planned)
+        done(repaired)
 
 
 def _rows(path: str, planned: Repair) -> str:

@@ -49,7 +49,7 @@ def salvage(
     path, version, tag = split_name(table)
     bar = Bar("fragments read", hidden=quiet)
     try:
-        found = repairs.salvage(
+        report = repairs.salvage(
             path,
             target,
             version=version,
@@ -62,5 +62,5 @@ def salvage(
         )
     finally:
         bar.close()
-    click.echo(json.dumps(found.as_dict(), indent=2) if output == "json" else str(found))
-    sys.exit(0 if found.is_complete else SOMETHING_LOST)
+    click.echo(json.dumps(report.as_dict(), indent=2) if output == "json" else str(report))
+    sys.exit(0 if report.is_complete else SOMETHING_LOST)

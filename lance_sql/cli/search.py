@@ -98,22 +98,22 @@ def search(
         "nprobes": nprobes,
         "refine_factor": refine,
     }
-    found: SearchScan | AnswerScan
+    answer: SearchScan | AnswerScan
     if changes_since is None:
-        found = dataset.search(query, since=tables.bound(since), use_index=not exact, **asked)
+        answer = dataset.search(query, since=tables.bound(since), use_index=not exact, **asked)
     elif since is None:
-        found = dataset.search_changes(query, since=tables.bound(changes_since), **asked)
+        answer = dataset.search_changes(query, since=tables.bound(changes_since), **asked)
     else:
         raise click.UsageError("Give --since, for rows that changed, or --changes-since, for how the answer did.")
     if chosen is None:
         from lance_sql.search import is_vector
 
         # hundreds of numbers are nothing to look at
-        shown = [each.name for each in found.schema if not is_vector(each.type) and each.name != "_rowid"]
-        found = found.rows.scan(shown) if isinstance(found, SearchScan) else found.changes.scan(shown)
+        shown = [each.name for each in answer.schema if not is_vector(each.type) and each.name != "_rowid"]
+        answer = answer.rows.scan(shown) if isinstance(answer, SearchScan) else answer.changes.scan(shown)
     if html is not None:
-        screen.write_page(html, found.to_html())
+        screen.write_page(html, answer.to_html())
     elif explain:
-        click.echo(found.explain())
+        click.echo(answer.explain())
     else:
-        screen.show(found.to_reader(), output)
+        screen.show(answer.to_reader(), output)

@@ -205,18 +205,18 @@ def session(connection: Any, input: Input | None = None, output: Output | None =
     from lance_sql.cli.completion import SqlCompleter
 
     path = history_path()
-    made: PromptSession[str] = PromptSession(
+    prompt_session: PromptSession[str] = PromptSession(
         PROMPT,
         completer=SqlCompleter(connection, verbs()),
         complete_while_typing=False,
         history=InMemoryHistory() if path is None else FileHistory(path),
         # Enter begins a line until the statement is whole
-        multiline=Condition(lambda: not is_whole(made.default_buffer.text, connection)),
+        multiline=Condition(lambda: not is_whole(prompt_session.default_buffer.text, connection)),
         prompt_continuation=CONTINUED,
         input=input,
         output=output,
     )
-    return made
+    return prompt_session
 
 
 def history_path() -> str | None:

@@ -22,7 +22,7 @@ def source_rows(source: str) -> Iterator[Any]:
     is_query = any(character.isspace() for character in source) and not os.path.exists(source)
     connection = lance_sql.connect()
     with interruptible(connection):
-        found = connection.sql(source if is_query else "FROM '" + source.replace("'", "''") + "'")
-        if found is None:
+        relation = connection.sql(source if is_query else "FROM '" + source.replace("'", "''") + "'")
+        if relation is None:
             raise click.UsageError("The SQL has no result: give a query, or a file.")
-        yield found
+        yield relation

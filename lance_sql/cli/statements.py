@@ -54,15 +54,15 @@ def run(
     if may_be_ours(sql):
         from lance_sql.cli import translated
 
-        found = translated.understood(connection, sql)
+        statements = translated.understood(connection, sql)
     else:
-        found = connection.extract_statements(sql)
-    if output == "arrow" and len(found) > 1:
-        raise InvalidArgument(f"Arrow output holds one table, and these are {len(found)} statements")
+        statements = connection.extract_statements(sql)
+    if output == "arrow" and len(statements) > 1:
+        raise InvalidArgument(f"Arrow output holds one table, and these are {len(statements)} statements")
     # rows that are shown as they come would run into the line
     hidden = quiet or (output != "table" and sys.stdout.isatty())
     with interruptible(connection), _named(sql):
-        for statement in found:
+        for statement in statements:
             if not isinstance(statement, duckdb.Statement):
                 answer = translated.carry_out(connection, statement, consent or Consent(), quiet=quiet)
                 if answer is not None:

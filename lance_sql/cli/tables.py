@@ -41,9 +41,9 @@ def existing_cursor(dataset: Dataset, name: str) -> Cursor:
     from lance_sql.errors import VersionNotFound
     from lance_sql.version_names import unknown_name
 
-    known = dataset.cursors()
-    if name not in known:
-        raise VersionNotFound(unknown_name("cursor", name, dataset.snapshot.name, known))
+    cursors = dataset.cursors()
+    if name not in cursors:
+        raise VersionNotFound(unknown_name("cursor", name, dataset.snapshot.name, cursors))
     return dataset.cursor(name)
 
 

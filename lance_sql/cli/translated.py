@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lance_sql.cli import progress
 from lance_sql.cli.agreement import agreed, done
-from lance_sql.cli.merge import told_of
+from lance_sql.cli.merge import counts_in_words
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.engines import Engine
@@ -31,10 +31,10 @@ def understood(connection: Any, sql: str) -> list[Any]:
     connection: of DuckDB
     raises: DuckDB's own errors; InvalidArgument and UnsupportedFeature for those about Lance tables
     """
-    found: list[Any] = []
+    statements: list[Any] = []
     for part in for_duckdb(sql):
-        found += [part] if isinstance(part, Statement) else connection.extract_statements(part)
-    return found
+        statements += [part] if isinstance(part, Statement) else connection.extract_statements(part)
+    return statements
 
 
 def carry_out(connection: Any, statement: Statement, consent: Consent, *, quiet: bool = False) -> pa.Table | None:
@@ -58,9 +58,9 @@ def _engine(connection: Any) -> Engine:
     return Engine("duckdb", connection, is_spoken=True)
 
 
-def _told(written: Written) -> str | None:
+def _change_in_words(written: Written) -> str | None:
     change = written.change
-    return told_of(change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal)
+    return counts_in_words(change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal)
 
 
 def _change(change: Change, text: str, engine: Engine, consent: Consent, *, quiet: bool) -> None:
@@ -74,16 +74,16 @@ def _change(change: Change, text: str, engine: Engine, consent: Consent, *, quie
             return
     elif consent.dry_run or (change.replaces and not consent.yes):
         with progress.shown("rows tried", hidden=quiet):
-            expected = _told(write(change, engine, text, all_rows=True, dry_run=True))
+            expected = _change_in_words(write(change, engine, text, all_rows=True, dry_run=True))
         if expected is None:
             click.echo(f"Nothing to change in {change.path}.", err=True)
             return
         if not agreed(f"{expected} in {change.path}", consent.dry_run, yes=False):
             return
     with progress.shown("rows written", hidden=quiet):
-        made = write(change, engine, text, all_rows=True)
-    if made.dataset is not None:
-        done(made.dataset, _told(made) or _without_rows(made.change.operation))
+        written = write(change, engine, text, all_rows=True)
+    if written.dataset is not None:
+        done(written.dataset, _change_in_words(written) or _without_rows(written.change.operation))
 
 
 def _without_rows(operation: str) -> str:
