@@ -148,8 +148,8 @@ def _folders(sources: list[str]) -> list[str]:
     In the folder of the sources Python finds these first; but the kernels are built, and the providers put in their
     place, when the package is installed.
     """
-    found = [os.path.join(entry, __name__) for entry in sys.path]
-    return [*(folder for folder in found if os.path.isdir(os.path.join(folder, "providers"))), *sources]
+    candidates = [os.path.join(entry, __name__) for entry in sys.path]
+    return [*(folder for folder in candidates if os.path.isdir(os.path.join(folder, "providers"))), *sources]
 
 
 if not os.path.isdir(os.path.join(__path__[0], "providers")):

@@ -88,26 +88,26 @@ class U64Set:
     def of(cls, numbers: U64) -> U64Set:
         """These numbers, in any order; one that is there twice counts once."""
         # a part at a time, so that sorting takes little memory beside the numbers
-        found: dict[int, BitMap] = {}
+        parts: dict[int, BitMap] = {}
         for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
             for high, low in halves(numbers[start : start + _NUMBERS_AT_ONCE]).items():
-                if high in found:
-                    found[high] |= bitmap(low)
+                if high in parts:
+                    parts[high] |= bitmap(low)
                 else:
-                    found[high] = bitmap(low)
-        return cls(found)
+                    parts[high] = bitmap(low)
+        return cls(parts)
 
     @classmethod
     def union(cls, sets: Iterable[U64Set]) -> U64Set:
         """The numbers of all sets."""
-        found: dict[int, BitMap] = {}
+        parts: dict[int, BitMap] = {}
         for each in sets:
             for high, low in each.parts.items():
-                if high in found:
-                    found[high] |= low
+                if high in parts:
+                    parts[high] |= low
                 else:
-                    found[high] = low.copy()
-        return cls(found)
+                    parts[high] = low.copy()
+        return cls(parts)
 
     def __len__(self) -> int:
         return sum(map(len, self.parts.values()))

@@ -76,14 +76,14 @@ def register(counted: Counted) -> None:
 
 def all_counted() -> list[Counted]:
     """All that are alive, the oldest first."""
-    found = []
+    alive = []
     # a copy is made in one step; a list of items is not, while garbage is collected and other threads come to run
-    for number, known in _counted.copy().items():
-        if (counted := known()) is not None:
-            found.append(counted)
+    for number, reference in _counted.copy().items():
+        if (counted := reference()) is not None:
+            alive.append(counted)
         else:
             _counted.pop(number, None)
-    return found
+    return alive
 
 
 class LruCache(Generic[K, V]):
@@ -142,37 +142,37 @@ class LruCache(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """The value, which is used by that."""
         with self._lock:
-            found = self._values.get(key)
-            if found is None:
+            entry = self._values.get(key)
+            if entry is None:
                 return None
             self._values.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def peek(self, key: K) -> V | None:
         """The value, of which nothing is said by that."""
-        found = self._values.get(key)
-        return found[0] if found is not None else None
+        entry = self._values.get(key)
+        return entry[0] if entry is not None else None
 
     def keep(self, key: K, value: V, replaces: Callable[[V], bool] | None = None) -> V:
         """What the key has from now on: the value that is there already, unless the new one `replaces` it."""
         size = self._size(value) if self._size is not None else 0
         # they may be let go of by running Python, which must not want the lock
-        gone: list[tuple[K, tuple[V, int]]] = []
+        dropped: list[tuple[K, tuple[V, int]]] = []
         with self._lock:
-            known = self._values.get(key)
-            if known is not None:
-                if replaces is None or not replaces(known[0]):
+            current = self._values.get(key)
+            if current is not None:
+                if replaces is None or not replaces(current[0]):
                     self._values.move_to_end(key)
-                    return known[0]
-                self._num_bytes -= known[1]
+                    return current[0]
+                self._num_bytes -= current[1]
                 del self._values[key]
             self._values[key] = value, size
             self._num_bytes += size
             while self._is_too_much() and len(self._values) > 1:
-                gone.append(self._values.popitem(last=False))
-                self._num_bytes -= gone[-1][1][1]
+                dropped.append(self._values.popitem(last=False))
+                self._num_bytes -= dropped[-1][1][1]
         if self._dropped is not None:
-            for old, _ in gone:
+            for old, _ in dropped:
                 self._dropped(old)
         return value
 
@@ -182,24 +182,24 @@ class LruCache(Generic[K, V]):
 
     def get_or_make(self, key: K, make: Callable[[], V]) -> V:
         """The value; made where there is none, by several threads perhaps, of which all get the first."""
-        found = self.get(key)
-        return found if found is not None else self.keep(key, make())
+        value = self.get(key)
+        return value if value is not None else self.keep(key, make())
 
     def pop(self, key: K) -> V | None:
         """Lets go of a value."""
         with self._lock:
-            found = self._values.pop(key, None)
-            if found is None:
+            entry = self._values.pop(key, None)
+            if entry is None:
                 return None
-            self._num_bytes -= found[1]
-            return found[0]
+            self._num_bytes -= entry[1]
+            return entry[0]
 
     def clear(self) -> None:
         """Lets go of all values."""
         with self._lock:
-            gone, self._values = self._values, OrderedDict()
+            old_values, self._values = self._values, OrderedDict()
             self._num_bytes = 0
-        del gone
+        del old_values
 
     def after_fork(self) -> None:
         if self._forgets_at_fork or self._lock.locked():
@@ -240,17 +240,17 @@ class Measured:
 
 def total(usages: Iterable[Usage]) -> Usage:
     """All of them together; what one of them does not count or bound is not counted or bounded."""
-    found = list(usages)
+    listed = list(usages)
 
     def added(values: list[int | None]) -> int | None:
-        known = [value for value in values if value is not None]
-        return sum(known) if len(known) == len(values) and known else None
+        counted = [value for value in values if value is not None]
+        return sum(counted) if len(counted) == len(values) and counted else None
 
     return Usage(
-        added([each.entries for each in found]),
-        added([each.num_bytes for each in found]),
-        added([each.most_entries for each in found]),
-        added([each.most_bytes for each in found]),
+        added([each.entries for each in listed]),
+        added([each.num_bytes for each in listed]),
+        added([each.most_entries for each in listed]),
+        added([each.most_bytes for each in listed]),
     )
 
 

@@ -79,14 +79,16 @@ def connect(
     >>> connection.execute("SELECT count(*) FROM 'examples/orders.lance' VERSION AS OF 4").fetchall()
     [(400,)]
     """
-    made = connect_engine(database, statistics_cache=statistics_cache, allow_bases=allow_bases, cache=cache, **options)
+    connection = connect_engine(
+        database, statistics_cache=statistics_cache, allow_bases=allow_bases, cache=cache, **options
+    )
     from lance_sql.providers import duckdb_connection
 
-    made = duckdb_connection.listening(made, _Statements())
+    connection = duckdb_connection.listening(connection, _Statements())
     catalogs = catalog if isinstance(catalog, Mapping) else {} if catalog is None else {"lake": catalog}
-    for name, place in catalogs.items():
-        attach(made, place, as_=name)
-    return made
+    for name, location in catalogs.items():
+        attach(connection, location, as_=name)
+    return connection
 
 
 class _Statements:

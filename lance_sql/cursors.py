@@ -192,10 +192,10 @@ class Cursor:
     def _behind(self, record: CursorRecord, target: object) -> CursorRecord:
         """Where the cursor is after it has been moved to what a table has of its changes."""
         config = _config(target)
-        known = None if config is None else consumed.up_to(config, record.id)
-        if known is None or (known <= record.position and not record.needs_snapshot):
+        position = None if config is None else consumed.up_to(config, record.id)
+        if position is None or (position <= record.position and not record.needs_snapshot):
             return record
-        return self._move(record, known)
+        return self._move(record, position)
 
     def _move(self, record: CursorRecord, position: int) -> CursorRecord:
         try:

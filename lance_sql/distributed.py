@@ -116,8 +116,8 @@ class ChangeJob:
         try:
             for batch in Work(None).over(batches):
                 kind = batch.column(CHANGE)
-                gone = matching(batch, pc.equal(kind, DELETE))
-                deleted.add(_numbers(gone, ROW_ADDRESS))
+                deleted_rows = matching(batch, pc.equal(kind, DELETE))
+                deleted.add(_numbers(deleted_rows, ROW_ADDRESS))
                 rows = matching(batch, pc.equal(kind, WRITE))
                 values = rows.select(table.names)
                 if cast is None:
@@ -126,9 +126,9 @@ class ChangeJob:
                 is_old = pc.invert(is_new)
                 old, new_values = matching(rows, is_old), cast(matching(values, is_old))
                 if self.skips_equal and old.num_rows:
-                    places = _numbers(old, ROW_ADDRESS)
-                    differ = differing(self.snapshot, table.names, places, pa.Table.from_batches([new_values]))
-                    equal.add(places[~differ])
+                    addresses = _numbers(old, ROW_ADDRESS)
+                    differ = differing(self.snapshot, table.names, addresses, pa.Table.from_batches([new_values]))
+                    equal.add(addresses[~differ])
                     old, new_values = (matching(each, pa.array(differ)) for each in (old, new_values))
                 writers[0].write(new_values)
                 writers[1].write(cast(matching(values, is_new)))
@@ -193,12 +193,12 @@ def change_rows(
         parts = list(run(job))
         used = {file.path for part in parts for each in (*part.carried, *part.new) for file in each.files}
         values = {} if config is None else config()
-        made = _commit(session, parts, values, inserts_by_key=inserts_by_key, counts_equal=skips_equal)
+        committed = _commit(session, parts, values, inserts_by_key=inserts_by_key, counts_equal=skips_equal)
         _tidy(session, job.id, used)
-        return made
+        return committed
 
-    made = on_latest(dataset.snapshot, operation, change, properties)
-    return dataset if made is dataset.snapshot else Dataset(made)
+    committed = on_latest(dataset.snapshot, operation, change, properties)
+    return dataset if committed is dataset.snapshot else Dataset(committed)
 
 
 def _commit(
@@ -218,8 +218,8 @@ def _commit(
     carried = tuple(fragment for part in parts for fragment in part.carried)
     new = tuple(fragment for part in parts for fragment in part.new)
     parts.clear()
-    gone = delete_offsets(snapshot, removed.halves)
-    if not carried and not new and not gone.affected:
+    tombstones = delete_offsets(snapshot, removed.halves)
+    if not carried and not new and not tombstones.affected:
         if all(each.value == each.before for each in config.values()):
             return session.unchanged(RowCounts(equal=num_equal)) if counts_equal else snapshot
         entries = {key: each.value for key, each in config.items()}
@@ -231,17 +231,19 @@ def _commit(
         equal=num_equal if counts_equal else None,
     )
     if not carried and not new:
-        return session.commit(Delete(gone.updated, gone.removed), counts, affected_rows=gone.affected, config=config)
-    made = Update(
-        removed_fragment_ids=gone.removed,
-        updated_fragments=gone.updated,
+        return session.commit(
+            Delete(tombstones.updated, tombstones.removed), counts, affected_rows=tombstones.affected, config=config
+        )
+    operation = Update(
+        removed_fragment_ids=tombstones.removed,
+        updated_fragments=tombstones.updated,
         new_fragments=(*carried, *new),
         fields_for_preserving_frag_bitmap=tuple(sorted(snapshot.manifest.schema.by_id)),
     )
     return session.commit(
-        made,
+        operation,
         counts,
-        affected_rows=gone.affected,
+        affected_rows=tombstones.affected,
         inserts_by_key=inserts_by_key and bool(new),
         written=(*carried, *new),
         config=config,
@@ -301,14 +303,14 @@ def compact_groups(
         written = [tuple(fragments) for fragments in run(job)]
         operation: Rewrite = compact.rewrite(session, groups, written)
         fragments = [fragment for each in written for fragment in each]
-        made = session.commit(operation, RowCounts(), written=fragments)
+        compacted = session.commit(operation, RowCounts(), written=fragments)
         _tidy(session, job.id, {file.path for fragment in fragments for file in fragment.files})
-        return made
+        return compacted
 
-    made = on_latest(dataset.snapshot, "compact", change, properties, max_attempts=1)
+    compacted = on_latest(dataset.snapshot, "compact", change, properties, max_attempts=1)
     if before:
-        made = compact.settled(before[0], made, indices, properties)
-    return dataset if made is dataset.snapshot else Dataset(made)
+        compacted = compact.settled(before[0], compacted, indices, properties)
+    return dataset if compacted is dataset.snapshot else Dataset(compacted)
 
 
 def _tidy(session: WriteSession, job_id: str, used: Collection[str]) -> None:

@@ -34,8 +34,8 @@ def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     if len(batches) < 2:
         return batches
     try:
-        made: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
-        return made
+        combined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        return combined
     except pa.ArrowInvalid:
         # the items of several dictionaries are too many for the type of the keys
         return batches

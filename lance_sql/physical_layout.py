@@ -96,8 +96,8 @@ class Layout(Frames):
     def bytes(self) -> int | None:
         """Of all data files; None where a manifest does not say."""
         sizes = [each.bytes for each in self.fragments]
-        known = [each for each in sizes if each is not None]
-        return sum(known) if len(known) == len(sizes) else None
+        recorded = [each for each in sizes if each is not None]
+        return sum(recorded) if len(recorded) == len(sizes) else None
 
     @property
     def to_compact(self) -> tuple[FragmentLayout, ...]:
@@ -162,7 +162,7 @@ def layout(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_dele
     groups = compact.plan(snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share)
     rewritten = {id for group in groups for id in group.fragment_ids}
     added = _added(snapshot)
-    found = []
+    fragments = []
     for fragment in snapshot.manifest.fragments:
         opened = snapshot.open(fragment)
         rows = row_ranges.count(opened.live_rows())
@@ -176,8 +176,8 @@ def layout(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_dele
                 reasons.append(f"{share(deleted / opened.num_rows if opened.num_rows else 1.0)} deleted")
         version, at = added.get(fragment.id, (None, None))
         size = sum(sizes) if all(sizes) else None
-        found.append(FragmentLayout(fragment.id, rows, deleted, len(sizes), size, version, at, tuple(reasons)))
-    return Layout(snapshot.label, snapshot.uri, tuple(found))
+        fragments.append(FragmentLayout(fragment.id, rows, deleted, len(sizes), size, version, at, tuple(reasons)))
+    return Layout(snapshot.label, snapshot.uri, tuple(fragments))
 
 
 def _added(snapshot: Snapshot) -> dict[int, tuple[int, datetime]]:
@@ -188,7 +188,7 @@ def _added(snapshot: Snapshot) -> dict[int, tuple[int, datetime]]:
     pending: dict[int, Collection[str]] = {
         fragment.id: {file.path for file in fragment.files} for fragment in snapshot.manifest.fragments
     }
-    found: dict[int, tuple[int, datetime]] = {}
+    added: dict[int, tuple[int, datetime]] = {}
     later = snapshot
     parsed = 0
     earlier = [each for each in snapshot.siblings() if each.version < snapshot.version]
@@ -203,9 +203,9 @@ def _added(snapshot: Snapshot) -> dict[int, tuple[int, datetime]]:
         paths = {file.path for fragment in fragments for file in fragment.files}
         for id, files in list(pending.items()):
             if paths.isdisjoint(files):
-                found[id] = (later.version, later.manifest.timestamp)
+                added[id] = (later.version, later.manifest.timestamp)
                 del pending[id]
         later = each
     if later.version == 1:
-        found |= dict.fromkeys(pending, (1, later.manifest.timestamp))
-    return found
+        added |= dict.fromkeys(pending, (1, later.manifest.timestamp))
+    return added

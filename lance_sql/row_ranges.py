@@ -81,8 +81,8 @@ def without(rows: RowRanges, removed: I64) -> RowRanges:
     ends = np.concatenate((removed, rows[:, 1]))
     starts.sort()
     ends.sort()
-    kept = ends > starts
-    return np.stack((starts[kept], ends[kept]), axis=1)
+    is_nonempty = ends > starts
+    return np.stack((starts[is_nonempty], ends[is_nonempty]), axis=1)
 
 
 def within(rows: RowRanges, positions: I64) -> BoolMask:
@@ -130,8 +130,8 @@ def difference(a: RowRanges, b: RowRanges) -> RowRanges:
     lowest, highest = min(int(a[0, 0]), int(b[0, 0])), max(int(a[-1, 1]), int(b[-1, 1]))
     starts = np.concatenate(([lowest], b[:, 1]))
     ends = np.concatenate((b[:, 0], [highest]))
-    kept = ends > starts
-    return intersect(a, np.stack((starts[kept], ends[kept]), axis=1))
+    is_nonempty = ends > starts
+    return intersect(a, np.stack((starts[is_nonempty], ends[is_nonempty]), axis=1))
 
 
 def clip(rows: RowRanges, start: int, end: int) -> RowRanges:

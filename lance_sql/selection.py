@@ -43,8 +43,8 @@ def _unsliced(rows: Rows) -> Rows:
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         whole = [unsliced(chunk) for chunk in chunks]
         columns.append(pa.chunked_array(whole, column.type) if isinstance(column, pa.ChunkedArray) else whole[0])
-    made: Rows = type(rows).from_arrays(columns, schema=rows.schema)
-    return made
+    result: Rows = type(rows).from_arrays(columns, schema=rows.schema)
+    return result
 
 
 def _is_doubly_fixed(type: pa.DataType) -> bool:

@@ -29,7 +29,7 @@ def cut(line: str, width: int) -> str:
     """The line, or its beginning where it takes more columns of a terminal."""
     if width_of(line) <= width:
         return line
-    kept = line[: max(width - 1, 0)]
-    while kept and width_of(kept) > width - 1:
-        kept = kept[:-1]
-    return f"{kept}…"
+    beginning = line[: max(width - 1, 0)]
+    while beginning and width_of(beginning) > width - 1:
+        beginning = beginning[:-1]
+    return f"{beginning}…"

@@ -59,10 +59,10 @@ def _with_leaves(type: pa.DataType, change: Callable[[pa.DataType], pa.DataType]
 
 def _moment(written: str) -> str:
     """A time as Arrow writes it, without the zeros that end its fraction, and with its zone as in ISO 8601."""
-    found = _MOMENT.fullmatch(written)
-    if found is None:
+    match = _MOMENT.fullmatch(written)
+    if match is None:
         return written
-    whole, fraction, zone = found.groups(default="")
+    whole, fraction, zone = match.groups(default="")
     digits = fraction.rstrip("0")
     offset = "Z" if zone in ("Z", "+0000") else f"{zone[:3]}:{zone[3:]}" if zone else ""
     return whole + (f".{digits}" if digits else "") + offset

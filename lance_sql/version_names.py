@@ -38,12 +38,12 @@ def as_version(text: str) -> int | None:
     return int(text)
 
 
-def unknown_name(kind: str, name: str, table: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: str, table: str, existing: Iterable[str]) -> str:
     """What is said of a tag, branch, cursor or rule that there is not.
 
-    kind: "tag", "branch", "cursor" or "rule"; table: for the message; known: the names that there are
+    kind: "tag", "branch", "cursor" or "rule"; table: for the message; existing: the names that there are
     """
-    names = list(known)
+    names = list(existing)
     message = f"No {kind} {name[:100]!r} in {table}."
     if closest := difflib.get_close_matches(name, names, n=1):
         return f"{message} Did you mean {closest[0]!r}?"

@@ -105,18 +105,18 @@ class WriteJob:
                 raise InvalidArgument(f"The data file {name!r} was not written by this job")
         if len(set(names)) < len(names):
             raise InvalidArgument("The same fragment is given twice")
-        made, is_ours = self._commit_once(fragments)
+        committed, is_ours = self._commit_once(fragments)
         there = set(names)
         # the version is there: what cannot be removed now is left to a cleanup
         with suppress(OSError, LanceError):
             there = self._remove_files(keep=names if is_ours else ())
         if is_ours and not there.issuperset(names):
-            gone = sorted(set(names) - there)
+            removed = sorted(set(names) - there)
             raise CorruptFile(
-                f"{made.label}: {len(gone)} of its {len(names)} new files were removed by somebody while they were"
-                f" committed, data/{gone[0]} the first; 'lance-sql repair' returns to the version before"
+                f"{committed.label}: {len(removed)} of its {len(names)} new files were removed by somebody while they"
+                f" were committed, data/{removed[0]} the first; 'lance-sql repair' returns to the version before"
             )
-        return self._handle(made, is_ours)
+        return self._handle(committed, is_ours)
 
     def abort(self) -> None:
         """Removes the data files that the job has written, wherever its tasks ran. No error for none.
@@ -127,13 +127,13 @@ class WriteJob:
 
         raises: CorruptFile, UnsupportedFeature for a version that cannot be read
         """
-        kept = self._committed()
-        if not kept and self.target.was_tried(self._transaction):
+        committed_files = self._committed()
+        if not committed_files and self.target.was_tried(self._transaction):
             # It may have been carried out between both answers.
-            kept = self._committed()
-            if not kept:
+            committed_files = self._committed()
+            if not committed_files:
                 return
-        self._remove_files(keep=kept)
+        self._remove_files(keep=committed_files)
 
     def write(self, data: object) -> Dataset:
         """Both steps at once; nothing stays of a write that fails.
@@ -142,19 +142,19 @@ class WriteJob:
         """
         fragments = self.write_fragments(data)
         try:
-            made, is_ours = self._commit_once(fragments)
+            committed, is_ours = self._commit_once(fragments)
         except (*REFUSALS, TableExists):
             self._delete(fragments)
             raise
         if not is_ours:
             self._delete(fragments)
-        return self._handle(made, is_ours)
+        return self._handle(committed, is_ours)
 
-    def _handle(self, made: Snapshot, is_ours: bool) -> Dataset:
+    def _handle(self, committed: Snapshot, is_ours: bool) -> Dataset:
         if not is_ours:
             # an earlier attempt has made the version
-            made = made.with_commit(CommitSummary(self.target.operation, 0, 0, 0, 0, 0).to_properties())
-        return Dataset(made)
+            committed = committed.with_commit(CommitSummary(self.target.operation, 0, 0, 0, 0, 0).to_properties())
+        return Dataset(committed)
 
     def _delete(self, fragments: NewFragments) -> None:
         store = self.target.store()
@@ -164,17 +164,17 @@ class WriteJob:
 
     def _commit_once(self, fragments: NewFragments) -> tuple[Snapshot, bool]:
         """The version that has the write, and whether this job has made it."""
-        found = self._of_turn()
-        if found is not None:
-            return found, False
+        earlier = self._of_turn()
+        if earlier is not None:
+            return earlier, False
         try:
             return self._commit(fragments), True
         except (*REFUSALS, TableExists):
             # another attempt of the same turn may have been first
-            found = self._of_turn()
-            if found is None:
+            earlier = self._of_turn()
+            if earlier is None:
                 raise
-            return found, False
+            return earlier, False
 
     def _of_turn(self) -> Snapshot | None:
         """The version that has the job's turn; None where there is none yet, or the job has none."""
@@ -219,9 +219,9 @@ class WriteJob:
                 return True
             return False
 
-        gone = together([partial(is_gone, path) for path in paths], store.concurrency)
-        if any(gone):
-            missing = [path for path, is_missing in zip(paths, gone, strict=True) if is_missing]
+        are_gone = together([partial(is_gone, path) for path in paths], store.concurrency)
+        if any(are_gone):
+            missing = [path for path, is_missing in zip(paths, are_gone, strict=True) if is_missing]
             days = (time.time() - self.started) / 86400
             raise CommitConflict(
                 f"{table_name(self.target.uri)}: {len(missing)} of {len(paths)} files of this job are gone, such as"
@@ -257,18 +257,18 @@ class WriteJob:
     def _remove_files(self, keep: Collection[str]) -> set[str]:
         """Removes the job's other files, and returns the names of those that stay."""
         store = self.target.store()
-        kept = set(keep)
+        wanted = set(keep)
         there: set[str] = set()
         for info in list(store.files("data")):
             name = info.path.removeprefix("data/")
-            if name in kept:
+            if name in wanted:
                 there.add(name)
             elif name.startswith(self.id):
                 store.delete(info.path)
         return there
 
 
-def _place(
+def _resolved(
     uri: str | os.PathLike[str] | Dataset, branch: str | None, storage_options: Mapping[str, Any] | None
 ) -> tuple[str, str | None, Mapping[str, Any] | None]:
     """The path or URI of a table, its branch, and the options of its store.
@@ -306,11 +306,11 @@ def begin_write(
     schema: of the rows to come
     others, raises: as for `write`
     """
-    place, branch, storage_options = _place(uri, branch, with_manifest_store(storage_options, manifest_store))
+    table_uri, branch, storage_options = _resolved(uri, branch, with_manifest_store(storage_options, manifest_store))
     _check_compression(mode, compression, compression_level)
-    snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)
+    snapshot = insert.existing(table_uri, mode, branch=branch, storage_options=storage_options)
     target = insert.target(
-        place,
+        table_uri,
         mode,
         snapshot,
         compressed(schema, compression, compression_level),
@@ -381,15 +381,15 @@ def write(
     >>> lance_sql.write({"id": [1, 2], "name": ["a", "b"]}, path).version
     1
     """
-    place, branch, storage_options = _place(uri, branch, with_manifest_store(storage_options, manifest_store))
+    table_uri, branch, storage_options = _resolved(uri, branch, with_manifest_store(storage_options, manifest_store))
     _check_compression(mode, compression, compression_level)
     limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
     turn = once.turn(txn_app_id, txn_version)
-    snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)
+    snapshot = insert.existing(table_uri, mode, branch=branch, storage_options=storage_options)
     table = snapshot.manifest.schema.arrow if mode == "append" and snapshot is not None else None
     reader = to_reader(data, schema, table=table)
     target = insert.target(
-        place,
+        table_uri,
         mode,
         snapshot,
         compressed(reader.schema, compression, compression_level),
