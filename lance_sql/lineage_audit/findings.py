@@ -24,18 +24,20 @@ class Findings:
         shown = np.empty(0, np.uint64) if ids is None else np.sort(ids)
         self.faults.append(Fault(self.version, self.operation, fragment, kind, message, shown))
 
-    def add_versions(self, kind: Kind, what: str, rows: LiveRows, found: U64, expected: U64, wrong: BoolMask) -> None:
+    def add_versions(
+        self, kind: Kind, what: str, rows: LiveRows, versions: U64, expected: U64, wrong: BoolMask
+    ) -> None:
         """Rows whose versions are not those that are expected, by fragment."""
         for fragment in np.unique(rows.fragments[wrong]).tolist():
-            places = np.flatnonzero(wrong & (rows.fragments == fragment))
-            order = np.argsort(rows.ids[places], kind="stable")
-            places = places[order]
-            first = places[0]
-            example = f"row {rows.ids[first]}" + " and others" * (len(places) > 1)
-            concerned = rows_text(len(places))
-            message = f"{what} of {concerned} is {found[first]} instead of {expected[first]} ({example})"
+            positions = np.flatnonzero(wrong & (rows.fragments == fragment))
+            order = np.argsort(rows.ids[positions], kind="stable")
+            positions = positions[order]
+            first = positions[0]
+            example = f"row {rows.ids[first]}" + " and others" * (len(positions) > 1)
+            concerned = rows_text(len(positions))
+            message = f"{what} of {concerned} is {versions[first]} instead of {expected[first]} ({example})"
             self.faults.append(
-                Fault(self.version, self.operation, fragment, kind, message, rows.ids[places], found[places])
+                Fault(self.version, self.operation, fragment, kind, message, rows.ids[positions], versions[positions])
             )
 
 

@@ -35,11 +35,11 @@ def check_versions(snapshot: Snapshot, rows: LiveRows, findings: Findings) -> No
     """What the versions of rows have to keep to whatever was done: none is of the future, and no row was
     updated before it was created."""
     now = np.full(rows.num_rows, snapshot.version, np.uint64)
-    for kind, what, found in (
+    for kind, what, versions in (
         (Kind.CREATED_AT, "created-at", rows.created),
         (Kind.LAST_UPDATED_AT, "last-updated-at", rows.updated),
     ):
-        findings.add_versions(kind, what, rows, found, now, found > now)
+        findings.add_versions(kind, what, rows, versions, now, versions > now)
     early = (rows.updated < rows.created) & (rows.created <= now)
     findings.add_versions(Kind.LAST_UPDATED_AT, "last-updated-at", rows, rows.updated, rows.created, early)
 

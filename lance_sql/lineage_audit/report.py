@@ -76,7 +76,7 @@ class Fault:
     fragment: its id; None for what concerns the whole version
     message: what is wrong, without the place
     ids: of the rows concerned, ascending
-    found: parallel to `ids`, the wrong versions; empty for other kinds of faults
+    wrong_versions: parallel to `ids`, the wrong versions; empty for other kinds of faults
     newest: the newest version that was audited, with the number of rows that still have the fault; None where that is
         not known
     """
@@ -87,7 +87,7 @@ class Fault:
     kind: Kind
     message: str
     ids: U64 = field(default_factory=lambda: np.empty(0, np.uint64), compare=False)
-    found: U64 = field(default_factory=lambda: np.empty(0, np.uint64), compare=False)
+    wrong_versions: U64 = field(default_factory=lambda: np.empty(0, np.uint64), compare=False)
     newest: tuple[int, int] | None = None
 
     @property
@@ -101,10 +101,10 @@ class Fault:
         return QUERIES[self.kind]
 
     def __str__(self) -> str:
-        place = f"version {self.version} ({self.operation or 'not recorded'})"
+        where = f"version {self.version} ({self.operation or 'not recorded'})"
         if self.fragment is not None:
-            place += f", fragment {self.fragment}"
-        return one_line(f"{place}: {self.message}")
+            where += f", fragment {self.fragment}"
+        return one_line(f"{where}: {self.message}")
 
 
 @dataclass(frozen=True, slots=True)

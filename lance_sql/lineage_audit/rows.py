@@ -47,8 +47,8 @@ class LiveRows:
                 live = opened.live_rows()
                 # an empty fragment has sequences as well
                 _ = opened.row_id_sequence, opened.created_at_sequence, opened.last_updated_at_sequence
-                if found := wrong_length(fragment, opened.num_rows):
-                    wrong_lengths[fragment.id] = found
+                if reason := wrong_length(fragment, opened.num_rows):
+                    wrong_lengths[fragment.id] = reason
                 if not len(live):
                     continue
                 columns = opened.row_ids(live), opened.created_at(live), opened.last_updated_at(live)
@@ -69,15 +69,15 @@ class LiveRows:
         """Which rows are in one of these fragments."""
         return np.isin(self.fragments, np.fromiter(ids, np.int64))
 
-    def places_of(self, ids: U64) -> I64:
+    def positions_of(self, ids: U64) -> I64:
         """Where rows with these ids are; -1 for ids that no row has. Of two rows with one id, any."""
         if not self.num_rows:
             return np.full(len(ids), -1, np.int64)
         order = np.argsort(self.ids, kind="stable")
-        found = np.minimum(np.searchsorted(self.ids, ids, sorter=order), self.num_rows - 1)
-        places: I64 = order[found]
-        places[self.ids[places] != ids] = -1
-        return places
+        nearest = np.minimum(np.searchsorted(self.ids, ids, sorter=order), self.num_rows - 1)
+        positions: I64 = order[nearest]
+        positions[self.ids[positions] != ids] = -1
+        return positions
 
     def repeated(self) -> U64:
         """Ids that several rows have, ascending."""

@@ -99,24 +99,24 @@ def check(step: Step, findings: Findings) -> None:
     check_sequences(new, findings)
     _check_ids_in_place(step, findings)
     is_whole = not (new.unreadable or old.unreadable)
-    places = old.places_of(new.ids)
+    positions = old.positions_of(new.ids)
     # an overwrite keeps no row, whatever ids it gives
-    kept = (places >= 0) & (not isinstance(step.operation, Overwrite))
-    check_given(step.later, new.ids[~kept], findings)
+    existed = (positions >= 0) & (not isinstance(step.operation, Overwrite))
+    check_given(step.later, new.ids[~existed], findings)
     if step.operation is not None and is_whole:
-        _check_comings_and_goings(step, kept, findings)
+        _check_comings_and_goings(step, existed, findings)
         _check_ids_of_transaction(step, findings)
     if step.operation is None:
         # what any operation but a restore leaves as it was, and a restore as well where rows are the same
-        expected = np.where(kept, _at(old.created, places), new.created)
+        expected = np.where(existed, _at(old.created, positions), new.created)
         findings.add_versions(Kind.CREATED_AT, "created-at", new, new.created, expected, new.created != expected)
         return
     if old.unreadable:
         return
-    created = np.where(kept, _at(old.created, places), np.uint64(step.version))
+    created = np.where(existed, _at(old.created, positions), np.uint64(step.version))
     findings.add_versions(Kind.CREATED_AT, "created-at", new, new.created, created, new.created != created)
-    updated = np.where(kept, _at(old.updated, places), np.uint64(step.version))
-    updated[kept & _written(step)] = step.version
+    updated = np.where(existed, _at(old.updated, positions), np.uint64(step.version))
+    updated[existed & _written(step)] = step.version
     wrong = new.updated != updated
     for fragment in _with_unrecorded_rows(step):
         inside = new.fragments == fragment
@@ -159,10 +159,10 @@ def _check_ids_in_place(step: Step, findings: Findings) -> None:
                 )
 
 
-def _check_comings_and_goings(step: Step, kept: BoolMask, findings: Findings) -> None:
+def _check_comings_and_goings(step: Step, existed: BoolMask, findings: Findings) -> None:
     """Rows come and go only where the operation says so, and no id is given twice."""
     new, old = step.new, step.old
-    fresh = ~kept
+    fresh = ~existed
     inserted = fresh & _may_insert(step)
     if inserted.any():
         reused = inserted & (new.ids < np.uint64(step.handed_out))
@@ -185,9 +185,9 @@ def _check_comings_and_goings(step: Step, kept: BoolMask, findings: Findings) ->
                 ids,
             )
     if not isinstance(step.operation, _REMOVING):
-        gone = np.sort(old.ids[new.places_of(old.ids) < 0])
-        if len(gone):
-            findings.add(Kind.LOST_ID, f"{rows_text(len(gone), 'is', 'are')} gone, such as {gone[0]}", ids=gone)
+        lost = np.sort(old.ids[new.positions_of(old.ids) < 0])
+        if len(lost):
+            findings.add(Kind.LOST_ID, f"{rows_text(len(lost), 'is', 'are')} gone, such as {lost[0]}", ids=lost)
 
 
 def _may_insert(step: Step) -> BoolMask:
@@ -195,17 +195,17 @@ def _may_insert(step: Step) -> BoolMask:
     new = step.new
     if isinstance(step.operation, Merge):
         listed = {_files(fragment) for fragment in step.operation.fragments}
-        made = [each.id for each in step.after if each.id not in step.old_fragments and _files(each) in listed]
-        return new.in_fragments(made)
+        new_ids = [each.id for each in step.after if each.id not in step.old_fragments and _files(each) in listed]
+        return new.in_fragments(new_ids)
     return np.full(new.num_rows, isinstance(step.operation, _INSERTING))
 
 
 def _check_ids_of_transaction(step: Step, findings: Findings) -> None:
     """New fragments have the ids that the transaction gives them, and a compaction keeps rows in their order."""
     match step.operation:
-        case Update(new_fragments=made):
+        case Update(new_fragments=new_fragments):
             by_files = {_files(fragment): fragment for fragment in step.after if fragment.id not in step.old_fragments}
-            pairs = [(each, by_files[_files(each)]) for each in made if _files(each) in by_files]
+            pairs = [(each, by_files[_files(each)]) for each in new_fragments if _files(each) in by_files]
         case Rewrite(groups):
             by_id = {fragment.id: fragment for fragment in step.after}
             listed = [fragment for group in groups for fragment in group.new_fragments]
@@ -217,16 +217,16 @@ def _check_ids_of_transaction(step: Step, findings: Findings) -> None:
             continue
         with suppress(LanceError):
             wanted = row_ids.parse_prefix(given.row_ids, fragment.physical_rows).expand()
-            found = step.later.open(fragment).row_id_sequence.expand(0, len(wanted))
-            differs = wanted != found
+            ids = step.later.open(fragment).row_id_sequence.expand(0, len(wanted))
+            differs = wanted != ids
             if differs.any():
                 first = int(np.flatnonzero(differs)[0])
                 findings.add(
                     Kind.OTHER_ID,
                     f"{rows_text(int(differs.sum()), 'has another id', 'have other ids')} than the transaction gave,"
-                    f" such as {found[first]} instead of {wanted[first]}",
+                    f" such as {ids[first]} instead of {wanted[first]}",
                     fragment.id,
-                    found[differs],
+                    ids[differs],
                 )
 
 
@@ -262,9 +262,9 @@ def _with_new_files(step: Step) -> list[int]:
     ]
 
 
-def _at(values: U64, places: I64) -> U64:
+def _at(values: U64, positions: I64) -> U64:
     """Values at places; anything for -1, which nobody asks for."""
-    return values[places] if len(values) else np.zeros(len(places), np.uint64)
+    return values[positions] if len(values) else np.zeros(len(positions), np.uint64)
 
 
 def _files(fragment: Fragment) -> tuple[str, ...]:

@@ -188,8 +188,8 @@ class _Audit:
     ) -> None:
         before: list[Fragment] = []
         after: list[Fragment] = []
-        known = earlier.manifest.fragments if earlier is not None else Fragments.of(())
-        for old, new in changed_fragments(known, later.manifest.fragments, with_unchanged=False):
+        old_fragments = earlier.manifest.fragments if earlier is not None else Fragments.of(())
+        for old, new in changed_fragments(old_fragments, later.manifest.fragments, with_unchanged=False):
             before += [old] if old is not None else []
             after += [new] if new is not None else []
         looked_at = plain_inserts.others(later, before, after, operation, self._handed_out)
@@ -217,10 +217,10 @@ class _Audit:
 def _count_now(fault: Fault, rows: LiveRows) -> int:
     """How many rows still have what a fault is about."""
     values = {Kind.CREATED_AT: rows.created, Kind.LAST_UPDATED_AT: rows.updated}.get(fault.kind)
-    if values is None or not len(fault.found):
+    if values is None or not len(fault.wrong_versions):
         return int(np.isin(rows.ids, fault.ids).sum())
-    places = np.minimum(np.searchsorted(fault.ids, rows.ids), len(fault.ids) - 1)
-    return int(((fault.ids[places] == rows.ids) & (fault.found[places] == values)).sum())
+    positions = np.minimum(np.searchsorted(fault.ids, rows.ids), len(fault.ids) - 1)
+    return int(((fault.ids[positions] == rows.ids) & (fault.wrong_versions[positions] == values)).sum())
 
 
 def _operation(snapshot: Snapshot) -> tuple[Operation | None, str | None, str | None]:

@@ -23,16 +23,16 @@ from lance_sql.lineage_audit.report import Kind
 from lance_sql.table.snapshot import Snapshot
 
 
-def check(snapshot: Snapshot, known: set[UUID], findings: Findings) -> None:
+def check(snapshot: Snapshot, seen: set[UUID], findings: Findings) -> None:
     """Finds live rows that are in no zone of an index that covers their fragment.
 
-    known: segments that were looked at in earlier versions, to which those of this one are added
+    seen: segments that were looked at in earlier versions, to which those of this one are added
     raises: CorruptFile for a damaged index section
     """
     for segment in snapshot.indices():
-        if segment.kind is None or not segment.kind.is_of_zones or segment.uuid in known:
+        if segment.kind is None or not segment.kind.is_of_zones or segment.uuid in seen:
             continue
-        known.add(segment.uuid)
+        seen.add(segment.uuid)
         try:
             opened = snapshot.open_indices.open(segment)
         except (CorruptFile, UnsupportedFeature):

@@ -30,8 +30,8 @@ _MOST_NULL_BYTES: Final = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRows:
-    """Rows that are kept.
+class ReadableRows:
+    """Rows of which something can be read.
 
     arrays: by column, NULL where a value is lost; none for a column of which all are
     num_lost: by column, values that are lost in these rows
@@ -63,47 +63,49 @@ class FragmentRows:
     num_lost: int = 0
     _failures: Counter[tuple[str, int]] = field(default_factory=Counter)
 
-    def batches(self, live: RowRanges, most: int) -> Iterator[FoundRows]:
+    def batches(self, live: RowRanges, most: int) -> Iterator[ReadableRows]:
         """The rows that are kept of `live`, read at most so many at once."""
         rest = self._without_lost(live)
         while len(rest):
             rows = row_ranges.head(rest, most)
             rest = row_ranges.difference(rest, rows)
-            found = self._of_rows(rows)
-            self.num_lost += row_ranges.count(rows) - found.num_rows
-            if found.num_rows:
-                yield found
+            readable = self._of_rows(rows)
+            self.num_lost += row_ranges.count(rows) - readable.num_rows
+            if readable.num_rows:
+                yield readable
             rest = self._without_lost(rest)
 
     def _without_lost(self, rows: RowRanges) -> RowRanges:
         """The rows without those of which it is known that they are not kept."""
         names = [column.name for column in (self.stored if self.null_cells else self.columns)]
         lost = [self.lost.get(name, row_ranges.EMPTY) for name in names]
-        gone = row_ranges.intersect(rows, reduce(row_ranges.intersect if self.null_cells else row_ranges.union, lost))
-        self.num_lost += row_ranges.count(gone)
-        return row_ranges.difference(rows, gone) if len(gone) else rows
+        unreadable = row_ranges.intersect(
+            rows, reduce(row_ranges.intersect if self.null_cells else row_ranges.union, lost)
+        )
+        self.num_lost += row_ranges.count(unreadable)
+        return row_ranges.difference(rows, unreadable) if len(unreadable) else rows
 
-    def _of_rows(self, rows: RowRanges) -> FoundRows:
+    def _of_rows(self, rows: RowRanges) -> ReadableRows:
         num_rows = row_ranges.count(rows)
         values: dict[str, pa.Array | None]
         is_lost = any(len(row_ranges.intersect(rows, each)) for each in self.lost.values())
         together = None if is_lost else self._read(tuple(self.columns), rows)
         if together is not None and not isinstance(together, LanceError):
             values = {column.name: array for column, array in zip(self.columns, together, strict=True)}
-            return FoundRows(num_rows, values, dict.fromkeys(values, 0))
-        values, found = {}, {}
+            return ReadableRows(num_rows, values, dict.fromkeys(values, 0))
+        values, readable = {}, {}
         for column in self.columns:
-            values[column.name], found[column.name] = self._of_column(column, rows)
-        counted = [found[column.name] for column in (self.stored if self.null_cells else self.columns)]
-        kept: BoolMask = np.logical_or.reduce(counted) if self.null_cells else np.logical_and.reduce(counted)
-        arrays = {name: _chosen(array, found[name], kept) for name, array in values.items() if array is not None}
-        num_lost = {name: int((kept & ~flags).sum()) for name, flags in found.items()}
-        return FoundRows(int(kept.sum()), arrays, num_lost)
+            values[column.name], readable[column.name] = self._of_column(column, rows)
+        counted = [readable[column.name] for column in (self.stored if self.null_cells else self.columns)]
+        salvaged: BoolMask = np.logical_or.reduce(counted) if self.null_cells else np.logical_and.reduce(counted)
+        arrays = {name: _chosen(array, readable[name], salvaged) for name, array in values.items() if array is not None}
+        num_lost = {name: int((salvaged & ~flags).sum()) for name, flags in readable.items()}
+        return ReadableRows(int(salvaged.sum()), arrays, num_lost)
 
     def _of_column(self, column: OutputColumn, rows: RowRanges) -> tuple[pa.Array | None, BoolMask]:
         """The values that can be read of some rows, and of which rows they are."""
         parts: list[pa.Array] = []
-        found: list[BoolMask] = []
+        readable: list[BoolMask] = []
         lost = self.lost.get(column.name, row_ranges.EMPTY)
         for page, part in _by_page(self.opened, column, rows):
             read = None if len(row_ranges.intersect(part, lost)) else self._read((column,), part)
@@ -111,8 +113,8 @@ class FragmentRows:
                 self._fails(column, page, part, read)
             elif read is not None:
                 parts += read
-            found.append(np.full(row_ranges.count(part), isinstance(read, list)))
-        return (concat(parts) if parts else None), np.concatenate(found)
+            readable.append(np.full(row_ranges.count(part), isinstance(read, list)))
+        return (concat(parts) if parts else None), np.concatenate(readable)
 
     def _fails(self, column: OutputColumn, page: tuple[int, int], rows: RowRanges, error: LanceError) -> None:
         """Notes rows that cannot be read, and gives up the page where many of its rows could not."""
@@ -150,15 +152,15 @@ def nulls(type: pa.DataType, count: int) -> pa.Array:
     raise UnsupportedFeature(f"{count} NULLs of type {type} take very much memory: leave that column out")
 
 
-def _chosen(array: pa.Array, found: BoolMask, kept: BoolMask) -> pa.Array:
-    """The values of the rows that are kept, NULL where there is none.
+def _chosen(array: pa.Array, readable: BoolMask, salvaged: BoolMask) -> pa.Array:
+    """The values of the rows that are salvaged, NULL where there is none.
 
-    array: the values of the rows that are `found`
+    array: the values of the rows that are `readable`
     """
-    if bool(found[kept].all()):
-        return array.filter(pa.array(kept[found]))
-    places = (np.cumsum(found) - 1)[kept]
-    return array.take(pa.array(np.maximum(places, 0), mask=~found[kept]))
+    if bool(readable[salvaged].all()):
+        return array.filter(pa.array(salvaged[readable]))
+    positions = (np.cumsum(readable) - 1)[salvaged]
+    return array.take(pa.array(np.maximum(positions, 0), mask=~readable[salvaged]))
 
 
 def _by_page(

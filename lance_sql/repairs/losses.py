@@ -109,11 +109,11 @@ class Losses:
     def add(self, fragment: int, column: str | None, rows: RowRanges | None, error: LanceError) -> None:
         """Rows of a fragment; None where it is not known which there are."""
         key = (fragment, column, error.page)
-        known = self.rows.get(key)
-        self.rows[key] = rows if known is None or rows is None else row_ranges.union(known, rows)
-        place = [error.file] if error.file is not None else []
-        place += [f"page {error.page}"] if error.page is not None else []
-        self.reasons.setdefault(key, ": ".join([*place, error.message]))
+        earlier = self.rows.get(key)
+        self.rows[key] = rows if earlier is None or rows is None else row_ranges.union(earlier, rows)
+        where = [error.file] if error.file is not None else []
+        where += [f"page {error.page}"] if error.page is not None else []
+        self.reasons.setdefault(key, ": ".join([*where, error.message]))
 
     def as_tuple(self) -> tuple[Loss, ...]:
         return tuple(

@@ -132,22 +132,22 @@ def carry_out(planned: Repair, *, storage_options: Mapping[str, Any] | None = No
     """
     version = planned.report.newest_healthy_version
     assert version is not None
-    found = dataset.open(planned.report.uri, version=version, branch=planned.branch, storage_options=storage_options)
-    newest = max(snapshot.version for snapshot in found.snapshot.siblings())
+    repaired = dataset.open(planned.report.uri, version=version, branch=planned.branch, storage_options=storage_options)
+    newest = max(snapshot.version for snapshot in repaired.snapshot.siblings())
     if newest != planned.newest:
         raise CommitConflict(
-            f"{found.snapshot.name}: version {newest} was committed since the check, which went up to version"
+            f"{repaired.snapshot.name}: version {newest} was committed since the check, which went up to version"
             f" {planned.newest}; repair again"
         )
     if planned.version is not None or planned.drops_all_indices:
-        made = maintenance.restore(found.snapshot, version, drop_indices=planned.drops_all_indices)
-        found = Dataset(made)
+        restored = maintenance.restore(repaired.snapshot, version, drop_indices=planned.drops_all_indices)
+        repaired = Dataset(restored)
     dropped = list(planned.dropped)
     for name in planned.rebuilt:
         try:
-            found = found.optimize_indices([name], rebuild=True)
+            repaired = repaired.optimize_indices([name], rebuild=True)
         except UnsupportedFeature:
             dropped.append(name)
     for name in dropped:
-        found = found.drop_index(name)
-    return found
+        repaired = repaired.drop_index(name)
+    return repaired

@@ -19,7 +19,7 @@ import pyarrow as pa
 from lance_sql import file_versions, row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
-from lance_sql.repairs.fragment_rows import FoundRows, FragmentRows, nulls
+from lance_sql.repairs.fragment_rows import FragmentRows, ReadableRows, nulls
 from lance_sql.repairs.losses import Losses, Salvage
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.batches import rows_per_batch
@@ -74,7 +74,7 @@ def salvage(
         raise InvalidArgument("What is salvaged goes to a new table: the target is the table itself")
     reading = _Reading(snapshot, resolve(snapshot, columns), null_cells, intact_only)
     written = snapshot.manifest.data_format
-    made = write(
+    new_table = write(
         pa.RecordBatchReader.from_batches(reading.schema, reading.batches(progress or (lambda done, total: None))),
         target,
         file_version=written if written in file_versions.WRITTEN else None,
@@ -83,7 +83,7 @@ def salvage(
         storage_options=storage_options,
         manifest_store=manifest_store,
     )
-    return reading.result(made)
+    return reading.result(new_table)
 
 
 @dataclass
@@ -111,10 +111,10 @@ class _Reading:
             fields = [each.with_nullable(True) for each in fields]
         return pa.schema(fields, self.snapshot.manifest.schema.arrow.metadata)
 
-    def result(self, made: Dataset) -> Salvage:
+    def result(self, new_table: Dataset) -> Salvage:
         return Salvage(
             self.snapshot.label,
-            made,
+            new_table,
             self.num_rows,
             self.num_lost_rows,
             self.num_lost_cells,
@@ -126,16 +126,16 @@ class _Reading:
     def batches(self, progress: Progress) -> Iterator[pa.RecordBatch]:
         """The rows, fragment by fragment."""
         fragments = self.snapshot.manifest.fragments
-        for place in range(len(fragments)):
+        for fragment_index in range(len(fragments)):
             try:
-                fragment = fragments[place]
+                fragment = fragments[fragment_index]
             except LanceError as error:
-                self.losses.add(place, None, None, error)
+                self.losses.add(fragment_index, None, None, error)
             else:
                 for batch in self._of_fragment(fragment):
                     self.num_rows += batch.num_rows
                     yield batch
-            progress(place + 1, len(fragments))
+            progress(fragment_index + 1, len(fragments))
 
     def _of_fragment(self, fragment: Fragment) -> Iterator[pa.RecordBatch]:
         try:
@@ -153,21 +153,21 @@ class _Reading:
             return
         rows = FragmentRows(self.scan_of, opened, readable, stored, self.losses, null_cells=self.null_cells)
         rows.lost.update(self._doubtful(opened))
-        for found in rows.batches(live, _batch_rows(opened, readable)):
-            yield from self._as_batch(found)
+        for readable_rows in rows.batches(live, _batch_rows(opened, readable)):
+            yield from self._as_batch(readable_rows)
         self.num_lost_rows += rows.num_lost
 
-    def _as_batch(self, found: FoundRows) -> Iterator[pa.RecordBatch]:
+    def _as_batch(self, rows: ReadableRows) -> Iterator[pa.RecordBatch]:
         """The rows with all columns of the new table."""
-        num_rows = found.num_rows
-        made = []
+        num_rows = rows.num_rows
+        arrays = []
         for column in self.columns:
-            array = found.arrays.get(column.name)
+            array = rows.arrays.get(column.name)
             if array is None:
                 array = nulls(column.arrow.type, num_rows)
-            made.append(array)
-            self.num_lost_cells += found.num_lost.get(column.name, num_rows)
-        yield pa.RecordBatch.from_arrays(made, schema=self.schema)
+            arrays.append(array)
+            self.num_lost_cells += rows.num_lost.get(column.name, num_rows)
+        yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def scan_of(self, columns: tuple[OutputColumn, ...]) -> Scan:
         """A scan of some columns, which reads any rows of any fragment."""
