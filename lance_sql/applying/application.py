@@ -56,7 +56,7 @@ class Application(ABC):
         raises: InvalidArgument for values that do not fit, and for keys that the table has several times
         """
 
-    def known(self, snapshot: Snapshot) -> Applied:
+    def applied_to(self, snapshot: Snapshot) -> Applied:
         """What was applied to a table before; what this says where nothing was.
 
         raises: InvalidArgument where changes were applied otherwise before
@@ -67,7 +67,7 @@ class Application(ABC):
         """Writes what the rows do not tell of, and returns what the commit sets in the config. That is set also where
         it is as before, for it must still be so."""
         before = applied.of(snapshot.manifest.config, snapshot.label)
-        now = self.known(snapshot)
+        now = self.applied_to(snapshot)
         if states:
             now = state.write(snapshot, now, KeyState.concat(states))
         return {applied.KEY: Expected(now.to_json(), None if before is None else before.to_json())}
@@ -86,7 +86,7 @@ class Run:
 
     def __call__(self, job: ChangeJob) -> list[Written]:
         """Writes the rows of one attempt."""
-        _ = self._application.known(job.snapshot)
+        _ = self._application.applied_to(job.snapshot)
         parts = list(self._parts(job))
         states = [part.state for part in parts if part.state is not None]
         self._config = self._application.settled(job.snapshot, states)

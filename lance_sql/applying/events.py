@@ -99,8 +99,8 @@ def read(
     sequence = _names(sequence_by or (), names, "sequence_by")
     if is_feed and not sequence:
         sequence = (COMMIT_VERSION,)
-    told = {*NAMES, ROW_ID} if is_feed else set()
-    wanted = _columns(names, told, columns, except_columns)
+    feed_columns = {*NAMES, ROW_ID} if is_feed else set()
+    wanted = _columns(names, feed_columns, columns, except_columns)
     if missing := [name for name in chosen_keys if name not in wanted]:
         raise InvalidArgument(f"The key column {missing[0]!r} has to be among the columns of the target")
     is_delete = np.zeros(table.num_rows, np.bool_)
@@ -133,7 +133,7 @@ def _nullable(table: pa.Table) -> pa.Table:
 
 
 def _columns(
-    names: Sequence[str], told: set[str], columns: Sequence[str] | None, except_columns: Sequence[str] | None
+    names: Sequence[str], feed_columns: set[str], columns: Sequence[str] | None, except_columns: Sequence[str] | None
 ) -> list[str]:
     """The columns that go to the target."""
     if columns is not None and except_columns is not None:
@@ -141,14 +141,14 @@ def _columns(
     if columns is not None:
         return list(_names(columns, names, "columns"))
     left_out = set(_names(except_columns or (), names, "except_columns"))
-    return [name for name in names if name not in told and name not in left_out]
+    return [name for name in names if name not in feed_columns and name not in left_out]
 
 
-def _names(given: str | Sequence[str], known: Sequence[str], argument: str) -> tuple[str, ...]:
+def _names(given: str | Sequence[str], existing: Sequence[str], argument: str) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else tuple(given)
     for name in names:
-        if name not in known:
-            shown = ", ".join(known[:12])
+        if name not in existing:
+            shown = ", ".join(existing[:12])
             raise ColumnNotFound(f"{argument}: the changes have no column {name!r}; their columns: {shown}")
     if len(set(names)) < len(names):
         raise InvalidArgument(f"{argument}={list(names)} has a column twice")

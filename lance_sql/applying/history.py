@@ -72,7 +72,7 @@ class History(Application):
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
         existing = target_rows.rows_of(snapshot, distinct)
-        hidden = state.read(snapshot, self.known(snapshot), distinct, events)
+        hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events)
         parts = [hidden, *_events_of(existing, rows.schema, events.sequence.schema), _reversed(events)]
         together = Events.concat(parts)
         of_key = key_numbers(pa.concat_tables([distinct, together.rows.select(keys)]))
@@ -87,15 +87,17 @@ class History(Application):
         time = existing.rows.column(VALID_FROM).type
         fresh = story.intervals(_time_type(events, self.sequence))
         fresh_rows = _with_type_of_times(fresh.rows, time)
-        place = _places(fresh.keys, _beginnings(fresh_rows), existing.keys, _beginnings(existing.rows), snapshot.label)
-        changed = _changed(fresh_rows, existing, place)
+        positions = _positions_of_existing(
+            fresh.keys, _beginnings(fresh_rows), existing.keys, _beginnings(existing.rows), snapshot.label
+        )
+        changed = _changed(fresh_rows, existing, positions)
         is_gone = np.ones(len(existing.ids), np.bool_)
-        is_gone[place[place >= 0]] = False
+        is_gone[positions[positions >= 0]] = False
         untold = story.untold()
         now = None if _are_equal(untold, hidden) else KeyState(distinct, untold)
         written = fresh_rows.filter(pa.array(changed))
         schema = snapshot.manifest.schema.arrow
-        return Part(job.write(target_rows.batches(schema, written, existing, place[changed], is_gone)), now)
+        return Part(job.write(target_rows.batches(schema, written, existing, positions[changed], is_gone)), now)
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ def _with_type_of_times(rows: pa.Table, time: pa.DataType) -> pa.Table:
     return rows
 
 
-def _places(keys: I64, begun: pa.Array, old_keys: I64, old_begun: pa.Array, table: str) -> I64:
+def _positions_of_existing(keys: I64, begun: pa.Array, old_keys: I64, old_begun: pa.Array, table: str) -> I64:
     """For each row the position of the one that is there with the same key and beginning; -1 for none.
 
     raises: InvalidArgument where two of those that are there are the same
@@ -245,12 +247,12 @@ def _leaf_types(time: pa.DataType) -> list[pa.DataType]:
     return [field.type for field in time] if pa.types.is_struct(time) else [time]
 
 
-def _changed(rows: pa.Table, existing: TargetRows, place: I64) -> BoolMask:
+def _changed(rows: pa.Table, existing: TargetRows, positions: I64) -> BoolMask:
     changed = np.ones(rows.num_rows, np.bool_)
-    at = np.flatnonzero(place >= 0)
+    at = np.flatnonzero(positions >= 0)
     if len(at):
         names = rows.schema.names
-        old = existing.rows.select(names).take(pa.array(place[at]))
+        old = existing.rows.select(names).take(pa.array(positions[at]))
         changed[at] = ~equal_rows(rows.take(pa.array(at)), old, names)
     return changed
 

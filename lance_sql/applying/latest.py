@@ -45,9 +45,9 @@ class Latest(Application):
     def part(self, job: ChangeJob, events: Events) -> Part:
         snapshot, keys = job.snapshot, list(self.keys)
         rows = target_rows.in_types_of(events.rows, snapshot)
-        is_told = set(self.sequence) <= set(rows.schema.names)
+        rows_have_sequence = set(self.sequence) <= set(rows.schema.names)
         sequence = events.sequence
-        if is_told and self.sequence:
+        if rows_have_sequence and self.sequence:
             sequence = state.sequence_columns(rows, self.sequence)
         events = Events(rows, sequence, events.is_delete)
         numbers = key_numbers(rows.select(keys))
@@ -56,30 +56,30 @@ class Latest(Application):
         existing = target_rows.rows_of(snapshot, distinct)
         at = _one_each(existing, distinct, snapshot.label)
 
-        hidden = state.read(snapshot, self.known(snapshot), distinct, events.with_rows(rows.select(keys)))
-        rank, limit = self._known(events, numbers, hidden, existing, distinct, is_told=is_told)
+        hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events.with_rows(rows.select(keys)))
+        rank, limit = self._ranks(events, numbers, hidden, existing, distinct, rows_have_sequence=rows_have_sequence)
         is_new = rank > limit[numbers] if self._is_ordered else np.ones(events.num_rows, np.bool_)
         order = np.flatnonzero(is_new)
         order = order[np.lexsort((rank[order], numbers[order]))]
         events, numbers = events.take(order), numbers[order]
         final, is_patch = self._folded(events, numbers, at)
         of_key = numbers[lasts(numbers)]
-        place = at[of_key]
-        final = final.with_rows(_patched(final.rows, self.ignore_nulls, existing, place, is_patch))
-        changed = _changed(final, existing, place)
+        positions = at[of_key]
+        final = final.with_rows(_patched(final.rows, self.ignore_nulls, existing, positions, is_patch))
+        changed = _changed(final, existing, positions)
         written = final.rows.filter(pa.array(changed))
         is_gone = np.zeros(len(existing.ids), np.bool_)
-        is_gone[place[final.is_delete & (place >= 0)]] = True
+        is_gone[positions[final.is_delete & (positions >= 0)]] = True
 
         now = None
         if self._is_ordered and len(of_key):
             # a row tells of itself when it has the columns of the sequence
-            untold = final if not is_told else final.take(final.is_delete)
+            untold = final if not rows_have_sequence else final.take(final.is_delete)
             now = KeyState(distinct.take(pa.array(of_key)), untold.with_rows(untold.rows.select(keys)))
         schema = snapshot.manifest.schema.arrow
-        return Part(job.write(target_rows.batches(schema, written, existing, place[changed], is_gone)), now)
+        return Part(job.write(target_rows.batches(schema, written, existing, positions[changed], is_gone)), now)
 
-    def _known(
+    def _ranks(
         self,
         events: Events,
         numbers: I64,
@@ -87,7 +87,7 @@ class Latest(Application):
         existing: TargetRows,
         distinct: pa.Table,
         *,
-        is_told: bool,
+        rows_have_sequence: bool,
     ) -> tuple[I64, I64]:
         """The rank of each event, and for each key the rank of what is known of it; -1 for nothing."""
         limit = np.full(distinct.num_rows, -1, np.int64)
@@ -100,7 +100,7 @@ class Latest(Application):
             together = key_numbers(pa.concat_tables([distinct, hidden.rows.select(names).cast(distinct.schema)]))
             keys.append(_positions(together, distinct.num_rows))
             parts.append(hidden.sequence)
-            if is_told:
+            if rows_have_sequence:
                 keys.append(existing.keys)
                 parts.append(state.sequence_columns(existing.rows, self.sequence).cast(events.sequence.schema))
         rank = ranks(pa.concat_tables(parts))
@@ -138,16 +138,18 @@ def _positions(numbers: I64, num_keys: int) -> I64:
     """Which of the first `num_keys` rows has the same number, for each of the others."""
     of_number = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
     of_number[numbers[:num_keys]] = np.arange(num_keys)
-    found: I64 = of_number[numbers[num_keys:]]
-    return found
+    positions: I64 = of_number[numbers[num_keys:]]
+    return positions
 
 
-def _patched(rows: pa.Table, names: Sequence[str], existing: TargetRows, place: I64, is_patch: BoolMask) -> pa.Table:
+def _patched(
+    rows: pa.Table, names: Sequence[str], existing: TargetRows, positions: I64, is_patch: BoolMask
+) -> pa.Table:
     """The rows with the values of those that are there in the place of NULL."""
     for name in names:
         column = rows.column(name)
         if column.null_count and is_patch.any():
-            old = existing.rows.column(name).take(pa.array(np.maximum(place, 0), mask=~is_patch))
+            old = existing.rows.column(name).take(pa.array(np.maximum(positions, 0), mask=~is_patch))
             column = pa.chunked_array([_coalesced(column.combine_chunks(), old.combine_chunks())])
             rows = rows.set_column(rows.schema.get_field_index(name), rows.field(name), column)
     return rows
@@ -161,13 +163,13 @@ def _coalesced(new: pa.Array, old: pa.Array) -> pa.Array:
     return both.take(pa.array(np.where(is_null, np.arange(count) + count, np.arange(count))))
 
 
-def _changed(final: Events, existing: TargetRows, place: I64) -> BoolMask:
+def _changed(final: Events, existing: TargetRows, positions: I64) -> BoolMask:
     """Which events put a row into the table, or another one in its place."""
-    is_there = place >= 0
+    is_there = positions >= 0
     same = np.zeros(final.num_rows, np.bool_)
     if is_there.any():
         names = final.rows.schema.names
         at = np.flatnonzero(is_there)
-        old = existing.rows.select(names).take(pa.array(place[at]))
+        old = existing.rows.select(names).take(pa.array(positions[at]))
         same[at] = equal_rows(final.rows.take(pa.array(at)), old, names)
     return ~final.is_delete & ~same

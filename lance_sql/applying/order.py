@@ -28,26 +28,26 @@ def key_numbers(keys: pa.Table) -> I64:
 def ranks(columns: pa.Table) -> I64:
     """The order of rows by some columns, the first one before the others; rows that are equal have one rank. NULL,
     which rows have that were there before changes were applied, is before everything."""
-    found = np.zeros(columns.num_rows, np.int64)
+    combined = np.zeros(columns.num_rows, np.int64)
     for column in columns.columns:
         own = pc.rank(_plain(column), sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
         own[column.is_null().to_numpy()] = 0
-        _, found = np.unique(found * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
-    return found.astype(np.int64)
+        _, combined = np.unique(combined * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
+    return combined.astype(np.int64)
 
 
 def firsts(numbers: I64) -> BoolMask:
     """Whether each row is the first of its run of equal numbers."""
-    found = np.ones(len(numbers), np.bool_)
-    found[1:] = numbers[1:] != numbers[:-1]
-    return found
+    is_first = np.ones(len(numbers), np.bool_)
+    is_first[1:] = numbers[1:] != numbers[:-1]
+    return is_first
 
 
 def lasts(numbers: I64) -> BoolMask:
     """Whether each row is the last of its run of equal numbers."""
-    found = np.ones(len(numbers), np.bool_)
-    found[:-1] = numbers[1:] != numbers[:-1]
-    return found
+    is_last = np.ones(len(numbers), np.bool_)
+    is_last[:-1] = numbers[1:] != numbers[:-1]
+    return is_last
 
 
 def start_of_run(is_first: BoolMask) -> I64:

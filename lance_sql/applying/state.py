@@ -81,8 +81,8 @@ def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
         parts.append(_chosen_lines(snapshot, applied, keys, are_wanted=False))
         files = ()
     elif files and without.any():
-        gone = selection.filter(keys, pa.array(without))
-        parts.append(gone.append_column(_KIND, pa.array(np.full(gone.num_rows, _NONE, np.uint8))))
+        without_state = selection.filter(keys, pa.array(without))
+        parts.append(without_state.append_column(_KIND, pa.array(np.full(without_state.num_rows, _NONE, np.uint8))))
     table = pa.concat_tables(parts, promote_options="permissive")
     if not table.num_rows:
         return replace(applied, files=files)
@@ -119,8 +119,8 @@ def _events(table: pa.Table, like: Events) -> Events:
     columns = []
     for field in like.rows.schema:
         # a column that came to the target later
-        known = table.schema.get_field_index(field.name) >= 0
-        column = table.column(field.name) if known else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
+        has_column = table.schema.get_field_index(field.name) >= 0
+        column = table.column(field.name) if has_column else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
         columns.append(column.cast(field.type))
     rows = pa.Table.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in like.rows.schema]))
     sequence = table.select(like.sequence.schema.names).cast(like.sequence.schema)

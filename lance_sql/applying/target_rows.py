@@ -45,8 +45,8 @@ def opened(target: object, schema: pa.Schema, storage_options: Mapping[str, Any]
                 return write(schema.empty_table(), uri, storage_options=storage_options)
             # somebody else has made it meanwhile
             dataset = open_dataset(uri, storage_options=storage_options)
-    known = dataset.schema.names
-    new = [field.with_nullable(True) for field in schema if field.name not in known]
+    existing = dataset.schema.names
+    new = [field.with_nullable(True) for field in schema if field.name not in existing]
     return dataset.add_columns(new) if new else dataset
 
 
@@ -93,9 +93,9 @@ def rows_of(snapshot: Snapshot, keys: pa.Table) -> TargetRows:
 
     raises: UnsupportedFeature for keys of types that rows are not matched by
     """
-    found = match(snapshot, keys, keys.schema.names, one_each=False, nulls_are_equal=True)
+    matches = match(snapshot, keys, keys.schema.names, one_each=False, nulls_are_equal=True)
     columns = resolve(snapshot, snapshot.manifest.schema.names)
-    return TargetRows(take(snapshot, columns, found.ids), found.ids, found.addresses, found.source)
+    return TargetRows(take(snapshot, columns, matches.ids), matches.ids, matches.addresses, matches.source)
 
 
 def batches(
@@ -140,5 +140,5 @@ def _of_old(values: U64, at: I64) -> pa.Array:
 def _with_change(rows: pa.Table, ids: pa.Array, addresses: pa.Array, change: str) -> list[pa.RecordBatch]:
     rows = rows.append_column(ROW_ID, ids).append_column(ROW_ADDRESS, addresses)
     rows = rows.append_column(CHANGE, pa.repeat(pa.scalar(change), rows.num_rows))
-    made: list[pa.RecordBatch] = rows.combine_chunks().to_batches(max_chunksize=_BATCH_ROWS)
-    return made
+    batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches(max_chunksize=_BATCH_ROWS)
+    return batches
