@@ -44,11 +44,11 @@ class Merged:
     """What counts of a version and its log.
 
     hidden: addresses of rows of the version whose keys the log has, ascending
-    kept: for each source in the order of `FreshRows.sources` the rows of it that count
+    counted: for each source in the order of `FreshRows.sources` the rows of it that count
     """
 
     hidden: U64
-    kept: tuple[BoolMask, ...]
+    counted: tuple[BoolMask, ...]
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,12 @@ class FreshRows:
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """What has rows of the log, of each shard the oldest first."""
-        found: list[Source] = []
+        sources: list[Source] = []
         for shard in self.log.shards if self.log is not None else ():
-            found += [OfSSTable(self.snapshot, sstable) for sstable in shard.sstables]
+            sources += [OfSSTable(self.snapshot, sstable) for sstable in shard.sstables]
             if shard.entries:
-                found.append(OfEntries(self.snapshot, shard.entries))
-        return tuple(found)
+                sources.append(OfEntries(self.snapshot, shard.entries))
+        return tuple(sources)
 
     @cached_property
     def merged(self) -> Merged:
@@ -129,20 +129,20 @@ class FreshRows:
         read = [_keys(source, fields) for source in self.sources]
         deletions = [table[TOMBSTONE].to_numpy() for table in read]
         if not fields:
-            return Merged(np.empty(0, np.uint64), tuple(~gone for gone in deletions))
+            return Merged(np.empty(0, np.uint64), tuple(~is_deletion for is_deletion in deletions))
         keys = pa.concat_tables([table.drop_columns(TOMBSTONE) for table in read])
         if any(column.null_count for column in keys.columns):
             raise CorruptFile(f"{self.snapshot.name}: a row of the write-ahead log has no key")
         self._check_shards(keys, [len(table) for table in read])
-        places = keys.append_column("__row", pa.array(np.arange(len(keys))))
-        last = places.group_by(list(keys.column_names)).aggregate([("__row", "max")])
+        numbered_keys = keys.append_column("__row", pa.array(np.arange(len(keys))))
+        last = numbered_keys.group_by(list(keys.column_names)).aggregate([("__row", "max")])
         counts = np.zeros(len(keys), np.bool_)
         counts[last["__row_max"].to_numpy()] = True
         counts &= ~np.concatenate(deletions)
         ends = np.cumsum([len(table) for table in read])[:-1]
         names = [field.name for field in fields]
-        found = match(self.snapshot, last.select(names), names)
-        return Merged(np.sort(found.addresses), tuple(np.split(counts, ends)))
+        matches = match(self.snapshot, last.select(names), names)
+        return Merged(np.sort(matches.addresses), tuple(np.split(counts, ends)))
 
     def _check_shards(self, keys: pa.Table, lengths: Sequence[int]) -> None:
         """Which of two shards has the later row of a key, nobody knows.
@@ -155,10 +155,10 @@ class FreshRows:
         per_shard = [len(shard.sstables) + bool(shard.entries) for shard in self.log.shards]
         of_source = np.repeat(np.arange(len(per_shard)), per_shard)
         shards = keys.append_column("__shard", pa.array(np.repeat(of_source, lengths)))
-        found = shards.group_by(list(keys.column_names)).aggregate([("__shard", "min"), ("__shard", "max")])
-        several = np.flatnonzero(found["__shard_min"].to_numpy() != found["__shard_max"].to_numpy())
+        shards_by_key = shards.group_by(list(keys.column_names)).aggregate([("__shard", "min"), ("__shard", "max")])
+        several = np.flatnonzero(shards_by_key["__shard_min"].to_numpy() != shards_by_key["__shard_max"].to_numpy())
         if len(several):
-            key = found.slice(int(several[0]), 1).select(keys.column_names).to_pylist()[0]
+            key = shards_by_key.slice(int(several[0]), 1).select(keys.column_names).to_pylist()[0]
             raise UnsupportedFeature(f"{self.snapshot.name}: two shards of the write-ahead log have the key {key}")
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.frames import Frames
-from lance_sql.fresh_rows.sources import kept_rows
+from lance_sql.fresh_rows.sources import counted_rows
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.predicates.evaluation import evaluate
 from lance_sql.scan.projection import OutputColumn, resolve
@@ -39,7 +39,7 @@ class FreshScan(Frames):
         return pa.schema([column.arrow for column in self.columns], self.rows.schema.metadata)
 
     def deliver(self, types: Mapping[str, pa.DataType]) -> FreshScan:
-        """The same scan: the rows have no columns in other types."""
+        """This scan: the rows have no columns in other types."""
         assert not types
         return self
 
@@ -67,14 +67,14 @@ class FreshScan(Frames):
         if self.predicate is None and self.limit is None:
             merged = self.rows.merged
             of_version = replace(self._of_version(), columns=()).count_rows()
-            return of_version - len(merged.hidden) + sum(int(kept.sum()) for kept in merged.kept)
+            return of_version - len(merged.hidden) + sum(int(counted.sum()) for counted in merged.counted)
         return sum(batch.num_rows for batch in replace(self, columns=()).to_reader())
 
     def explain(self) -> str:
         """What is read, as text."""
         merged = self.rows.merged
         lines = [self._of_version().explain(), f"  hidden by newer ones: {len(merged.hidden)} rows of the version"]
-        lines.append(f"  of the write-ahead log: {sum(int(kept.sum()) for kept in merged.kept)} rows")
+        lines.append(f"  of the write-ahead log: {sum(int(counted.sum()) for counted in merged.counted)} rows")
         return "\n".join(lines)
 
     def tasks(self, target_count: int) -> Sequence[FreshScan]:
@@ -121,8 +121,8 @@ class FreshScan(Frames):
             with_addresses = replace(scan, columns=(*self.columns, address))
             for batch in with_addresses.to_reader(keeps_all=keeps_all):
                 addresses = batch.column(len(self.columns)).to_numpy()
-                places = np.minimum(np.searchsorted(merged.hidden, addresses), len(merged.hidden) - 1)
-                shown = batch.filter(pa.array(merged.hidden[places] != addresses))
+                positions = np.minimum(np.searchsorted(merged.hidden, addresses), len(merged.hidden) - 1)
+                shown = batch.filter(pa.array(merged.hidden[positions] != addresses))
                 if shown.num_rows:
                     yield _batch(shown.columns[:-1], self.schema, shown.num_rows)
         yield from self._of_log()
@@ -132,8 +132,8 @@ class FreshScan(Frames):
 
     def _of_log(self) -> Iterator[pa.RecordBatch]:
         fields = self._fields()
-        for source, kept in zip(self.rows.sources, self.rows.merged.kept, strict=True):
-            for batch in kept_rows(source, fields, kept):
+        for source, counted in zip(self.rows.sources, self.rows.merged.counted, strict=True):
+            for batch in counted_rows(source, fields, counted):
                 if self.predicate is not None:
                     batch = batch.filter(evaluate(self.predicate, batch).fill_null(False))
                 for start in range(0, batch.num_rows, self.batch_size or max(batch.num_rows, 1)):

@@ -39,10 +39,10 @@ class OfSSTable:
         with at(file=self.sstable.path):
             opened = open_sstable(self.snapshot, self.sstable)
             # its own column has an id that another one of the table may have by now
-            known = {field.id: field for field in opened.manifest.schema.fields if field.name != TOMBSTONE}
-            names = _names({field.id: field.name for field in known.values()}, fields)
+            fields_by_id = {field.id: field for field in opened.manifest.schema.fields if field.name != TOMBSTONE}
+            names = _names({field.id: field.name for field in fields_by_id.values()}, fields)
             for field in fields:
-                if field.id in known and arrow_field(known[field.id]).type != arrow_field(field).type:
+                if field.id in fields_by_id and arrow_field(fields_by_id[field.id]).type != arrow_field(field).type:
                     raise UnsupportedFeature(f"column {field.name!r} has another type in the write-ahead log")
             if TOMBSTONE in opened.manifest.schema.names:
                 names.append(TOMBSTONE)
@@ -64,12 +64,12 @@ class OfEntries:
             for batch in read_entry(self.snapshot.store, path):
                 with at(file=path):
                     Validation(batch.schema).check(batch)
-                    known: dict[int, str] = {}
+                    names_by_id: dict[int, str] = {}
                     for column in batch.schema:
                         number = (column.metadata or {}).get(FIELD_ID, b"")
                         if number.isdigit():
-                            known[int(number)] = column.name
-                    names = _names(known, fields)
+                            names_by_id[int(number)] = column.name
+                    names = _names(names_by_id, fields)
                     if TOMBSTONE in batch.schema.names:
                         names.append(TOMBSTONE)
                     yield _rows(batch, names, fields)
@@ -78,22 +78,22 @@ class OfEntries:
 Source: TypeAlias = OfSSTable | OfEntries
 
 
-def kept_rows(source: Source, fields: Sequence[Field], kept: BoolMask) -> Iterator[pa.RecordBatch]:
+def counted_rows(source: Source, fields: Sequence[Field], counted: BoolMask) -> Iterator[pa.RecordBatch]:
     """The rows of a source that count.
 
-    kept: for each row of the source
+    counted: for each row of the source, whether it counts
     """
     first = 0
     for batch in source.batches(fields):
-        mask = kept[first : first + batch.num_rows]
+        mask = counted[first : first + batch.num_rows]
         first += batch.num_rows
         if mask.any():
             yield batch.filter(pa.array(mask))
 
 
-def _names(known: Mapping[int, str], fields: Sequence[Field]) -> list[str | None]:
+def _names(names_by_id: Mapping[int, str], fields: Sequence[Field]) -> list[str | None]:
     """The names that columns of the table have in a source; None for one that came later."""
-    return [known.get(field.id) for field in fields]
+    return [names_by_id.get(field.id) for field in fields]
 
 
 def _rows(batch: pa.RecordBatch, names: Sequence[str | None], fields: Sequence[Field]) -> pa.RecordBatch:

@@ -66,8 +66,8 @@ def hashable(value: Any) -> Hashable:
         return tuple(map(hashable, value))
     if isinstance(value, dict):
         return tuple((name, hashable(each)) for name, each in value.items())
-    known: Hashable = value
-    return known
+    key: Hashable = value
+    return key
 
 
 def python_values(column: pa.ChunkedArray) -> list[Any]:

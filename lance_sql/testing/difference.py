@@ -51,16 +51,16 @@ class TableDifferenceError(AssertionError, Frames):
         """
         cells = list(self._cells())
         columns = list(zip(*cells, strict=True)) if cells else [()] * len(_SCHEMA)
-        found = pa.table(
+        table = pa.table(
             [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], _SCHEMA
         )
-        mine, theirs = found["actual_row"], found["expected_row"]
+        mine, theirs = table["actual_row"], table["expected_row"]
         for name in self._key:
             # a row that only one table has is known by the key there
             here, there = self._actual[name].take(mine), self._expected[name].take(theirs)
-            known = pa.chunked_array([pa.array(map(_first, here.to_pylist(), there.to_pylist()), here.type)])
-            found = found.add_column(found.column_names.index("column"), name, known)
-        return found
+            key_values = pa.chunked_array([pa.array(map(_first, here.to_pylist(), there.to_pylist()), here.type)])
+            table = table.add_column(table.column_names.index("column"), name, key_values)
+        return table
 
     def _cells(self) -> Iterator[tuple[Any, ...]]:
         for mine, theirs, names in self._differences.changed:

@@ -113,12 +113,12 @@ def _alike(
     raises: InvalidArgument for a column that is not there, or is no text
     """
     for column in _texts(table, ignore_case):
-        place = table.column_names.index(column)
-        table = table.set_column(place, column, pc.utf8_lower(table.column(column)))
+        column_index = table.column_names.index(column)
+        table = table.set_column(column_index, column, pc.utf8_lower(table.column(column)))
     for column in _texts(table, ignore_spaces):
-        place = table.column_names.index(column)
+        column_index = table.column_names.index(column)
         joined = pc.replace_substring_regex(table.column(column), r"\s+", " ")
-        table = table.set_column(place, column, pc.utf8_trim_whitespace(joined))
+        table = table.set_column(column_index, column, pc.utf8_trim_whitespace(joined))
     return table
 
 
@@ -162,21 +162,21 @@ def _typed_like(table: Rows, other: Rows, *, has_no_columns: bool) -> Rows:
     columns, fields = list(table.table.columns), list(table.table.schema)
     for number, field in enumerate(fields):
         if field.name in other.table.column_names:
-            type = _known_type(field.type, other.table.schema.field(field.name).type)
+            type = _completed_type(field.type, other.table.schema.field(field.name).type)
             if type != field.type:
                 columns[number], fields[number] = columns[number].cast(type), field.with_type(type)
     return replace(table, table=pa.Table.from_arrays(columns, schema=pa.schema(fields)))
 
 
-def _known_type(type: pa.DataType, other: pa.DataType) -> pa.DataType:
+def _completed_type(type: pa.DataType, other: pa.DataType) -> pa.DataType:
     """A type, with parts of another one where nothing is known of it."""
     if pa.types.is_null(type):
         return other
     if pa.types.is_large_list(type) and pa.types.is_large_list(other):
-        return pa.large_list(type.value_field.with_type(_known_type(type.value_type, other.value_type)))
+        return pa.large_list(type.value_field.with_type(_completed_type(type.value_type, other.value_type)))
     if pa.types.is_struct(type) and pa.types.is_struct(other):
-        known = {field.name: field.type for field in other}
-        return pa.struct([f.with_type(_known_type(f.type, known.get(f.name, f.type))) for f in type])
+        other_types = {field.name: field.type for field in other}
+        return pa.struct([f.with_type(_completed_type(f.type, other_types.get(f.name, f.type))) for f in type])
     return type
 
 

@@ -118,18 +118,19 @@ def _repeated_rows(columns: Sequence[pa.ChunkedArray]) -> list[tuple[int, int]]:
 
 
 def _dangling(table: Dataset, column: str, other: Dataset, name: str) -> list[str]:
-    values, known = (plain(each.scan([of]).to_table())[of] for each, of in ((table, column), (other, name)))
+    values, referenced = (plain(each.scan([of]).to_table())[of] for each, of in ((table, column), (other, name)))
     try:
         (common,) = pa.unify_schemas(
-            [pa.schema([("", values.type)]), pa.schema([("", known.type)])], promote_options="permissive"
+            [pa.schema([("", values.type)]), pa.schema([("", referenced.type)])], promote_options="permissive"
         ).types
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InvalidArgument(
-            f"foreign_keys: {column} is {values.type}, {name} of {other.uri} is {known.type}: no value can be in both"
+            f"foreign_keys: {column} is {values.type}, {name} of {other.uri} is {referenced.type}:"
+            " no value can be in both"
         ) from error
-    values, known = comparable(values.cast(common)), comparable(known.cast(common))
+    values, referenced = comparable(values.cast(common)), comparable(referenced.cast(common))
     left = values.unique().drop_null()
-    left = left.filter(pc.invert(pc.is_in(left, value_set=known.combine_chunks())))
+    left = left.filter(pc.invert(pc.is_in(left, value_set=referenced.combine_chunks())))
     if not len(left):
         return []
     missing = left.cast(common) if left.type != common and not pa.types.is_float16(common) else left

@@ -112,10 +112,10 @@ class _Playback:
 
     def __init__(self, uri: str, folder: Path) -> None:
         """raises: UnsupportedFeature for a table that is not on a local disk"""
-        place = local_path(uri)
-        if place is None:
+        root = local_path(uri)
+        if root is None:
             raise UnsupportedFeature(f"{uri}: only tables on a local disk are replayed; copy it to one")
-        self._versions = Path(os.path.abspath(place), VERSIONS)
+        self._versions = Path(os.path.abspath(root), VERSIONS)
         self.path = folder / self._versions.parent.name
         (self.path / VERSIONS).mkdir(parents=True)
         for entry in self._versions.parent.iterdir():

@@ -35,19 +35,22 @@ class Report:
         """Columns that are missing, not expected, or of another type."""
         return "\n".join([f"The columns of {self.actual.name} differ:", *(f"  {problem}" for problem in problems)])
 
-    def of_rows(self, found: Differences, key: Sequence[str]) -> str:
+    def of_rows(self, differences: Differences, key: Sequence[str]) -> str:
         """Rows that differ, are missing, or are not expected."""
         total = max(self.actual.table.num_rows, self.expected.table.num_rows)
-        where = f", in {', '.join(found.columns)}" if found.columns else ""
-        lines = [f"{found.num_rows} of {total} rows of {self.actual.name} differ{where}:"]
+        where = f", in {', '.join(differences.columns)}" if differences.columns else ""
+        lines = [f"{differences.num_rows} of {total} rows of {self.actual.name} differ{where}:"]
         parts = (
-            (f"{len(found.changed)} with other values", self._changed(found.changed, key)),
-            (f"{len(found.missing)} missing", self._rows(self.expected, found.missing, "-", "red")),
-            (f"{len(found.unexpected)} not expected", self._rows(self.actual, found.unexpected, "+", "green")),
+            (f"{len(differences.changed)} with other values", self._changed(differences.changed, key)),
+            (f"{len(differences.missing)} missing", self._rows(self.expected, differences.missing, "-", "red")),
+            (
+                f"{len(differences.unexpected)} not expected",
+                self._rows(self.actual, differences.unexpected, "+", "green"),
+            ),
         )
         left = self.max_errors
         for (title, shown), count in zip(
-            parts, (len(found.changed), len(found.missing), len(found.unexpected)), strict=True
+            parts, (len(differences.changed), len(differences.missing), len(differences.unexpected)), strict=True
         ):
             if not count:
                 continue
@@ -77,15 +80,15 @@ class Report:
                 )
             yield lines
 
-    def _rows(self, rows: Rows, places: Sequence[int], sign: str, colour: str) -> Iterator[list[str]]:
-        for place in places:
+    def _rows(self, rows: Rows, positions: Sequence[int], sign: str, colour: str) -> Iterator[list[str]]:
+        for position in positions:
             names = rows.table.column_names
-            values = ", ".join(f"{name}={self._value(rows, place, name)}" for name in names)
-            origin = rows.origin(place)
+            values = ", ".join(f"{name}={self._value(rows, position, name)}" for name in names)
+            origin = rows.origin(position)
             yield [f"    {self._style(f'{sign} {values}', colour)}" + (f"   ({origin})" if origin else "")]
 
-    def _value(self, rows: Rows, place: int, name: str) -> str:
-        return short(_cell(rows, place, name))
+    def _value(self, rows: Rows, position: int, name: str) -> str:
+        return short(_cell(rows, position, name))
 
     def _style(self, text: str, colour: str) -> str:
         return click.style(text, fg=colour) if settings.in_colour else text

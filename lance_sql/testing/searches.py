@@ -41,11 +41,11 @@ def assert_search(
         scan = dataset(table).search(text=query, columns=[key], **options)
     else:
         scan = dataset(table).search(query, columns=[key], **options)
-    found = scan.to_table()[key].to_pylist()
-    missing = [each for each in expected if each not in found]
+    answer = scan.to_table()[key].to_pylist()
+    missing = [each for each in expected if each not in answer]
     recall = 1 - len(missing) / len(expected)
     if recall < min_recall:
-        others = [each for each in found if each not in expected]
+        others = [each for each in answer if each not in expected]
         raise AssertionError(
             f"The search finds {len(expected) - len(missing)} of {len(expected)} rows, a recall of {recall:.3f},"
             f" where {min_recall} is wanted\n  missing: {short(missing)}\n  others: {short(others)}\n"

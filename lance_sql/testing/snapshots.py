@@ -68,13 +68,13 @@ def serialize(table: pa.Table, key: Sequence[str]) -> str:
     """The text of a table."""
     header = json.dumps({field.name: str(field.type) for field in table.schema}, ensure_ascii=False)
     rows = [
-        ([_place(row.get(name)) for name in key], json.dumps(row, ensure_ascii=False, default=_text))
+        ([_sort_key(row.get(name)) for name in key], json.dumps(row, ensure_ascii=False, default=_text))
         for row in table.to_pylist()
     ]
     return "\n".join([header, *(line for _, line in sorted(rows))]) + "\n"
 
 
-def _place(value: Any) -> tuple[int, Any]:
+def _sort_key(value: Any) -> tuple[int, Any]:
     """What a value of a key is sorted by: NULLs first, then numbers, then all else as text."""
     if value is None:
         return 0, 0

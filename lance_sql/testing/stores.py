@@ -175,8 +175,8 @@ class StoreContract:
     def test_files_have_a_time_or_none(self, store: Store) -> None:
         before = datetime.now(UTC) - timedelta(seconds=5)
         store.put("_new/x", b"", mode="overwrite")
-        found = store.modified("_new/x")
-        assert found is None or before < found < datetime.now(UTC) + timedelta(seconds=5)
+        modified = store.modified("_new/x")
+        assert modified is None or before < modified < datetime.now(UTC) + timedelta(seconds=5)
         with pytest.raises(FileNotFoundError):
             store.modified("_new/y")
 

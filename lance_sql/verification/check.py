@@ -84,7 +84,7 @@ class _Findings:
                 affected.append(version)
 
     def problems(self) -> tuple[Problem, ...]:
-        return tuple(Problem(tuple(sorted(found)), *key) for key, found in self.versions.items())
+        return tuple(Problem(tuple(sorted(affected)), *key) for key, affected in self.versions.items())
 
 
 class _Check:
@@ -130,16 +130,16 @@ class _Check:
 
     def _in_log(self, snapshot: Snapshot) -> int:
         """How many rows of the write-ahead log no version has; what is damaged of it is a finding."""
-        found: list[int] = []
+        counts: list[int] = []
 
         def count() -> None:
             log = write_ahead_log.read(snapshot)
-            found.append(0 if log is None else log.num_rows)
+            counts.append(0 if log is None else log.num_rows)
 
         # of a version whose manifest or indices are damaged that is said already
         if not _errors(snapshot.indices, None):
             self._findings.add(snapshot.version, _errors(count, None), "rows")
-        return sum(found)
+        return sum(counts)
 
     def _opens(self, snapshot: Snapshot) -> bool:
         errors = _errors(lambda: snapshot.manifest, snapshot.manifest_path)
@@ -153,11 +153,11 @@ class _Check:
         records = _errors(lambda: rows_check.check_fragment_ids(snapshot), snapshot.manifest_path)
         damaged: set[str] = set()
         whole = True
-        for place in range(len(snapshot.manifest.fragments)):
-            found, unreadable = _made(snapshot.manifest.fragments, place)
+        for fragment_index in range(len(snapshot.manifest.fragments)):
+            fragments, unreadable = _parsed(snapshot.manifest.fragments, fragment_index)
             errors += unreadable
             whole = whole and not unreadable
-            for fragment in found:
+            for fragment in fragments:
                 errors += [error for file in fragment.files for error in self._file(snapshot, file)]
                 of_rows = self._rows(snapshot, fragment)
                 errors += of_rows
@@ -173,7 +173,7 @@ class _Check:
                     differing = self._bytes(snapshot, self._files.of_fragment(snapshot, fragment))
                     errors += differing
                     whole = _note_columns(differing, damaged) and whole
-            yield place
+            yield fragment_index
         if not errors + records:
             records += _errors(lambda: rows_check.check_version(snapshot), snapshot.manifest_path)
         records += _errors(snapshot.transaction, snapshot.manifest_path)
@@ -202,22 +202,24 @@ class _Check:
         """Files of scalar indices, which every row can be read without."""
         errors = _errors(lambda: snapshot.open_indices, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors, "index")
-        known: set[str | None] = set()
+        damaged_files: set[str | None] = set()
         for segment in () if errors else snapshot.open_indices.segments:
             check = partial(snapshot.open_indices.verify, segment, deep=self._deep)
-            found = self._once(("index", segment.uuid, segment.base_id), check)
-            self._findings.add(snapshot.version, found, "index", segment.name)
-            known.update(error.file for error in found)
+            index_errors = self._once(("index", segment.uuid, segment.base_id), check)
+            self._findings.add(snapshot.version, index_errors, "index", segment.name)
+            damaged_files.update(error.file for error in index_errors)
         if self._files is not None and not errors:
-            self._index_bytes(snapshot, self._files, known)
+            self._index_bytes(snapshot, self._files, damaged_files)
 
-    def _index_bytes(self, snapshot: Snapshot, files: ComparedFiles, known: Collection[str | None] = ()) -> None:
+    def _index_bytes(
+        self, snapshot: Snapshot, files: ComparedFiles, damaged_files: Collection[str | None] = ()
+    ) -> None:
         """Files of indices that are not what was written.
 
-        known: files that are known to be damaged
+        damaged_files: those that are known to be damaged
         """
         for changed in files.of_indices(snapshot):
-            if changed.error.file not in known:
+            if changed.error.file not in damaged_files:
                 self._findings.add(snapshot.version, [changed.error], "index", changed.index)
 
     def _checksums(self, snapshot: Snapshot) -> Iterator[int]:
@@ -225,15 +227,15 @@ class _Check:
         assert self._files is not None
         damaged: set[str] = set()
         whole = True
-        for place in range(len(snapshot.manifest.fragments)):
-            found, unreadable = _made(snapshot.manifest.fragments, place)
+        for fragment_index in range(len(snapshot.manifest.fragments)):
+            fragments, unreadable = _parsed(snapshot.manifest.fragments, fragment_index)
             self._findings.add(snapshot.version, unreadable)
             whole = whole and not unreadable
-            for fragment in found:
+            for fragment in fragments:
                 differing = self._bytes(snapshot, self._files.of_fragment(snapshot, fragment))
                 self._findings.add(snapshot.version, differing)
                 whole = _note_columns(differing, damaged) and whole
-            yield place
+            yield fragment_index
         self._describe_columns(snapshot, damaged, whole=whole)
         errors = _errors(partial(self._index_bytes, snapshot, self._files), snapshot.manifest_path)
         self._findings.add(snapshot.version, errors, "index")
@@ -286,10 +288,10 @@ class _Check:
         return self._once(("nulls", *_values(snapshot, fragment, column)), check)
 
     def _once(self, key: object, check: Callable[[], object]) -> list[LanceError]:
-        found = self._checked.get(key)
-        if found is None:
-            found = self._checked[key] = _errors(check, None)
-        return found
+        errors = self._checked.get(key)
+        if errors is None:
+            errors = self._checked[key] = _errors(check, None)
+        return errors
 
     def _refs(self, snapshot: Snapshot, versions: set[int]) -> None:
         """Tags name versions that exist."""
@@ -326,11 +328,11 @@ def _note_columns(errors: Iterable[LanceError], damaged: set[str]) -> bool:
     return None not in columns
 
 
-def _made(fragments: Fragments, place: int) -> tuple[list[Fragment], list[LanceError]]:
+def _parsed(fragments: Fragments, fragment_index: int) -> tuple[list[Fragment], list[LanceError]]:
     """The fragment, or what is wrong with what the manifest says of it."""
-    found: list[Fragment] = []
-    errors = _errors(lambda: found.append(fragments[place]), fragments.file)
-    return found, errors
+    parsed: list[Fragment] = []
+    errors = _errors(lambda: parsed.append(fragments[fragment_index]), fragments.file)
+    return parsed, errors
 
 
 def _values(snapshot: Snapshot, fragment: Fragment, column: Field) -> tuple[Hashable, ...]:

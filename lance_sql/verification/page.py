@@ -51,13 +51,13 @@ def _values(report: Report, max_problems: int) -> dict[str, Any]:
 
 def _states(report: Report, version: int, columns: list[str]) -> tuple[State, ...]:
     """What can be read of each column in a version."""
-    known = report.columns.get(version)
-    if known is None:
+    columns_there = report.columns.get(version)
+    if columns_there is None:
         return tuple("unknown" for _ in columns)
     damaged = report.damaged_columns.get(version, ())
 
     def state(name: str) -> State:
-        if name not in known:
+        if name not in columns_there:
             return "none"
         return "bad" if name in damaged else "ok"
 

@@ -100,8 +100,8 @@ class Report(Frames):
 
     def damaged_indices(self, version: int) -> tuple[str, ...]:
         """The names of the indices of a version that are damaged."""
-        found = [problem.index for problem in self.problems if version in problem.versions]
-        return tuple(sorted({name for name in found if name is not None}))
+        names = [problem.index for problem in self.problems if version in problem.versions]
+        return tuple(sorted({name for name in names if name is not None}))
 
     def has_damaged_index_list(self, version: int) -> bool:
         """Whether the manifest of a version does not tell which indices it has."""
