@@ -135,7 +135,7 @@ def parts(name: Name, *, what: str = "table") -> tuple[str, ...]:
 
     raises: InvalidArgument for one that has an empty part
     """
-    found = tuple(name.split(".")) if isinstance(name, str) else tuple(name)
-    if (what == "table" and not found) or not all(isinstance(part, str) and part for part in found):
+    split = tuple(name.split(".")) if isinstance(name, str) else tuple(name)
+    if (what == "table" and not split) or not all(isinstance(part, str) and part for part in split):
         raise InvalidArgument(f"{name!r} is no name of a {what}")
-    return found
+    return split

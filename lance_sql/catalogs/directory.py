@@ -63,8 +63,8 @@ class DirectoryCatalog(Catalog):
 
     def tables(self, namespace: Name = ()) -> list[str]:
         above = self._namespace(namespace)
-        found = self._below(above, _TABLE)
-        return found if above else sorted({*found, *self._plain()})
+        names = self._below(above, _TABLE)
+        return names if above else sorted({*names, *self._plain()})
 
     def describe(self, name: Name) -> TableEntry:
         wanted = parts(name)
@@ -73,7 +73,7 @@ class DirectoryCatalog(Catalog):
             return TableEntry(wanted, self._at(str(row["location"])), _read_properties(row["metadata"]))
         if len(wanted) == 1 and wanted[0] in self._plain():
             return TableEntry(wanted, self._at(self._plain()[wanted[0]]))
-        raise TableNotFound(f"No table {'.'.join(wanted)} in {self._folder}. Tables: {self._known()}")
+        raise TableNotFound(f"No table {'.'.join(wanted)} in {self._folder}. Tables: {self._table_names()}")
 
     def properties(self, namespace: Name) -> dict[str, str]:
         wanted = self._namespace(namespace)
@@ -175,8 +175,8 @@ class DirectoryCatalog(Catalog):
 
     def _plain(self) -> dict[str, str]:
         """The folders of tables at the top that are in no table of contents, by the names of these tables."""
-        known = {CONTENTS, *(row["location"] for row in self._rows())}
-        folders = sorted(name for name in self._store.folders("") if name not in known)
+        listed = {CONTENTS, *(row["location"] for row in self._rows())}
+        folders = sorted(name for name in self._store.folders("") if name not in listed)
         return {
             name.removesuffix(_SUFFIX): name
             for name in folders
@@ -216,13 +216,13 @@ class DirectoryCatalog(Catalog):
         row = contents.scan(contents.schema.names, old).to_table()
         if row.num_rows != 1:
             raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
-        place = row.column_names.index("object_id")
-        row = row.set_column(place, row.schema.field(place), pa.array([_id(new_name)]))
+        column_index = row.column_names.index("object_id")
+        row = row.set_column(column_index, row.schema.field(column_index), pa.array([_id(new_name)]))
         try:
-            made = contents.merge(row, on="object_id", when_matched="fail", unique=True, delete_unmatched=old)
+            renamed = contents.merge(row, on="object_id", when_matched="fail", unique=True, delete_unmatched=old)
         except InvalidArgument as error:
             raise TableExists(f"There is a table {'.'.join(new_name)} in {self._folder} already") from error
-        change = made.last_change
+        change = renamed.last_change
         if change is None or not change.rows_deleted:
             # the old name went in the meantime, to another name or for good
             self._remove(new_name)
@@ -236,7 +236,7 @@ class DirectoryCatalog(Catalog):
     def _at(self, location: str) -> str:
         return f"{self._folder.rstrip('/')}/{location}"
 
-    def _known(self) -> str:
+    def _table_names(self) -> str:
         names = [".".join(name) for name in self.walk()]
         return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "") if names else "none"
 
@@ -254,7 +254,7 @@ def _read_properties(text: str | None) -> dict[str, str]:
     raises: InvalidArgument for metadata that is no JSON object
     """
     try:
-        found = json.loads(text) if text else {}
+        properties = json.loads(text) if text else {}
     except ValueError as error:
         raise InvalidArgument(f"The properties {text!r} are no JSON") from error
-    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+    return {str(key): str(value) for key, value in properties.items()} if isinstance(properties, dict) else {}

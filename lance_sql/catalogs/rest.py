@@ -53,14 +53,14 @@ class RestCatalog(Catalog):
     def describe(self, name: Name) -> TableEntry:
         wanted = parts(name)
         request = self._client.DescribeTableRequest(id=list(wanted))
-        found = self._asked(lambda: self._tables.describe_table(_id(wanted), request), wanted)
-        return self._entry(wanted, found)
+        response = self._asked(lambda: self._tables.describe_table(_id(wanted), request), wanted)
+        return self._entry(wanted, response)
 
     def properties(self, namespace: Name) -> dict[str, str]:
         wanted = parts(namespace, what="namespace")
         request = self._client.DescribeNamespaceRequest(id=list(wanted))
-        found = self._asked(lambda: self._namespaces.describe_namespace(_id(wanted), request), wanted)
-        return dict(found.properties or {})
+        response = self._asked(lambda: self._namespaces.describe_namespace(_id(wanted), request), wanted)
+        return dict(response.properties or {})
 
     def create_namespace(self, namespace: Name, properties: Mapping[str, str] | None = None) -> None:
         wanted = parts(namespace, what="namespace")
@@ -75,8 +75,8 @@ class RestCatalog(Catalog):
     def declare(self, name: Name, properties: Mapping[str, str] | None = None) -> TableEntry:
         wanted = parts(name)
         request = self._client.DeclareTableRequest(id=list(wanted), properties=dict(properties or {}) or None)
-        found = self._asked(lambda: self._tables.declare_table(_id(wanted), request), wanted)
-        return self._entry(wanted, found)
+        response = self._asked(lambda: self._tables.declare_table(_id(wanted), request), wanted)
+        return self._entry(wanted, response)
 
     def drop_table(self, name: Name) -> None:
         wanted = parts(name)
@@ -94,25 +94,25 @@ class RestCatalog(Catalog):
         request = self._client.DeregisterTableRequest(id=list(wanted))
         self._asked(lambda: self._tables.deregister_table(_id(wanted), request), wanted)
 
-    def _entry(self, name: tuple[str, ...], found: Any) -> TableEntry:
-        if not found.location:
+    def _entry(self, name: tuple[str, ...], response: Any) -> TableEntry:
+        if not response.location:
             raise LanceError(f"{self._address} does not say where {'.'.join(name)} is")
-        if found.storage_options:
+        if response.storage_options:
             raise UnsupportedFeature(
-                f"{self._address} lends credentials for {'.'.join(name)}, which are not taken: open {found.location} "
-                "with storage_options"
+                f"{self._address} lends credentials for {'.'.join(name)}, which are not taken: open"
+                f" {response.location} with storage_options"
             )
-        return TableEntry(name, table_folders.plain_path(found.location), dict(found.properties or {}))
+        return TableEntry(name, table_folders.plain_path(response.location), dict(response.properties or {}))
 
     def _pages(self, ask: Callable[[dict[str, str]], Any], what: str, above: tuple[str, ...]) -> list[str]:
-        found: set[str] = set()
+        names: set[str] = set()
         token: str | None = None
         for _ in range(_MOST_PAGES):
             given = {} if token is None else {"page_token": token}
             page = self._asked(lambda given=given: ask(given), above)  # type: ignore[misc]  # bound to this page
-            found.update(getattr(page, what) or ())
+            names.update(getattr(page, what) or ())
             if not page.page_token or page.page_token == token:
-                return sorted(found)
+                return sorted(names)
             token = page.page_token
         raise LanceError(f"{self._address} lists {what} without an end")
 

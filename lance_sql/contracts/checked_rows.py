@@ -52,15 +52,15 @@ class Rows:
 
     def table(self, columns: Sequence[str], filter: str | None = None) -> pa.Table:
         """Some columns of them."""
-        found = [scan.to_table() for scan in self.scans(columns, filter)]
-        if not found:
+        tables = [scan.to_table() for scan in self.scans(columns, filter)]
+        if not tables:
             return pa.schema([self.snapshot.manifest.schema.arrow.field(name) for name in columns]).empty_table()
-        return pa.concat_tables(found, promote_options="permissive")
+        return pa.concat_tables(tables, promote_options="permissive")
 
     def examples(self, filter: str) -> pa.Table:
         """Some of those that pass a filter."""
-        found = [scan.to_table() for scan in self.scans(None, filter, MAX_EXAMPLES)]
-        return pa.concat_tables(found, promote_options="permissive").slice(0, MAX_EXAMPLES)
+        tables = [scan.to_table() for scan in self.scans(None, filter, MAX_EXAMPLES)]
+        return pa.concat_tables(tables, promote_options="permissive").slice(0, MAX_EXAMPLES)
 
 
 class ChangedRows(Rows):
@@ -95,8 +95,8 @@ class ProposedRows(Rows):
     def __init__(self, latest: Snapshot, proposed: Snapshot) -> None:
         super().__init__(proposed)
         self._latest = latest
-        known = {each.id: each.files for each in latest.manifest.fragments}
-        fragments = [each for each in proposed.manifest.fragments if known.get(each.id) != each.files]
+        files_by_fragment = {each.id: each.files for each in latest.manifest.fragments}
+        fragments = [each for each in proposed.manifest.fragments if files_by_fragment.get(each.id) != each.files]
         self._new = proposed.proposed(replace(proposed.manifest, fragments=Fragments.of(fragments)), proposed.file)
 
     @property

@@ -73,14 +73,14 @@ def _report(table: str, since: int | None, rules: Sequence[Rule], rows: Rows) ->
     results = []
     for rule in rules:
         started = time.perf_counter()
-        found = _CHECKS[rule.kind](rule, rows)
+        breach = _CHECKS[rule.kind](rule, rows)
         seconds = time.perf_counter() - started
-        results.append(RuleResult(rule, not found.message, found.count, found.message, found.examples, seconds))
+        results.append(RuleResult(rule, not breach.message, breach.count, breach.message, breach.examples, seconds))
     return ContractReport(table, since, tuple(results))
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Breach:
     """What breaks a rule; nothing where there is no message."""
 
     message: str = ""
@@ -88,29 +88,29 @@ class _Found:
     examples: pa.Table | None = None
 
 
-def _filtered(rows: Rows, filter: str, one: str, several: str) -> _Found:
+def _filtered(rows: Rows, filter: str, one: str, several: str) -> _Breach:
     """The rows that pass a filter, which none is to. one, several: what they do, in words"""
     count = rows.count(filter)
     if not count:
-        return _Found()
+        return _Breach()
     examples = rows.examples(filter)
-    return _Found(f"{_number(count)} {one if count == 1 else several}, such as {_shown(examples)}", count, examples)
+    return _Breach(f"{_number(count)} {one if count == 1 else several}, such as {_shown(examples)}", count, examples)
 
 
-def _condition(rule: Rule, rows: Rows) -> _Found:
+def _condition(rule: Rule, rows: Rows) -> _Breach:
     return _filtered(rows, negated(rule.text), "breaks it", "break it")
 
 
-def _not_null(rule: Rule, rows: Rows) -> _Found:
+def _not_null(rule: Rule, rows: Rows) -> _Breach:
     return _filtered(rows, " OR ".join(f"{quoted(column)} IS NULL" for column in rule.columns), "has NULL", "have NULL")
 
 
-def _accepted_values(rule: Rule, rows: Rows) -> _Found:
+def _accepted_values(rule: Rule, rows: Rows) -> _Breach:
     listed = ", ".join(map(literal, rule.values))
     return _filtered(rows, f"{quoted(rule.columns[0])} NOT IN ({listed})", "has another value", "have another value")
 
 
-def _unique(rule: Rule, rows: Rows) -> _Found:
+def _unique(rule: Rule, rows: Rows) -> _Breach:
     names = list(rule.columns)
     keys = rows.table(names)
     (numbers,) = numbered([[column.combine_chunks() for column in keys.columns]])
@@ -122,42 +122,42 @@ def _unique(rule: Rule, rows: Rows) -> _Found:
         first = np.sort(first)
     broken = np.flatnonzero(counts > 1)
     if not len(broken):
-        return _Found()
+        return _Breach()
     examples = selection.take(keys, pa.array(first[broken[:MAX_EXAMPLES]]))
     what = "key is there several times" if len(broken) == 1 else "keys are there several times"
-    return _Found(
+    return _Breach(
         f"{len(broken)} {what}, such as {_shown(examples)} ({int(counts[broken[0]])} rows)",
         int(counts[broken].sum()),
         examples,
     )
 
 
-def _foreign_key(rule: Rule, rows: Rows) -> _Found:
+def _foreign_key(rule: Rule, rows: Rows) -> _Breach:
     column, other_column = rule.columns
     other = open_snapshot(_beside(rows.snapshot, rule.values[0]), storage_options=rows.snapshot.storage_options)
     values = rows.table([column]).column(0).combine_chunks().unique().drop_null()
-    known = scan(other, [other_column], None, None).to_table().column(0)
-    if known.type != values.type:
-        values = values.cast(known.type)
-    missing = values.filter(pc.invert(pc.is_in(values, value_set=known.combine_chunks())))
+    referenced = scan(other, [other_column], None, None).to_table().column(0)
+    if referenced.type != values.type:
+        values = values.cast(referenced.type)
+    missing = values.filter(pc.invert(pc.is_in(values, value_set=referenced.combine_chunks())))
     if not len(missing):
-        return _Found()
+        return _Breach()
     examples = pa.table({column: missing.slice(0, MAX_EXAMPLES)})
     shown = ", ".join(repr(value.as_py()) for value in missing[:MAX_EXAMPLES])
-    return _Found(f"{_number(len(missing), 'value')} not in {other_column} of {other.name}: {shown}", None, examples)
+    return _Breach(f"{_number(len(missing), 'value')} not in {other_column} of {other.name}: {shown}", None, examples)
 
 
-def _freshness(rule: Rule, rows: Rows) -> _Found:
+def _freshness(rule: Rule, rows: Rows) -> _Breach:
     column, age = rule.columns[0], parse_age(rule.values[0])
     newest = None
     # what changed is young enough more often than not
     for looked_at in [rows, Rows(rows.snapshot)] if rows.is_part else [rows]:
         newest = pc.max(looked_at.table([column]).column(0)).as_py()
         if newest is not None and datetime.now(UTC) - _moment(newest, column) <= age:
-            return _Found()
+            return _Breach()
     if newest is None:
-        return _Found(f"{column} has no value", None)
-    return _Found(f"the newest {column} is {newest}, older than {rule.values[0]}", None)
+        return _Breach(f"{column} has no value", None)
+    return _Breach(f"the newest {column} is {newest}, older than {rule.values[0]}", None)
 
 
 def _moment(value: object, column: str) -> datetime:
@@ -168,17 +168,17 @@ def _moment(value: object, column: str) -> datetime:
     raise InvalidArgument(f"freshness is of a column of dates or times; {column!r} has {type(value).__name__}")
 
 
-def _row_count_change(rule: Rule, rows: Rows) -> _Found:
+def _row_count_change(rule: Rule, rows: Rows) -> _Breach:
     base = rows.before
     if base is None:
         # nothing is known of what there was before
-        return _Found()
+        return _Breach()
     before, now = (scan(each, (), None, None).count_rows() for each in (base, rows.snapshot))
     share = (now - before) / before if before else (0.0 if now == before else float("inf"))
     low, high = rule.values
     if low <= share <= high:
-        return _Found()
-    return _Found(f"{before} rows in version {base.version}, {now} now: a change of {share:+.1%}", None)
+        return _Breach()
+    return _Breach(f"{before} rows in version {base.version}, {now} now: a change of {share:+.1%}", None)
 
 
 def _beside(snapshot: Snapshot, path: str) -> str:

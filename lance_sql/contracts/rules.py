@@ -83,7 +83,7 @@ def _some(values: Sequence[Any]) -> str | None:
     return None if values else "takes a column and the values that are accepted"
 
 
-def _place(values: Sequence[Any]) -> str | None:
+def _other_column(values: Sequence[Any]) -> str | None:
     good = len(values) == 1 and isinstance(values[0], str)
     return None if good else "takes a column, the path of a table, and a column of that table"
 
@@ -105,7 +105,7 @@ KINDS: Final[Mapping[str, _Kind]] = {
     "unique": _Kind((1, 64), _nothing),
     "not_null": _Kind((1, 64), _nothing),
     "accepted_values": _Kind((1, 1), _some),
-    "foreign_key": _Kind((2, 2), _place),
+    "foreign_key": _Kind((2, 2), _other_column),
     "freshness": _Kind((1, 1), _age),
     "row_count_change": _Kind((0, 0), _bounds),
 }
@@ -145,19 +145,19 @@ def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
 
     raises: CorruptFile for a rule that cannot be read, or that the table's columns no longer allow
     """
-    found = {}
+    rules = {}
     for key, value in sorted(snapshot.manifest.config.items()):
         if key.startswith(PREFIX):
             name = key.removeprefix(PREFIX)
             try:
                 content = json.loads(value)
                 rule = parse_rule(name, content["rule"], content["severity"], snapshot)
-                found[name] = replace(rule, enforce=content.get("enforce") is True)
+                rules[name] = replace(rule, enforce=content.get("enforce") is True)
             except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
                 raise CorruptFile(
                     f"{snapshot.label}: the rule {name[:100]!r} cannot be checked ({error}); set it anew, or drop it"
                 ) from error
-    return found
+    return rules
 
 
 def is_enforced(entry: tuple[str, str]) -> bool:
@@ -192,9 +192,9 @@ def drop_rule(snapshot: Snapshot, name: str, properties: Mapping[str, str] | Non
     raises: VersionNotFound where there is none of this name; CommitConflict
     """
     latest = snapshot.latest()
-    known = [key.removeprefix(PREFIX) for key in latest.manifest.config if key.startswith(PREFIX)]
-    if name not in known:
-        raise VersionNotFound(unknown_name("rule", name, latest.name, known))
+    names = [key.removeprefix(PREFIX) for key in latest.manifest.config if key.startswith(PREFIX)]
+    if name not in names:
+        raise VersionNotFound(unknown_name("rule", name, latest.name, names))
     return maintenance.update_config(snapshot, {PREFIX + name: None}, properties)
 
 
