@@ -72,10 +72,10 @@ class EverydayQuery:
         50
         """
         given = dict(values or {})
-        known = {parameter.name: parameter for parameter in self.parameters}
+        parameters = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
-            if name not in known:
-                names = ", ".join(known) or "none"
+            if name not in parameters:
+                names = ", ".join(parameters) or "none"
                 raise InvalidArgument(f"The query {self.name!r} has no parameter {name!r}; there are: {names}")
         texts = {TABLE: quoted(table)}
         for parameter in self.parameters:
@@ -101,12 +101,12 @@ def everyday_query(name: str) -> EverydayQuery:
     """
     raises: InvalidArgument for a query that there is not
     """
-    known = {query.name: query for query in everyday_queries()}
-    if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(known)}"
+    queries = {query.name: query for query in everyday_queries()}
+    if name not in queries:
+        close = difflib.get_close_matches(name, queries, 1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(queries)}"
         raise InvalidArgument(f"There is no query {name!r}. {hint}")
-    return known[name]
+    return queries[name]
 
 
 def quoted(text: str) -> str:
@@ -118,8 +118,8 @@ def _parsed(name: str, text: str) -> EverydayQuery:
     about, *lines = [line for line in text.splitlines() if line.startswith("--")]
     parameters = []
     for line in lines:
-        found = _PARAMETER.fullmatch(line)
-        assert found is not None, f"{name}.sql: {line}"
-        assert found[2] in KINDS, f"{name}.sql: {line}"
-        parameters.append(Parameter(found[1], found[2], found[3], found[4]))
+        match = _PARAMETER.fullmatch(line)
+        assert match is not None, f"{name}.sql: {line}"
+        assert match[2] in KINDS, f"{name}.sql: {line}"
+        parameters.append(Parameter(match[1], match[2], match[3], match[4]))
     return EverydayQuery(name, about.removeprefix("-- "), tuple(parameters), text)

@@ -102,10 +102,10 @@ def area(values: Sequence[int | None], height: float) -> str:
     most = max((value for value in values if value is not None), default=0) or 1
     step = WIDTH / max(len(values), 1)
     parts = []
-    for place, value in enumerate(values):
+    for column, value in enumerate(values):
         if value is not None:
             top = height - height * value / most
-            parts.append(f"M{step * place:.2f} {height:.2f}V{top:.2f}H{step * (place + 1):.2f}V{height:.2f}Z")
+            parts.append(f"M{step * column:.2f} {height:.2f}V{top:.2f}H{step * (column + 1):.2f}V{height:.2f}Z")
     return "".join(parts)
 
 

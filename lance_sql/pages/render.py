@@ -48,14 +48,14 @@ def _environment() -> Environment:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
         raise MissingDependency("Pages are made with Jinja2: pip install 'lance-sql[html]'") from error
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("lance_sql.pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "number": number,
         "size": size,
         "share": share,
@@ -67,13 +67,15 @@ def _environment() -> Environment:
         "counted": counted,
         "short": short,
     }
-    made.globals |= {
+    environment.globals |= {
         "style": _resource("style.css"),
         "script": _resource("script.js"),
         "max_characters": MAX_CHARACTERS,
     }
-    made.globals["script_hash"] = base64.b64encode(hashlib.sha256(_resource("script.js").encode()).digest()).decode()
-    return made
+    environment.globals["script_hash"] = base64.b64encode(
+        hashlib.sha256(_resource("script.js").encode()).digest()
+    ).decode()
+    return environment
 
 
 def _resource(name: str) -> str:

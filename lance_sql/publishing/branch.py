@@ -100,9 +100,9 @@ def publish(
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
-        made = _published(branch, latest)
-        if made is not None:
-            return made
+        published = _published(branch, latest)
+        if published is not None:
+            return published
         conflicts = _conflicts(branch, latest, key)
         if conflicts.num_rows:
             raise _conflict(branch, latest, conflicts)
@@ -111,10 +111,10 @@ def publish(
             raise broken(report, "was not published")
         return _commit(branch, session)
 
-    made = on_latest(snapshot, "publish", change, {**(properties or {}), PUBLISHED: branch.identity})
+    published = on_latest(snapshot, "publish", change, {**(properties or {}), PUBLISHED: branch.identity})
     if not keep:
-        clones.delete_branch(made, name)
-    return made
+        clones.delete_branch(published, name)
+    return published
 
 
 @dataclass(frozen=True)
@@ -134,10 +134,10 @@ class _Branch:
     @classmethod
     def open(cls, snapshot: Snapshot, name: str) -> _Branch:
         """raises: VersionNotFound, InvalidArgument, UnsupportedFeature"""
-        known = snapshot.branches()
-        ref = known.get(name)
+        branches = snapshot.branches()
+        ref = branches.get(name)
         if ref is None:
-            raise VersionNotFound(unknown_name("branch", name, snapshot.name, known))
+            raise VersionNotFound(unknown_name("branch", name, snapshot.name, branches))
         if ref.branch != snapshot.branch:
             began, onto = ref.branch or "main", snapshot.branch or "main"
             raise InvalidArgument(f"The branch {name!r} began with {began!r}: it is published there, not on {onto!r}")
@@ -188,19 +188,19 @@ def _commit(branch: _Branch, session: WriteSession) -> Snapshot:
             f"The columns of {branch.head.label} are not those of {latest.label}: change them on both, then publish"
         )
     updated, deleted = branch.ids(POSTIMAGE), branch.ids(DELETE)
-    gone = delete_rows(latest, _addresses(latest, np.concatenate((updated, deleted))))
+    tombstones = delete_rows(latest, _addresses(latest, np.concatenate((updated, deleted))))
     moved: list[U64] = []
     counts = RowCounts(inserted=len(branch.ids(INSERT)), updated=len(updated), deleted=len(deleted))
     if not (counts.inserted or counts.updated or counts.deleted):
         return latest
     fragments = session.writer().write_all(_rows(branch.feed, now, moved))
     operation = Update(
-        removed_fragment_ids=gone.removed,
-        updated_fragments=gone.updated,
+        removed_fragment_ids=tombstones.removed,
+        updated_fragments=tombstones.updated,
         new_fragments=carrying(latest, fragments, row_ids.from_values(np.concatenate([*moved, updated[:0]]))),
         fields_for_preserving_frag_bitmap=tuple(sorted(latest.manifest.schema.by_id)),
     )
-    return session.commit(operation, counts, affected_rows=gone.affected, inserts_by_key=bool(counts.inserted))
+    return session.commit(operation, counts, affected_rows=tombstones.affected, inserts_by_key=bool(counts.inserted))
 
 
 def _rows(feed: ChangeFeed, schema: pa.Schema, moved: list[U64]) -> Iterator[pa.RecordBatch]:
@@ -226,10 +226,10 @@ def _addresses(snapshot: Snapshot, ids: U64) -> U64Set:
     """
     if not len(ids):
         return U64Set.of(ids)
-    found = [
+    parts = [
         numbers(batch, ROW_ADDRESS) for batch in scan(snapshot, [ROW_ADDRESS], pc.field(ROW_ID).isin(pa.array(ids)))
     ]
-    addresses = np.concatenate(found) if found else np.empty(0, np.uint64)
+    addresses = np.concatenate(parts) if parts else np.empty(0, np.uint64)
     if len(addresses) < len(ids):
         raise CommitConflict(f"{snapshot.label}: {len(ids) - len(addresses)} rows of the branch are gone")
     return U64Set.of(addresses)
@@ -273,8 +273,8 @@ def _with_equal_keys(mine: ChangeFeed, theirs: ChangeFeed, names: Sequence[str])
     my_keys, their_keys = numbered(keys)
     _, at_mine, at_theirs = np.intersect1d(my_keys, their_keys, return_indices=True)
     ids = [side.column(ROW_ID).to_numpy() for side in sides]
-    found: U64 = np.union1d(ids[0][at_mine], ids[1][at_theirs])
-    return found
+    equal: U64 = np.union1d(ids[0][at_mine], ids[1][at_theirs])
+    return equal
 
 
 def _conflict(branch: _Branch, latest: Snapshot, conflicts: pa.Table) -> CommitConflict:

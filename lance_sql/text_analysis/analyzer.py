@@ -62,7 +62,7 @@ class Analyzer:
         if not isinstance(custom, list | tuple | None):
             raise CorruptFile(f"stop words that are {type(custom).__name__}")
         longest = parameters.get("max_token_length", 40)
-        found = cls(
+        analyzer = cls(
             base,
             None if longest is None else _length("max_token_length", longest),
             bool(parameters.get("lower_case", True)),
@@ -75,32 +75,32 @@ class Analyzer:
             _length("max_ngram_length", parameters.get("max_ngram_length", 3)),
             bool(parameters.get("prefix_only", False)),
         )
-        _ = found._stem, found._stopped
-        return found
+        _ = analyzer._stem, analyzer._stopped
+        return analyzer
 
     def tokens(self, texts: str | Iterable[str | None]) -> list[Token]:
         """The tokens of a text, or of the items of a list, whose places go on."""
-        found: list[Token] = []
+        tokens: list[Token] = []
         first = 0
         for text in [texts] if isinstance(texts, str) else texts:
             last = first - 1
-            for place, token in self._parts(text or ""):
-                last = first + place
-                kept = self._kept(token)
-                if kept is not None:
-                    found.append((last, kept))
+            for position, token in self._parts(text or ""):
+                last = first + position
+                changed = self._changed_once(token)
+                if changed is not None:
+                    tokens.append((last, changed))
             first = last + 1
-        return found
+        return tokens
 
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         """The tokens of a text, as `tokens` has them, with where in it they begin and end. Where words are takes longer
         to find out than which there are, and only pages ask for it."""
         pattern = self._pattern
-        found = self._ngrams(text) if pattern is None else (each.span() for each in pattern.finditer(text))
-        for start, end in found:
-            kept = self._kept(text[start:end])
-            if kept is not None:
-                yield start, end, kept
+        spans = self._ngrams(text) if pattern is None else (each.span() for each in pattern.finditer(text))
+        for start, end in spans:
+            changed = self._changed_once(text[start:end])
+            if changed is not None:
+                yield start, end, changed
 
     def _parts(self, text: str) -> Iterable[Token]:
         """What a text is taken apart into; n-grams are all at one place."""
@@ -126,15 +126,15 @@ class Analyzer:
             for size in range(self.least, min(self.most, len(text) - start) + 1):
                 yield start, start + size
 
-    def _kept(self, token: str) -> str | None:
+    def _changed_once(self, token: str) -> str | None:
         try:
-            return self._known[token]
+            return self._changed_tokens[token]
         except KeyError:
-            found = self._known[token] = self.changed(token)
-            return found
+            changed = self._changed_tokens[token] = self.changed(token)
+            return changed
 
     @cached_property
-    def _known(self) -> dict[str, str | None]:
+    def _changed_tokens(self) -> dict[str, str | None]:
         """What became of tokens; bounded, for texts may have any number of them."""
         return _Bounded()
 
@@ -173,10 +173,10 @@ class Analyzer:
             return frozenset()
         if self.stop_words is not None:
             return frozenset(self.stop_words)
-        known = _table("stop_words")
-        if self.language not in known:
+        words_by_language = _table("stop_words")
+        if self.language not in words_by_language:
             raise UnsupportedFeature(f"stop words of {self.language[:40]!r} are not known")
-        return frozenset(known[self.language])
+        return frozenset(words_by_language[self.language])
 
     def __reduce__(self) -> Any:
         values = (getattr(self, name) for name in self.__dataclass_fields__)
@@ -207,8 +207,8 @@ def _table(name: str) -> Any:
 
 def word_characters() -> Sequence[tuple[int, int]]:
     """The first and the last of each range of characters that words are of."""
-    found: Sequence[tuple[int, int]] = _table("word_characters")
-    return found
+    ranges: Sequence[tuple[int, int]] = _table("word_characters")
+    return ranges
 
 
 @cache

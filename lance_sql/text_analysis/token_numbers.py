@@ -38,7 +38,7 @@ class TokenNumbers:
         self.tokens: list[str] = []
         self._numbers: dict[str, int] = {}
         self._token_of = np.empty(1024, np.uint32)
-        self._known = 0
+        self._num_numbered = 0
 
     @property
     def num_bytes(self) -> int:
@@ -72,17 +72,20 @@ class TokenNumbers:
         return words, ends, self._token_numbers()
 
     def _token_numbers(self) -> U32:
-        known, count = self._known, self._words.num_words
+        num_numbered, count = self._num_numbered, self._words.num_words
         if count > len(self._token_of):
-            self._token_of = np.concatenate((self._token_of[:known], np.empty(2 * count - known, np.uint32)))
-        if count > known:
-            self._token_of[known:count] = [
+            self._token_of = np.concatenate(
+                (self._token_of[:num_numbered], np.empty(2 * count - num_numbered, np.uint32))
+            )
+        if count > num_numbered:
+            self._token_of[num_numbered:count] = [
                 LEFT_OUT if token is None else self._number(token)
                 for token in map(
-                    self._analyzer.changed, (word.decode("utf-8", "replace") for word in self._words.words(known))
+                    self._analyzer.changed,
+                    (word.decode("utf-8", "replace") for word in self._words.words(num_numbered)),
                 )
             ]
-            self._known = count
+            self._num_numbered = count
         return self._token_of[:count]
 
     def _number(self, token: str) -> int:

@@ -73,8 +73,8 @@ class HistoryEntry:
 
     def __repr__(self) -> str:
         """What is known."""
-        known = ((each.name, getattr(self, each.name)) for each in dataclasses.fields(self))
-        return f"HistoryEntry({', '.join(f'{name}={value!r}' for name, value in known if value not in (None, ()))})"
+        fields = ((each.name, getattr(self, each.name)) for each in dataclasses.fields(self))
+        return f"HistoryEntry({', '.join(f'{name}={value!r}' for name, value in fields if value not in (None, ()))})"
 
 
 class History(tuple[HistoryEntry, ...], Frames):
@@ -86,9 +86,9 @@ class History(tuple[HistoryEntry, ...], Frames):
     snapshot: Snapshot
 
     def __new__(cls, snapshot: Snapshot, entries: Iterable[HistoryEntry]) -> History:
-        made = super().__new__(cls, tuple(entries))
-        made.snapshot = snapshot
-        return made
+        history = super().__new__(cls, tuple(entries))
+        history.snapshot = snapshot
+        return history
 
     def __reduce__(self) -> tuple[type[History], tuple[Snapshot, tuple[HistoryEntry, ...]]]:
         return History, (self.snapshot, tuple(self))
