@@ -11,7 +11,7 @@ BoolMask: TypeAlias = npt.NDArray[np.bool_]
 """Whether each row, value or key is one of some."""
 
 ByteMask: TypeAlias = npt.NDArray[np.uint8]
-"""The same as a byte each, 1 or 0, as the kernels fill it."""
+"""A mask with a byte for each row, 1 or 0, as the kernels fill it."""
 
 U8: TypeAlias = npt.NDArray[np.uint8]
 U32: TypeAlias = npt.NDArray[np.uint32]

@@ -37,7 +37,7 @@ def deserialize(content: bytes, what: str) -> BitMap:
 
 
 def deserialize_64(content: bytes, what: str) -> BitMap64:
-    """The same of numbers of 64 bits; of these, too, a few bytes of runs can stand for very many.
+    """The set of numbers of 64 bits in serialized bytes; of these, too, a few bytes of runs can stand for very many.
 
     what: that the numbers are, for messages
     raises: CorruptFile

@@ -24,7 +24,7 @@ def same(a: pa.Array, b: pa.Array) -> BoolMask:
 
 
 def _same_values(a: pa.Array, b: pa.Array, both: BoolMask) -> BoolMask:
-    """The same for rows where neither is NULL; anything for the others."""
+    """Whether two values are equal in rows where neither is NULL; anything for the others."""
     type = a.type
     if pa.types.is_struct(type):
         equal: BoolMask = np.ones(len(a), np.bool_)

@@ -50,7 +50,7 @@ class Events:
         )
 
     def with_rows(self, rows: pa.Table) -> Events:
-        """The same with other rows."""
+        """These events with other rows."""
         return replace(self, rows=rows)
 
     @classmethod
@@ -127,7 +127,7 @@ def read(
 
 
 def _nullable(table: pa.Table) -> pa.Table:
-    """The same in a schema in which every column may be NULL: of a deletion nothing but the key is known."""
+    """The table with a schema in which every column may be NULL: of a deletion nothing but the key is known."""
     schema = pa.schema([field.with_nullable(True) for field in table.schema], table.schema.metadata)
     return pa.Table.from_arrays(table.columns, schema=schema)
 

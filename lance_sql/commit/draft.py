@@ -199,7 +199,7 @@ class Draft:
         return row_versions.serialize(row_versions.constant(fragment.physical_rows, self.version))
 
     def updated_at(self, fragment: Fragment, offsets: np.ndarray) -> bytes | None:
-        """The same when only the rows at these offsets change."""
+        """The versions of a fragment of which only the rows at these offsets change with this commit."""
         if not self.manifest.has_stable_row_ids:
             return None
         assert self.latest is not None

@@ -48,7 +48,7 @@ SPARE_FRAGMENTS: Final = 2**20
 """So many fragment ids beyond those that are known to have been given out are left out for each damaged version."""
 
 SPARE_ROWS: Final = 2**40
-"""The same for row ids."""
+"""So many row ids beyond those that are known to have been given out are left out for each damaged version."""
 
 _MAX_ROWS_OF_FRAGMENT: Final = 2**32
 

@@ -206,7 +206,7 @@ def _check_packed(page: ShreddedPage) -> None:
 
 
 def _without_null_indices(values: Block, nulls: BoolMask | None) -> Block:
-    """The same with index 0 at NULLs, whose own index may be anything."""
+    """The values, of a dictionary with index 0 at NULLs, whose own index may be anything."""
     if nulls is None or not isinstance(values, Dictionary):
         return values
     indices = np.frombuffer(values.indices.data, f"<u{values.indices.bits_per_value // 8}").copy()
@@ -215,7 +215,7 @@ def _without_null_indices(values: Block, nulls: BoolMask | None) -> Block:
 
 
 def _used_items(values: Dictionary, dictionary_array: pa.Array) -> Dictionary:
-    """The same without items that no value has: a part of an array still has the dictionary of all of it.
+    """The values without items that none of them has: a part of an array still has the dictionary of all of it.
 
     raises: InvalidArgument for indices that no item has
     """

@@ -48,7 +48,7 @@ def value_codec(values: Encoding) -> tuple[ValueCodec, int, bytes | None] | None
 
 
 def codec_of_lists(values: Encoding, list_size: int) -> tuple[ValueCodec, int, None] | None:
-    """The same for fixed-size lists whose items have no NULLs: all items of a list are one value."""
+    """As `value_codec`, for fixed-size lists whose items have no NULLs: all items of a list are one value."""
     match values:
         case FixedSizeList(dimension=dimension, values=Flat(bits_per_value=bits), has_validity=False):
             fits = dimension == list_size and bits % 8 == 0

@@ -38,7 +38,7 @@ def delete_rows(snapshot: Snapshot, addresses: U64Set) -> Tombstones:
 
 
 def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
-    """The same for rows that are known by fragment.
+    """As `delete_rows`, of rows that are known by fragment.
 
     rows: the offsets in each of them, ascending
     """

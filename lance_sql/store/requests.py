@@ -36,7 +36,7 @@ def together(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T]:
 
 
 def innermost(calls: Sequence[Callable[[], _T]]) -> list[_T]:
-    """The same of calls that wait for a store and for nothing else, so that they may be made inside of `together`."""
+    """As `together`, of calls that wait for a store and for nothing else, so that they may be made inside of it."""
     if len(calls) <= 1:
         return [call() for call in calls]
     others = [_innermost_executor().submit(call) for call in calls[1:]]
