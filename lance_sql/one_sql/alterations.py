@@ -74,9 +74,9 @@ def alter(read: TokenReader, path: str, if_exists: bool) -> Change | Task:
         raise UnsupportedFeature("ALTER TABLE IF EXISTS: leave IF EXISTS out")
     for words, action in _ACTIONS.items():
         if read.accept(*words):
-            found = action(read, path)
+            alteration = action(read, path)
             read.end()
-            return found
+            return alteration
     raise read.surprised("ADD, DROP, RENAME, ALTER, SET, CREATE TAG or CREATE BRANCH")
 
 
@@ -100,9 +100,9 @@ def _drop(read: TokenReader, path: str) -> Change:
     names = read.names("a column")
 
     def work(dataset: Dataset) -> Dataset | None:
-        known = {name.lower() for name in dataset.schema.names}
-        gone = [name for name in names if not (if_exists and name.lower() not in known)]
-        return dataset.drop_columns([column_of(name, dataset) for name in gone]) if gone else None
+        existing = {name.lower() for name in dataset.schema.names}
+        dropped = [name for name in names if not (if_exists and name.lower() not in existing)]
+        return dataset.drop_columns([column_of(name, dataset) for name in dropped]) if dropped else None
 
     return upkeep.Upkeep(path, work, f"drop column{'s' if len(names) > 1 else ''} {', '.join(names)}")
 

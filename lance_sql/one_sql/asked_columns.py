@@ -34,7 +34,7 @@ def used_columns(scopes: Sequence[Scope], tables: Mapping[str, Collection[str]])
     for scope in reversed(scopes):
         select = scope.expression
         if not isinstance(select, exp.Select):
-            # told by places
+            # told by positions
             whole.update(map(id, scope.set_operation_scopes))
             if not isinstance(select, exp.SetOperation):
                 whole.update(id(source) for source in scope.sources.values() if isinstance(source, Scope))
@@ -69,8 +69,8 @@ def _is_only_counted(scope: Scope) -> bool:
     while isinstance(node, exp.Subquery | exp.Paren):
         node = node.parent
     # numbers may stand for columns there
-    by_place = any(select.args.get(part) is not None for part in ("order", "group"))
-    return isinstance(node, exp.Exists) and isinstance(select, exp.Select) and not by_place
+    by_position = any(select.args.get(part) is not None for part in ("order", "group"))
+    return isinstance(node, exp.Exists) and isinstance(select, exp.Select) and not by_position
 
 
 def _of_star(selected: exp.Expr) -> exp.Column | None:

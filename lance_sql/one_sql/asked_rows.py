@@ -30,13 +30,13 @@ def conditions(scopes: list[Scope], is_source: Callable[[exp.Table], bool]) -> C
     """
     uses = Counter(id(source) for scope in scopes for _, source in scope.selected_sources.values())
     inherited: dict[int, list[exp.Expr]] = {}
-    found: dict[str, list[exp.Expr]] = {}
+    by_table: dict[str, list[exp.Expr]] = {}
     # whoever reads from a subquery comes before it
     for scope in reversed(scopes):
         above = inherited.get(id(scope), [])
         if isinstance(scope.expression, exp.Union):
             for part in scope.set_operation_scopes:
-                renamed = _same_places(scope.expression, part)
+                renamed = _names_in_part(scope.expression, part)
                 inherited.setdefault(id(part), []).extend(_renamed(each, renamed) for each in above if renamed)
             continue
         if not isinstance(scope.expression, exp.Select):
@@ -48,13 +48,13 @@ def conditions(scopes: list[Scope], is_source: Callable[[exp.Table], bool]) -> C
             node, source = scope.selected_sources[table]
             if isinstance(source, exp.Table):
                 if is_source(source) and not _has(node, ("sample", "pivots")):
-                    found.setdefault(source.name, []).append(_bare(condition))
+                    by_table.setdefault(source.name, []).append(_bare(condition))
             elif isinstance(source, Scope) and uses[id(source)] == 1 and not _is_changed(node, source):
                 inherited.setdefault(id(source), []).append(_bare(condition))
-    return found
+    return by_table
 
 
-def _same_places(union: exp.Union, part: Scope) -> Mapping[str, str]:
+def _names_in_part(union: exp.Union, part: Scope) -> Mapping[str, str]:
     """What the columns of a union are called in a part of it; nothing where that is not clear."""
     if _has(union, (*_STOPS, "by_name", "side", "kind", "on")) or not isinstance(part.expression, exp.Query):
         return {}

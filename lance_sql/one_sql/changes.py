@@ -149,10 +149,10 @@ def column_in(name: str, dataset: Dataset) -> str:
     names = dataset.schema.names
     if name in names:
         return name
-    alike = [known for known in names if known.lower() == name.lower()]
+    alike = [spelling for spelling in names if spelling.lower() == name.lower()]
     if len(alike) == 1:
-        found: str = alike[0]
-        return found
+        column: str = alike[0]
+        return column
     # the scan says which columns there are
     _ = dataset.scan([name])
     raise InvalidArgument(f"The column {name!r} cannot be written")

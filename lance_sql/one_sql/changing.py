@@ -39,14 +39,14 @@ class _OfRows(Change):
         columns: of the query, beside the address of each row
         """
         address = row_changes.system(ROW_ADDRESS, self.alias)
-        made = exp.select(*columns, address).from_(row_changes.named(name, self.alias))
+        query = exp.select(*columns, address).from_(row_changes.named(name, self.alias))
         for other in self.others:
             if isinstance(other, OwnWords):
                 # behind a comma
-                made.append("joins", exp.Join(this=other.copy()))
+                query.append("joins", exp.Join(this=other.copy()))
             else:
-                made = made.join(_joined_alone(other), join_type="cross")
-        return made if self.where is None else made.where(self.where.copy())
+                query = query.join(_joined_alone(other), join_type="cross")
+        return query if self.where is None else query.where(self.where.copy())
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Deletion(_OfRows):
             return dataset.delete("true")
 
         def rows(name: str) -> exp.Expr:
-            found = self._rows(name, ())
+            selected = self._rows(name, ())
             # several rows of other tables may want the same row to go
-            return found.distinct() if self.others else found
+            return selected.distinct() if self.others else selected
 
         return row_changes.delete(dataset, engine, rows)
 
@@ -139,15 +139,15 @@ def modification(node: exp.Update) -> Modification:
 
 def _joined_alone(other: exp.Expr) -> exp.Expr:
     """A table with what is joined to it, as one side of another join."""
-    made = other.copy()
-    joins = made.args.get("joins") or []
+    table = other.copy()
+    joins = table.args.get("joins") or []
     if not joins:
-        return made
+        return table
     for join in joins:
         # a comma cannot be inside of parentheses
         if not any(join.args.get(part) for part in ("kind", "side", "method", "on", "using")):
             join.set("kind", "CROSS")
-    return exp.Paren(this=made)
+    return exp.Paren(this=table)
 
 
 def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tuple[tuple[str, exp.Expr], ...]:
@@ -155,7 +155,7 @@ def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tupl
 
     raises: UnsupportedFeature for anything but a column that is set to an expression
     """
-    found = []
+    assigned = []
     for each in expressions:
         column = each.this if isinstance(each, exp.EQ) else None
         if not isinstance(column, exp.Column) or (column.table and column.table.lower() != alias.lower()):
@@ -163,5 +163,5 @@ def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tupl
         value = each.expression
         if isinstance(value, exp.Column) and value.name.upper() == "DEFAULT" and not value.this.quoted:
             raise UnsupportedFeature(f"{statement} has no DEFAULT: columns of Lance tables have none")
-        found.append((column.name, each.expression))
-    return tuple(found)
+        assigned.append((column.name, each.expression))
+    return tuple(assigned)

@@ -96,9 +96,9 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
         # `changes` alone may be the alias of a column
         bound = words[2] if len(words) > 2 else ""
         if words[:2] == ["CHANGES", "FROM"] and (bound in ("", "VERSION", "TIMESTAMP") or bound.isdecimal()):
-            found = _changes(tokens, position, end, path)
-            yield found
-            end = found.end
+            edit = _changes(tokens, position, end, path)
+            yield edit
+            end = edit.end
         elif has_version:
             yield _Edit(position, end, exp.to_identifier(path, quoted=True).sql(dialect))
         position = end
@@ -163,15 +163,15 @@ def _changes(tokens: list[Token], first: int, end: int, path: str) -> _Edit:
 
 def _split(tokens: list[Token], start: int, *words: str) -> list[Token]:
     """The tokens that are these words."""
-    found: list[Token] = []
+    matched: list[Token] = []
     seen: list[str] = []
-    while len(seen) < len(words) and start + len(found) < len(tokens):
-        token = tokens[start + len(found)]
-        found.append(token)
+    while len(seen) < len(words) and start + len(matched) < len(tokens):
+        token = tokens[start + len(matched)]
+        matched.append(token)
         seen += token.text.upper().split()
     if tuple(seen) != words:
         raise InvalidArgument(f"Not SQL: {' '.join(words)} is expected, not {' '.join(seen) or 'the end'}")
-    return found
+    return matched
 
 
 def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
@@ -200,13 +200,13 @@ def _options(tokens: list[Token], position: int) -> tuple[list[str], int]:
     arguments: list[str] = []
     while position + 2 < len(tokens) and tokens[position].token_type != TokenType.R_PAREN:
         key, equals, value = tokens[position : position + 3]
-        known = _OPTIONS.get(key.text.lower(), {}).get(value.text.lower())
-        if equals.text != "=" or known is None:
+        option = _OPTIONS.get(key.text.lower(), {}).get(value.text.lower())
+        if equals.text != "=" or option is None:
             raise UnsupportedFeature(
                 f"CHANGES .. WITH ({key.text} = {value.text}): only deduplicationMode is known here, and that updates"
                 " are told as such (computeUpdates = true)"
             )
-        arguments += known
+        arguments += option
         position += 3
         if position < len(tokens) and tokens[position].token_type == TokenType.COMMA:
             position += 1

@@ -20,7 +20,7 @@ COMMENT: Final = "comment"
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """A column as it was typed; `key` is its place in the primary key, from 1, or 0."""
+    """A column as it was typed; `key` is its position in the primary key, from 1, or 0."""
 
     name: str
     type: str
@@ -49,14 +49,14 @@ def arrow_type(text: str, engine: Engine, dialect: Dialect) -> pa.DataType:
     """
     (query,) = parse(f"SELECT CAST(NULL AS {text}) AS c", dialect)
     with engine.prepare(query, is_typed=False).reader() as rows:
-        found: pa.DataType = rows.schema.field(0).type
-    return found
+        column_type: pa.DataType = rows.schema.field(0).type
+    return column_type
 
 
 def read_columns(read: TokenReader) -> list[ColumnDefinition]:
     """The columns between parentheses, and the primary key."""
     read.expect("(")
-    found: list[ColumnDefinition] = []
+    columns: list[ColumnDefinition] = []
     keys: list[str] = []
     while True:
         if read.accept("CONSTRAINT"):
@@ -66,17 +66,17 @@ def read_columns(read: TokenReader) -> list[ColumnDefinition]:
         elif read.next_words(1)[:1] in (("UNIQUE",), ("CHECK",), ("FOREIGN",)):
             raise UnsupportedFeature(f"{read.next_words(1)[0]}: Lance tables have no constraints but NOT NULL")
         else:
-            found.append(read_column(read))
-            keys += [found[-1].name] if found[-1].key else []
+            columns.append(read_column(read))
+            keys += [columns[-1].name] if columns[-1].key else []
         if not read.accept(","):
             break
     read.expect(")")
     lowered = [key.lower() for key in keys]
-    unknown = set(lowered) - {each.name.lower() for each in found}
+    unknown = set(lowered) - {each.name.lower() for each in columns}
     if unknown:
         raise InvalidArgument(f"PRIMARY KEY has a column that there is not: {min(unknown)}")
-    places = {name: number for number, name in enumerate(lowered, 1)}
-    return [replace(each, key=places.get(each.name.lower(), 0)) for each in found]
+    key_positions = {name: number for number, name in enumerate(lowered, 1)}
+    return [replace(each, key=key_positions.get(each.name.lower(), 0)) for each in columns]
 
 
 _BEHIND_TYPE: Final = (

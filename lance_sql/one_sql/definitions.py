@@ -54,8 +54,8 @@ class TableDefinition(Change):
             except TableNotFound:
                 pass
         schema = pa.schema([column.field(engine, self.dialect) for column in self.columns])
-        made = write(schema.empty_table(), path, mode="overwrite" if self.replace else "create")
-        return made.update_config(dict(self.config)) if self.config else made
+        dataset = write(schema.empty_table(), path, mode="overwrite" if self.replace else "create")
+        return dataset.update_config(dict(self.config)) if self.config else dataset
 
 
 def understand(read: TokenReader) -> Change | Task | None:
@@ -121,10 +121,10 @@ def _comment(read: TokenReader) -> Change | None:
             return None
         path, column = named
     else:
-        found = read.table().path
-        if found is None:
+        table_path = read.table().path
+        if table_path is None:
             return None
-        path = found
+        path = table_path
     read.expect("IS")
     text = None if read.accept("NULL") else read.value("a comment")
     read.end()

@@ -46,13 +46,13 @@ def joined(parts: Iterable[str | exp.Expr], kind: type[OwnWords] = OwnWords) -> 
 
 
 def _print_words(generator: DuckDBGenerator, node: OwnWords) -> str:
-    made: str = node.args["texts"][0]
+    printed: str = node.args["texts"][0]
     for each, text in zip(node.expressions, node.args["texts"][1:], strict=True):
         # what was between two quotes may become a word
-        before = " " if made[-1:].isalnum() else ""
+        before = " " if printed[-1:].isalnum() else ""
         after = " " if text[:1].isalnum() else ""
-        made += f"{before}{generator.sql(each)}{after}{text}"
-    return made
+        printed += f"{before}{generator.sql(each)}{after}{text}"
+    return printed
 
 
 class LanceDuckDB(DuckDB):
@@ -122,7 +122,7 @@ def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
     """
     token = _quiet.set(True)
     try:
-        return [found for found in dialect.parse(text) if found is not None]
+        return [tree for tree in dialect.parse(text) if tree is not None]
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
         raise _not_sql(error) from error
     finally:
@@ -151,6 +151,6 @@ def _not_sql(error: Exception) -> InvalidArgument:
     return InvalidArgument(f"Not SQL: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
 
 
-def _plainly(found: dict[str, str]) -> str:
+def _plainly(error: dict[str, str]) -> str:
     """What is wrong, without the parser's own objects."""
-    return found["description"].partition(" but got <Token")[0]
+    return error["description"].partition(" but got <Token")[0]

@@ -170,23 +170,23 @@ def _sail() -> Any:
         raise MissingDependency("Sail is not installed: pip install 'lance-sql[sail]'") from error
 
 
-def opened(found: Reference) -> Source:
+def opened(table_reference: Reference) -> Source:
     """What a reference stands for, now.
 
     raises: as `open_source`
     """
-    arguments = {name: list(value) if isinstance(value, tuple) else value for name, value in found.arguments}
-    if not isinstance(found.path, str):
-        raise UnsupportedFeature(f"{found.function} takes one path here, not a list")
-    return open_source(found.function, found.path, arguments)
+    arguments = {name: list(value) if isinstance(value, tuple) else value for name, value in table_reference.arguments}
+    if not isinstance(table_reference.path, str):
+        raise UnsupportedFeature(f"{table_reference.function} takes one path here, not a list")
+    return open_source(table_reference.function, table_reference.path, arguments)
 
 
-def _opened_by_workers(found: Reference) -> Source:
-    """The same for an engine whose workers are in folders of their own."""
-    path = found.path
+def _opened_by_workers(table_reference: Reference) -> Source:
+    """What a reference stands for, for an engine whose workers are in folders of their own."""
+    path = table_reference.path
     if isinstance(path, str) and "://" not in path:
-        found = replace(found, path=os.path.abspath(expanded(path)))
-    return opened(found)
+        table_reference = replace(table_reference, path=os.path.abspath(expanded(path)))
+    return opened(table_reference)
 
 
 _UNKNOWN_COLUMN: Final = re.compile(r'column "(.+?)" not found|No field named (?:.*\.)?"?(\w+)|name `(.+?)` cannot be')

@@ -37,7 +37,7 @@ def exact_filter(condition: exp.Expr, schema: pa.Schema) -> str | None:
     names: dict[str, list[str]] = {}
     for name in schema.names:
         names.setdefault(name.lower(), []).append(name)
-    spelled = {lower: found[0] for lower, found in names.items() if len(found) == 1}
+    spelled = {lower: spellings[0] for lower, spellings in names.items() if len(spellings) == 1}
     return _Filter(schema, spelled).text(condition, is_negated=False)
 
 

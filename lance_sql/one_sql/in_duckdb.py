@@ -41,8 +41,8 @@ def in_duckdb(text: str, dialect: Dialect) -> str:
     words = Words(rewritten, dialect, None)
     edits = sorted(_edits(words, wanted))
     pieces, start = [], 0
-    for begins, ends, made in edits:
-        pieces += [rewritten[start:begins], made]
+    for begins, ends, replacement in edits:
+        pieces += [rewritten[start:begins], replacement]
         start = ends
     return prefix + "".join([*pieces, rewritten[start:]])
 
@@ -72,18 +72,18 @@ def _is_ours(node: exp.Table) -> bool:
 
 def _edits(words: Words, nodes: list[exp.Table]) -> Iterator[tuple[int, int, str]]:
     for node in nodes:
-        found = reference(node)
-        assert found is not None, "looked at before"
+        table_reference = reference(node)
+        assert table_reference is not None, "looked at before"
         start, end, alias = words.span(node)
-        call = _call(found)
+        call = _call(table_reference)
         if alias is None and not node.alias:
-            alias = found.name
+            alias = table_reference.name
         yield start, end, call if alias is None else f"{call} AS {exp.to_identifier(alias, quoted=True).sql('duckdb')}"
 
 
-def _call(found: Reference) -> str:
-    arguments = "".join(f", {name} := {_literal(value)}" for name, value in found.arguments)
-    return f"{found.function}({_literal(found.path)}{arguments})"
+def _call(table_reference: Reference) -> str:
+    arguments = "".join(f", {name} := {_literal(value)}" for name, value in table_reference.arguments)
+    return f"{table_reference.function}({_literal(table_reference.path)}{arguments})"
 
 
 def _literal(value: Any) -> str:

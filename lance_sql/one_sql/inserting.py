@@ -80,14 +80,14 @@ class Creation(Change):
 
     def begins_with_table(self) -> bool:
         try:
-            there = self.table()
+            existing = self.table()
         except TableNotFound:
             if self.mode == "append":
                 raise
             return False
         if self.mode == "create":
             raise TableExists(
-                f"There is a table at {self.path!r} already, version {there.version}. Say CREATE OR REPLACE TABLE, "
+                f"There is a table at {self.path!r} already, version {existing.version}. Say CREATE OR REPLACE TABLE, "
                 "INSERT INTO, or another place."
             )
         return True
@@ -183,15 +183,15 @@ def copy(node: exp.Copy) -> Creation | None:
 
 def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
     """The options of COPY by their names; the parser takes MODE and its word apart where that is a word of SQL."""
-    found: dict[str, exp.Expr | None] = {}
+    options: dict[str, exp.Expr | None] = {}
     left = iter(parameters)
     for each in left:
         value = each.args.get("expression")
         if each.name.upper() in ("MODE", "COMPRESSION", "COMPRESSION_LEVEL") and value is None:
             following = next(left, None)
             value = None if following is None else following.this
-        found[each.name.upper()] = value
-    return found
+        options[each.name.upper()] = value
+    return options
 
 
 def as_query(query: exp.Expr) -> exp.Expr:
@@ -213,8 +213,8 @@ def _names_of(query: exp.Expr, engine: Engine) -> Sequence[str]:
 
 
 def _values(row: exp.Expr) -> list[exp.Expr]:
-    found: list[exp.Expr] = row.expressions if isinstance(row, exp.Tuple) else [row.this]
-    return found
+    values: list[exp.Expr] = row.expressions if isinstance(row, exp.Tuple) else [row.this]
+    return values
 
 
 def _prepared(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> Prepared:
@@ -263,15 +263,15 @@ def _in_order(reader: pa.RecordBatchReader, names: Sequence[str], schema: pa.Sch
     """The rows under the names of the table, in its types; its other columns are NULL."""
     own = [schema.field(name) for name in names]
     missing = [field.with_nullable(True) for field in schema if field.name not in names]
-    made = pa.schema([*(field.with_nullable(True) for field in own), *missing])
+    written = pa.schema([*(field.with_nullable(True) for field in own), *missing])
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
             values = [assign(field.name, column, field) for column, field in zip(batch.columns, own, strict=True)]
             nulls = [pa.nulls(batch.num_rows, field.type) for field in missing]
-            yield pa.RecordBatch.from_arrays([*values, *nulls], schema=made)
+            yield pa.RecordBatch.from_arrays([*values, *nulls], schema=written)
 
-    return pa.RecordBatchReader.from_batches(made, batches())
+    return pa.RecordBatchReader.from_batches(written, batches())
 
 
 def _columns(count: int) -> str:

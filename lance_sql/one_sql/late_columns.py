@@ -73,25 +73,30 @@ def late_columns(text: str, open_table: Callable[[str, int | None], Dataset]) ->
     if most is None or (skipped is None and tree.args.get("offset") is not None) or not 0 < most <= MOST_ROWS:
         return None
     try:
-        found = reference(tables[0])
-        if found is None or (version := _version(found)) is None or not isinstance(found.path, str):
+        table_reference = reference(tables[0])
+        if (
+            table_reference is None
+            or (version := _version(table_reference)) is None
+            or not isinstance(table_reference.path, str)
+        ):
             return None
-        dataset = open_table(found.path, version[0])
+        dataset = open_table(table_reference.path, version[0])
     except (LanceError, OSError):
         # whoever runs the statement says what is wrong
         return None
-    name = tables[0].alias or found.name
+    name = tables[0].alias or table_reference.name
     if not _is_simple(tree, dataset, name) or dataset.count_rows() < FEWEST_TABLE_ROWS:
         return None
     where, order = _texts(text, tree) or (None, None)
     if order is None:
         return None
     quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
-    table = f"lance_scan({exp.Literal.string(found.path).sql('duckdb')}, version := {dataset.version}) AS {quoted}"
+    path = exp.Literal.string(table_reference.path).sql("duckdb")
+    table = f"lance_scan({path}, version := {dataset.version}) AS {quoted}"
     order = f"{order}, {_ADDRESS}"
     filtered = "" if where is None else f" WHERE {where}"
     addresses = f"SELECT {_ADDRESS} FROM {table}{filtered} ORDER BY {order} LIMIT {most} OFFSET {skipped or 0}"
-    return LateColumns(addresses, _columns(tree, dataset, found), table, order)
+    return LateColumns(addresses, _columns(tree, dataset, table_reference), table, order)
 
 
 def _given(node: exp.Expr) -> set[str]:
@@ -108,11 +113,11 @@ def _count(node: exp.Expr | None) -> int | None:
     )
 
 
-def _version(found: Reference) -> tuple[int | None] | None:
+def _version(table_reference: Reference) -> tuple[int | None] | None:
     """The version that is asked for, if any is; None where something else is."""
-    if found.function not in ("lance_scan", "lance_table"):
+    if table_reference.function not in ("lance_scan", "lance_table"):
         return None
-    arguments = dict(found.arguments)
+    arguments = dict(table_reference.arguments)
     version = arguments.pop("version", None)
     if arguments or not (version is None or isinstance(version, int)):
         return None
@@ -121,8 +126,8 @@ def _version(found: Reference) -> tuple[int | None] | None:
 
 def _is_simple(tree: exp.Select, dataset: Dataset, name: str) -> bool:
     """Whether the statement has columns of the table in places where both queries can have them, and enough others."""
-    known = {each.casefold() for each in dataset.schema.names}
-    if _ADDRESS not in dataset.system_columns or len(known) < len(dataset.schema.names):
+    column_names = {each.casefold() for each in dataset.schema.names}
+    if _ADDRESS not in dataset.system_columns or len(column_names) < len(dataset.schema.names):
         return False
     first = [tree.args["order"], *([tree.args["where"]] if tree.args.get("where") is not None else [])]
     if any(part.find(exp.Query, exp.Placeholder, exp.Parameter, exp.Window, exp.AggFunc) for part in first):
@@ -131,7 +136,7 @@ def _is_simple(tree: exp.Select, dataset: Dataset, name: str) -> bool:
     if not all(isinstance(key, exp.Ordered) and isinstance(key.this, exp.Column) for key in keys):
         return False
     for column in tree.find_all(exp.Column):
-        if column.name.casefold() not in known or len(column.parts) > 2 or isinstance(column.this, exp.Star):
+        if column.name.casefold() not in column_names or len(column.parts) > 2 or isinstance(column.this, exp.Star):
             return False
         if column.table and column.table.casefold() != name.casefold():
             return False
@@ -140,10 +145,10 @@ def _is_simple(tree: exp.Select, dataset: Dataset, name: str) -> bool:
     for each in tree.expressions:
         match each:
             case exp.Star() if not _given(each):
-                chosen |= known
+                chosen |= column_names
             case exp.Column():
                 chosen.add(each.name.casefold())
-            case exp.Alias(this=exp.Column() as column) if each.alias.casefold() not in known:
+            case exp.Alias(this=exp.Column() as column) if each.alias.casefold() not in column_names:
                 chosen.add(column.name.casefold())
             case _:
                 return False
@@ -152,7 +157,7 @@ def _is_simple(tree: exp.Select, dataset: Dataset, name: str) -> bool:
 
 def _texts(text: str, tree: exp.Select) -> tuple[str | None, str] | None:
     """What is after WHERE, and after ORDER BY, as it was typed; None where that is not certain."""
-    places: dict[str, tuple[int, int]] = {}
+    spans: dict[str, tuple[int, int]] = {}
     depth = 0
     tokens = tokenize(text, dialect_of("duckdb"))
     for token in tokens:
@@ -160,13 +165,13 @@ def _texts(text: str, tree: exp.Select) -> tuple[str | None, str] | None:
         depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
         kind = word.split()[0] if word else ""
         if not depth and kind in ("WHERE", "ORDER", "LIMIT", "OFFSET", ";"):
-            if kind in places:
+            if kind in spans:
                 return None
-            places[kind] = token.start, token.end + 1
-    if "ORDER" not in places or "LIMIT" not in places or ("WHERE" in places) != (tree.args.get("where") is not None):
+            spans[kind] = token.start, token.end + 1
+    if "ORDER" not in spans or "LIMIT" not in spans or ("WHERE" in spans) != (tree.args.get("where") is not None):
         return None
-    behind = [start for start, _ in places.values()] + [len(text)]
-    start, end = places["ORDER"]
+    behind = [start for start, _ in spans.values()] + [len(text)]
+    start, end = spans["ORDER"]
     if text[start:end].upper() == "ORDER":
         by = next((each for each in tokens if each.start >= end), None)
         if by is None or text[by.start : by.end + 1].upper() != "BY":
@@ -174,14 +179,14 @@ def _texts(text: str, tree: exp.Select) -> tuple[str | None, str] | None:
         end = by.end + 1
     order = text[end : min(each for each in behind if each >= end)].strip()
     where = None
-    if "WHERE" in places:
-        end = places["WHERE"][1]
+    if "WHERE" in spans:
+        end = spans["WHERE"][1]
         where = text[end : min(each for each in behind if each >= end)].strip()
     # a comment at the end of a line would take what follows into it
     return None if "--" in order or "--" in (where or "") else (where, order)
 
 
-def _columns(tree: exp.Select, dataset: Dataset, found: Reference) -> str:
+def _columns(tree: exp.Select, dataset: Dataset, table_reference: Reference) -> str:
     hidden = ", ".join(exp.to_identifier(name, quoted=True).sql("duckdb") for name in dataset.system_columns)
-    star = "*" if found.function == "lance_scan" else f"* EXCLUDE ({hidden})"
+    star = "*" if table_reference.function == "lance_scan" else f"* EXCLUDE ({hidden})"
     return ", ".join(star if isinstance(each, exp.Star) else each.sql("duckdb") for each in tree.expressions)

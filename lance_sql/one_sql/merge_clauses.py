@@ -47,8 +47,8 @@ def _is_simple(condition: exp.Expr | None) -> bool:
     if condition is None:
         return True
     meant = condition.meta.get("tree", condition)
-    known = (exp.Connector, exp.Cast, exp.Case, exp.If)
-    return not any(not isinstance(each, known) for each in meant.find_all(exp.Func, exp.Query, exp.Subquery))
+    operators = (exp.Connector, exp.Cast, exp.Case, exp.If)
+    return not any(not isinstance(each, operators) for each in meant.find_all(exp.Func, exp.Query, exp.Subquery))
 
 
 def clause_of(when: exp.When, alias: str) -> Clause:

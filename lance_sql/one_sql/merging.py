@@ -104,17 +104,17 @@ class Merge(Change):
         values: of the columns that each clause sets, by the names that the query gives them
         """
         if all(clause.is_simple for clause in self.clauses):
-            made = self._selected(self._marked(), name, values)
-            return made.where(_is_there(exp.column(row_changes.CLAUSE)))
+            query = self._selected(self._marked(), name, values)
+            return query.where(_is_there(exp.column(row_changes.CLAUSE)))
         numbered = exp.alias_(exp.Window(this=exp.Anonymous(this="row_number")), _ROW, quoted=True)
         source = self._marked().select(numbered)
         row = exp.alias_(exp.column(_ROW, table=self.source_name, quoted=True), _ROW, quoted=True)
         pairs = self._selected(_named_query(_SOURCE), name, {}).select(row)
-        found = exp.column(row_changes.CLAUSE, table=_PAIRS, quoted=True)
-        made = exp.select(exp.alias_(found, row_changes.CLAUSE))
-        made = made.select(*(row_changes.system(each, _PAIRS).as_(each) for each in (ROW_ID, ROW_ADDRESS)))
-        made = made.select(*_chosen(found, values)).from_(_PAIRS)
-        made = made.join(
+        clause_number = exp.column(row_changes.CLAUSE, table=_PAIRS, quoted=True)
+        query = exp.select(exp.alias_(clause_number, row_changes.CLAUSE))
+        query = query.select(*(row_changes.system(each, _PAIRS).as_(each) for each in (ROW_ID, ROW_ADDRESS)))
+        query = query.select(*_chosen(clause_number, values)).from_(_PAIRS)
+        query = query.join(
             _aliased(_named_query(_SOURCE), self.source_name),
             on=exp.EQ(
                 this=exp.column(_ROW, table=self.source_name, quoted=True),
@@ -122,16 +122,16 @@ class Merge(Change):
             ),
             join_type="LEFT",
         )
-        made = made.join(
+        query = query.join(
             row_changes.named(name, self.alias),
             on=exp.EQ(
                 this=row_changes.system(ROW_ADDRESS, self.alias), expression=row_changes.system(ROW_ADDRESS, _PAIRS)
             ),
             join_type="LEFT",
         )
-        made = made.where(_is_there(found))
-        made = made.with_(_SOURCE, as_=source, materialized=True)
-        return made.with_(_PAIRS, as_=pairs, materialized=True)
+        query = query.where(_is_there(clause_number))
+        query = query.with_(_SOURCE, as_=source, materialized=True)
+        return query.with_(_PAIRS, as_=pairs, materialized=True)
 
     def _marked(self) -> exp.Select:
         """The source, with a mark on its rows."""
@@ -142,9 +142,9 @@ class Merge(Change):
         sides = {each.side for each in self.clauses}
         join = _JOINS["not_matched" in sides, "by_source" in sides]
         clause = exp.alias_(self._number(), row_changes.CLAUSE)
-        made = exp.select(clause, *(row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)))
-        made = made.select(*_chosen(exp.column(row_changes.CLAUSE), values)).from_(_aliased(source, self.source_name))
-        return made.join(row_changes.named(name, self.alias), on=self.on.copy(), join_type=join)
+        query = exp.select(clause, *(row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)))
+        query = query.select(*_chosen(exp.column(row_changes.CLAUSE), values)).from_(_aliased(source, self.source_name))
+        return query.join(row_changes.named(name, self.alias), on=self.on.copy(), join_type=join)
 
     def _number(self) -> exp.Case:
         """The number of the first clause that holds for a row of the join."""
@@ -156,18 +156,18 @@ class Merge(Change):
             "by_source": lambda: exp.not_(_is_there(in_source)),
         }
         number = exp.Case()
-        for place, clause in enumerate(self.clauses, 1):
+        for clause_number, clause in enumerate(self.clauses, 1):
             condition = present[clause.side]()
             if clause.condition is not None:
                 condition = exp.And(this=condition, expression=exp.Paren(this=clause.condition.copy()))
-            number = number.when(condition, "NULL" if clause.action == "nothing" else str(place))
+            number = number.when(condition, "NULL" if clause.action == "nothing" else str(clause_number))
         return number
 
 
-def _chosen(found: exp.Expr, values: Mapping[int, Mapping[str, exp.Expr]]) -> Iterator[exp.Expr]:
+def _chosen(clause_number: exp.Expr, values: Mapping[int, Mapping[str, exp.Expr]]) -> Iterator[exp.Expr]:
     """The values of each clause, where it is the one of the row: where another one counts, it may have none."""
     for clause, given in values.items():
-        is_chosen = exp.EQ(this=found, expression=exp.Literal.number(clause))
+        is_chosen = exp.EQ(this=clause_number, expression=exp.Literal.number(clause))
         for column, value in given.items():
             yield exp.alias_(exp.Case().when(is_chosen.copy(), value), column)
 
@@ -192,8 +192,8 @@ def merge(node: exp.Merge) -> Merge:
     meant = source.meta.get("tree", source)
     if isinstance(meant, exp.Subquery | exp.Values) and not meant.alias:
         raise InvalidArgument("The source of MERGE needs a name: USING (..) AS source")
-    found = reference(meant) if isinstance(meant, exp.Table) else None
-    name = found.name if found is not None and not meant.alias else meant.alias_or_name
+    table_reference = reference(meant) if isinstance(meant, exp.Table) else None
+    name = table_reference.name if table_reference is not None and not meant.alias else meant.alias_or_name
     clauses = tuple(clause_of(when, alias) for when in node.args["whens"].expressions)
     check_reachable(clauses)
     return Merge(path, alias, source, name, on, clauses)

@@ -46,6 +46,6 @@ def path_of_name(parts: Sequence[str]) -> str | None:
     *first, last = parts
     # a version may follow a name
     plain, version, tag = split_name(last)
-    found = lookup((*first, plain))
+    table_path = lookup((*first, plain))
     chosen = version if version is not None else tag
-    return found if found is None or chosen is None else f"{found}@{chosen}"
+    return table_path if table_path is None or chosen is None else f"{table_path}@{chosen}"

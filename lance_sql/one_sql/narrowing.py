@@ -40,15 +40,15 @@ def narrowed(query: exp.Expr, sources: Mapping[str, Source], names: frozenset[st
     query: in which each source has a name of its own
     names: all columns that it wants are among these, in lower case; None where that is not known
     """
-    found = asked(query, {name: _schema(source) for name, source in sources.items()}) or {}
-    made = {}
+    asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}) or {}
+    narrowed_sources = {}
     for name, source in sources.items():
-        wanted = found.get(name)
+        wanted = asked_by_table.get(name)
         columns = names if wanted is None else wanted.columns if names is None else names & wanted.columns
         if columns is not None:
             source = replace(source, columns=tuple(each for each in _schema(source).names if each.lower() in columns))
-        made[name] = source if wanted is None else _filtered(source, wanted.where)
-    return made
+        narrowed_sources[name] = source if wanted is None else _filtered(source, wanted.where)
+    return narrowed_sources
 
 
 def _schema(source: Source) -> pa.Schema:
@@ -88,12 +88,15 @@ def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema]) -> Mapping[str, Ask
     used = used_columns(scopes, lower)
     if used is None:
         return None
-    found = conditions(scopes, lambda table: table.name in schemas)
-    return {name: Asked(frozenset(used[name]), _where(found.get(name, ()), schema)) for name, schema in schemas.items()}
+    conditions_by_table = conditions(scopes, lambda table: table.name in schemas)
+    return {
+        name: Asked(frozenset(used[name]), _where(conditions_by_table.get(name, ()), schema))
+        for name, schema in schemas.items()
+    }
 
 
-def _where(found: Sequence[exp.Expr], schema: pa.Schema) -> str | None:
-    texts = [text for each in found if (text := exact_filter(each, schema)) is not None]
+def _where(expressions: Sequence[exp.Expr], schema: pa.Schema) -> str | None:
+    texts = [text for each in expressions if (text := exact_filter(each, schema)) is not None]
     return " AND ".join(dict.fromkeys(texts)) or None
 
 

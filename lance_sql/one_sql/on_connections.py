@@ -31,10 +31,10 @@ def parts(text: str, lookup: Lookup | None) -> list[Statement | str] | None:
     raises: InvalidArgument, UnsupportedFeature for statements about Lance tables that make no sense
     """
     with looked_up_in(lookup):
-        found = for_duckdb(text)
-    if all(isinstance(part, str) for part in found) and "".join(found) == text.strip():  # type: ignore[arg-type]
+        statements = for_duckdb(text)
+    if all(isinstance(part, str) for part in statements) and "".join(statements) == text.strip():  # type: ignore[arg-type]
         return None
-    return found
+    return statements
 
 
 def leave(connection: Any, statement: Statement, parameters: Any) -> None:

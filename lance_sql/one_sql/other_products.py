@@ -50,17 +50,17 @@ def refuse(text: str) -> None:
     """
     stripped = text.lstrip()
     for pattern, instead in _STATEMENTS:
-        found = re.match(pattern, stripped, re.IGNORECASE)
-        if found is not None:
+        match = re.match(pattern, stripped, re.IGNORECASE)
+        if match is not None:
             raise UnsupportedFeature(
-                f"{' '.join(found[0].replace('(', ' ').split())} is not known here. Write: {instead}"
+                f"{' '.join(match[0].replace('(', ' ').split())} is not known here. Write: {instead}"
             )
     if _WITH_TABLE.search(text) is None:
         return
     words = _TEXT.sub("''", text)
     for pattern, instead in _CLAUSES:
-        found = re.search(pattern, words, re.IGNORECASE)
-        if found is not None:
+        match = re.search(pattern, words, re.IGNORECASE)
+        if match is not None:
             raise UnsupportedFeature(
-                f"{' '.join(found[0].replace('(', ' ').split())} is not known here. Write: {instead}"
+                f"{' '.join(match[0].replace('(', ' ').split())} is not known here. Write: {instead}"
             )

@@ -74,12 +74,12 @@ def _put_insert(tree: exp.Insert, words: Words) -> None:
         for (first, _), row in zip(rows, query.expressions, strict=True):
             _put_values(row, words, first)
     elif isinstance(query, exp.Query | exp.Values):
-        made = words.piece(start, len(words), query, OwnQuery)
+        own_query = words.piece(start, len(words), query, OwnQuery)
         if common:
             tree.set("with_", None)
             before = words.piece(0, words.find(("INSERT",), 0))
-            made = OwnQuery(texts=["", " SELECT * FROM (", ")"], expressions=[before, made])
-        tree.set("expression", made)
+            own_query = OwnQuery(texts=["", " SELECT * FROM (", ")"], expressions=[before, own_query])
+        tree.set("expression", own_query)
 
 
 def _put_merge(tree: exp.Merge, words: Words) -> None:
@@ -122,11 +122,11 @@ def _put_values(row: exp.Expr, words: Words, opening: int) -> None:
     parts = words.split(opening + 1, words.closing(opening))
     nodes = row.expressions if isinstance(row, exp.Tuple) else [row.this]
     _check_count(parts, nodes, "values")
-    made = [
+    values = [
         node if _is_default(node) else words.piece(start, stop)
         for (start, stop), node in zip(parts, nodes, strict=True)
     ]
-    row.replace(exp.Tuple(expressions=made)) if not isinstance(row, exp.Tuple) else row.set("expressions", made)
+    row.replace(exp.Tuple(expressions=values)) if not isinstance(row, exp.Tuple) else row.set("expressions", values)
 
 
 def _put(clause: exp.Expr, words: Words, first: int, end: int) -> None:

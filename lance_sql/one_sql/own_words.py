@@ -57,9 +57,9 @@ class Words:
                 texts.append(self.text[start:begins])
                 tables.append(table.copy())
                 start = ends
-        made = kind(texts=[*texts, self.text[start:stop]], expressions=tables)
-        made.meta["tree"] = tree
-        return made
+        words = kind(texts=[*texts, self.text[start:stop]], expressions=tables)
+        words.meta["tree"] = tree
+        return words
 
     def all(self, tree: exp.Expr) -> OwnWords:
         """The whole statement, which is a query."""
@@ -88,12 +88,12 @@ class Words:
 
     def split(self, first: int, end: int) -> list[tuple[int, int]]:
         """Parts between commas, as ranges of tokens."""
-        found = []
+        parts = []
         while first < end:
             comma = self.find((",",), first, end)
-            found.append((first, comma))
+            parts.append((first, comma))
             first = comma + 1
-        return found
+        return parts
 
     def position_behind(self, table: exp.Expr | None) -> int:
         """The token behind the name of a table that a statement writes to."""
@@ -111,14 +111,14 @@ class Words:
         and its version, and else among the words."""
         for table, _ in references(tree):
             start, end, alias = self.span(table)
-            made = exp.Table(
+            node = exp.Table(
                 **{key: table.args.get(key) for key in ("this", "db", "catalog", "version", "when")}
             ).copy()
             if alias is not None:
-                made.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-            made.meta["is_named"] = bool(table.alias)
-            made.meta["beside"] = _names_beside(table)
-            yield start, end, made
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+            node.meta["is_named"] = bool(table.alias)
+            node.meta["beside"] = _names_beside(table)
+            yield start, end, node
 
     def span(self, table: exp.Table) -> tuple[int, int, str | None]:
         """Where a table begins and ends in the text, with its version; and its alias, if that is between the two."""

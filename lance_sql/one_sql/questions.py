@@ -86,8 +86,8 @@ def _shown(read: TokenReader) -> Task | None:
         return None
     if word == "TABLES":
         return _tables(read)
-    has_place = read.accept_one("FROM", "IN", "ON", "FOR") is not None
-    if not has_place and word not in ("TBLPROPERTIES", "HISTORY"):
+    has_preposition = read.accept_one("FROM", "IN", "ON", "FOR") is not None
+    if not has_preposition and word not in ("TBLPROPERTIES", "HISTORY"):
         return None
     path = read.own_table(f"SHOW {word}")
     read.end()
@@ -107,8 +107,8 @@ def _tables(read: TokenReader) -> Task | None:
 
 
 def _listed(folder: str) -> pa.Table:
-    found = catalog(folder)
-    entries = [found.describe(name) for name in found.walk()]
+    tables = catalog(folder)
+    entries = [tables.describe(name) for name in tables.walk()]
     names, paths = [".".join(entry.name) for entry in entries], [entry.path for entry in entries]
     return pa.table({"name": pa.array(names, pa.string()), "path": pa.array(paths, pa.string())})
 

@@ -47,9 +47,9 @@ def references(tree: exp.Expr) -> Iterator[tuple[exp.Table, Reference]]:
     raises: InvalidArgument for arguments that make no sense; UnsupportedFeature for those that are no constants
     """
     for node in list(tree.find_all(exp.Table)):
-        found = reference(node)
-        if found is not None:
-            yield node, found
+        table_reference = reference(node)
+        if table_reference is not None:
+            yield node, table_reference
 
 
 def reference(node: exp.Table) -> Reference | None:
@@ -130,13 +130,13 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
     names = FUNCTIONS[function]
     path: Any = None
     given: dict[str, Any] = {}
-    for place, argument in enumerate(node.expressions):
+    for position, argument in enumerate(node.expressions):
         named = isinstance(argument, exp.PropertyEQ | exp.Kwarg)
         value = constant(argument.expression if named else argument, function, fractions=function in SEARCHES)
-        if place == 0 and not named:
+        if position == 0 and not named:
             path = value
             continue
-        name = argument.this.name.lower() if named else _name_at(function, place, value)
+        name = argument.this.name.lower() if named else _name_at(function, position, value)
         if name not in names:
             raise InvalidArgument(f"{function} has no argument {name!r}; after the path there are {', '.join(names)}")
         if name in given:
@@ -147,8 +147,8 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
     if not isinstance(path, str) and not (isinstance(path, tuple) and path and all(isinstance(e, str) for e in path)):
         raise InvalidArgument(f"{function} takes a path first, in quotes, or a list of them, not {path!r}")
     # of a search, NULL for `k` is no default: it means all rows
-    kept = {"k"} if function in SEARCHES else ()
-    arguments = tuple((key, value) for key, value in given.items() if value is not None or key in kept)
+    nullable = {"k"} if function in SEARCHES else ()
+    arguments = tuple((key, value) for key, value in given.items() if value is not None or key in nullable)
     return Reference(function, function, path, arguments)
 
 
@@ -160,16 +160,16 @@ def _names_table(node: exp.Func, schema: tuple[str, ...]) -> bool:
     return is_path(first.this) or path_of_name((*schema, *first.this.split("."))) is not None
 
 
-def _name_at(function: str, place: int, value: Any) -> str:
+def _name_at(function: str, position: int, value: Any) -> str:
     """The name of an argument without one. A version or a tag may follow the path, as it does in DataFusion."""
     names = FUNCTIONS[function]
     if names[0] == "version":
-        if place == 1:
+        if position == 1:
             return "tag" if isinstance(value, str) else "version"
         raise InvalidArgument(f"{function} takes a path and a version or a tag; name what follows, as in as_of => '..'")
-    if place > len(names):
+    if position > len(names):
         raise InvalidArgument(f"{function} takes a path and at most {len(names)} arguments")
-    name: str = names[place - 1]
+    name: str = names[position - 1]
     return name
 
 

@@ -101,6 +101,6 @@ def write(
     if change.is_for_all_rows and not all_rows:
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true, or all_rows=True")
     with commit_origin.of(text.strip(), job):
-        made = change.rehearse(engine) if dry_run else change.carry_out(change.path, engine)
-    done = made.last_change or CommitSummary(change.operation, 0, 0, 0, 0, 0)
-    return Written(None if dry_run else made, done)
+        dataset = change.rehearse(engine) if dry_run else change.carry_out(change.path, engine)
+    done = dataset.last_change or CommitSummary(change.operation, 0, 0, 0, 0, 0)
+    return Written(None if dry_run else dataset, done)

@@ -57,9 +57,9 @@ def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> St
     raises: InvalidArgument for what is not SQL, and for several statements; UnsupportedFeature for statements that are
         neither queries nor changes of Lance tables
     """
-    found = of_lance(text, dialect, in_own_words=in_own_words)
-    if found is not None:
-        return found
+    statement = of_lance(text, dialect, in_own_words=in_own_words)
+    if statement is not None:
+        return statement
     try:
         tree, words = _parsed(text, dialect, in_own_words)
     except InvalidArgument:
@@ -87,11 +87,11 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
         partial(applying.understand, parse_query=partial(_query, dialect=dialect, in_own_words=in_own_words)),
     )
     for understand_words in readers:
-        found = understand_words(TokenReader(text, dialect))
-        if isinstance(found, Change):
-            return Statement(text, None, change=found)
-        if found is not None:
-            return Statement(text, None, task=found)
+        understood = understand_words(TokenReader(text, dialect))
+        if isinstance(understood, Change):
+            return Statement(text, None, change=understood)
+        if understood is not None:
+            return Statement(text, None, task=understood)
     try:
         tree, _ = _parsed(text, dialect, False)
     except InvalidArgument:
@@ -151,13 +151,13 @@ def for_duckdb(text: str) -> list[Statement | str]:
     except InvalidArgument:
         # DuckDB says what is wrong
         return [text]
-    found: list[Statement | str] = []
+    parts: list[Statement | str] = []
     for piece in pieces:
         statement = of_lance(piece, dialect, in_own_words=True)
         if statement is None:
             other_products.refuse(piece)
-        found.append(in_duckdb(piece, dialect) if statement is None else statement)
-    return found
+        parts.append(in_duckdb(piece, dialect) if statement is None else statement)
+    return parts
 
 
 def split(text: str, dialect: Dialect) -> list[str]:
@@ -180,25 +180,25 @@ def split(text: str, dialect: Dialect) -> list[str]:
 
 
 def _change(tree: exp.Expr) -> Change:
-    found: Change | None = None
+    change: Change | None = None
     match tree:
         case exp.Insert():
-            found = inserting.insertion(tree)
+            change = inserting.insertion(tree)
         case exp.Create() if isinstance(tree.expression, exp.Expr) and tree.args.get("kind") == "TABLE":
-            found = inserting.creation(tree)
+            change = inserting.creation(tree)
         case exp.Copy():
-            found = inserting.copy(tree)
+            change = inserting.copy(tree)
         case exp.Delete():
-            found = changing.deletion(tree)
+            change = changing.deletion(tree)
         case exp.TruncateTable():
-            found = changing.truncation(tree)
+            change = changing.truncation(tree)
         case exp.Update():
-            found = changing.modification(tree)
+            change = changing.modification(tree)
         case exp.Merge():
-            found = merging.merge(tree)
-    if found is None:
+            change = merging.merge(tree)
+    if change is None:
         raise UnsupportedFeature(f"lance_sql.sql does not run {_kind(tree)}: give it to the engine itself")
-    return found
+    return change
 
 
 def _kind(statement: exp.Expr) -> str:

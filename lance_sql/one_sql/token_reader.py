@@ -122,12 +122,12 @@ class TokenReader:
     def names(self, what: str) -> list[str]:
         """Names with commas between them, in parentheses or without."""
         closes = self.accept("(")
-        found = [self.name(what)]
+        names = [self.name(what)]
         while self.accept(","):
-            found.append(self.name(what))
+            names.append(self.name(what))
         if closes:
             self.expect(")")
-        return found
+        return names
 
     def value(self, what: str) -> str:
         """A text in quotes, or a number or word."""
@@ -168,16 +168,16 @@ class TokenReader:
 
     def properties(self) -> dict[str, str]:
         """('key' = 'value', ..)"""
-        found = {}
+        properties = {}
         self.expect("(")
         while True:
             key = self.name("a key")
             self.expect("=")
-            found[key] = self.value("a value")
+            properties[key] = self.value("a value")
             if not self.accept(","):
                 break
         self.expect(")")
-        return found
+        return properties
 
     def end(self) -> None:
         """Nothing comes any more."""
@@ -186,12 +186,12 @@ class TokenReader:
 
     def surprised(self, expected: str) -> InvalidArgument:
         if self.is_at_end:
-            found, where = "the end", len(self.text)
+            actual, where = "the end", len(self.text)
         else:
             token = self._tokens[self._position]
-            found, where = repr(self.text[token.start : token.end + 1]), token.start
+            actual, where = repr(self.text[token.start : token.end + 1]), token.start
         return InvalidArgument(
-            f"Not SQL: {expected} is expected at column {where + 1}, not {found}, in: {self.text.strip()[:200]}"
+            f"Not SQL: {expected} is expected at column {where + 1}, not {actual}, in: {self.text.strip()[:200]}"
         )
 
     def _take(self) -> Token:
@@ -203,12 +203,12 @@ class TokenReader:
 
 def _tokens(text: str, dialect: Dialect) -> list[Token]:
     """The tokens of a text, of which the tokenizer keeps some together behind words that it knows as commands."""
-    found: list[Token] = []
+    all_tokens: list[Token] = []
     start = 0
     while True:
-        # the padding keeps the places of tokens
+        # the padding keeps the positions of tokens
         tokens = tokenize(" " * start + text[start:], dialect)
         if len(tokens) != 2 or tokens[0].token_type not in dialect.tokenizer_class.COMMANDS:
-            return [*found, *tokens]
-        found.append(tokens[0])
+            return [*all_tokens, *tokens]
+        all_tokens.append(tokens[0])
         start = tokens[0].end + 1

@@ -60,24 +60,24 @@ def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source
     check(query, engine)
     query = query.copy()
     names: dict[Reference, str] = {}
-    known: dict[Reference, Source] = {}
+    opened_sources: dict[Reference, Source] = {}
     sources: dict[str, Source] = {}
     # each has rows and columns of its own there
     is_narrowed = engine == "spark"
     wanted = _names_in(query) if is_narrowed else None
-    for node, found in references(query):
-        parts = _parts(found)
+    for node, table_reference in references(query):
+        parts = _parts(table_reference)
         for part in parts:
-            if part not in known:
-                known[part] = opened(part)
+            if part not in opened_sources:
+                opened_sources[part] = opened(part)
             if part not in names or is_narrowed:
                 names[part] = f"{_PREFIX}{next(_numbers)}"
-                sources[names[part]] = known[part]
+                sources[names[part]] = opened_sources[part]
         if len(parts) == 1:
-            _put_name(node, names[parts[0]], found.name)
+            _put_name(node, names[parts[0]], table_reference.name)
         else:
             check_alike({str(part.path): sources[names[part]].relation.schema for part in parts})
-            _put_union(node, [names[part] for part in parts], found.name)
+            _put_union(node, [names[part] for part in parts], table_reference.name)
     if is_narrowed:
         sources = narrowed(query, sources, wanted)
     if engine != "duckdb":
@@ -93,22 +93,22 @@ def check(query: exp.Expr, engine: str) -> None:
     """
     raises: UnsupportedFeature for a construct that the engine does not have
     """
-    found = [name for kind, name in _MISSING[engine] if query.find(kind) is not None]
+    missing = [name for kind, name in _MISSING[engine] if query.find(kind) is not None]
     if isinstance(query, exp.Pivot) and engine != "duckdb":
-        found.append("PIVOT as a statement")
+        missing.append("PIVOT as a statement")
     if engine != "duckdb":
         joins = (str(join.args.get("method") or "").upper() for join in query.find_all(exp.Join))
-        found += [_JOINS[method] for method in joins if method in _JOINS]
-    if found:
-        raise UnsupportedFeature(f"{TITLES[engine]} has no {found[0]}")
+        missing += [_JOINS[method] for method in joins if method in _JOINS]
+    if missing:
+        raise UnsupportedFeature(f"{TITLES[engine]} has no {missing[0]}")
 
 
-def _parts(found: Reference) -> list[Reference]:
+def _parts(table_reference: Reference) -> list[Reference]:
     """The tables of a reference: those of a list, or that match a pattern."""
-    if found.function not in ("lance_scan", "lance_table"):
-        return [replace(found, name="")]
-    path = found.path if isinstance(found.path, str) else list(found.path)
-    return [replace(found, name="", path=each) for each in paths_of(path)]
+    if table_reference.function not in ("lance_scan", "lance_table"):
+        return [replace(table_reference, name="")]
+    path = table_reference.path if isinstance(table_reference.path, str) else list(table_reference.path)
+    return [replace(table_reference, name="", path=each) for each in paths_of(path)]
 
 
 def _put_union(node: exp.Table, names: list[str], alias: str) -> None:
@@ -118,10 +118,10 @@ def _put_union(node: exp.Table, names: list[str], alias: str) -> None:
     for other in selects[1:]:
         union = exp.union(union, other, distinct=False, copy=False)
     given = node.args.get("alias")
-    made = given.copy() if given else exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+    table_alias = given.copy() if given else exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
     subquery = union.subquery()
     if not node.meta.get("is_named"):
-        subquery.set("alias", made)
+        subquery.set("alias", table_alias)
     node.replace(subquery)
 
 
@@ -154,9 +154,9 @@ def _names_in(query: exp.Expr) -> frozenset[str] | None:
         return None
     if any(not select.expressions for select in query.find_all(exp.Select)):
         return None
-    names = frozenset(found.name.lower() for found in query.find_all(exp.Identifier))
+    names = frozenset(identifier.name.lower() for identifier in query.find_all(exp.Identifier))
     aliases = {table.alias.lower() for table in query.find_all(exp.Table) if table.alias}
-    aliases |= {found.name.lower() for _, found in references(query)}
+    aliases |= {table_reference.name.lower() for _, table_reference in references(query)}
     # the name of a table in the place of a column is a row of it
     if any(column.name.lower() in aliases for column in query.find_all(exp.Column)):
         return None
@@ -170,9 +170,9 @@ def _spell_columns(query: exp.Expr, sources: Mapping[str, Source]) -> None:
         for name in source.relation.schema.names:
             spelled.setdefault(name.lower(), set()).add(name)
     for column in query.find_all(exp.Column):
-        known = spelled.get(column.name.lower(), set())
-        if isinstance(column.this, exp.Identifier) and not column.this.quoted and len(known) == 1:
-            name = next(iter(known))
+        spellings = spelled.get(column.name.lower(), set())
+        if isinstance(column.this, exp.Identifier) and not column.this.quoted and len(spellings) == 1:
+            name = next(iter(spellings))
             if name != name.lower():
                 column.set("this", exp.to_identifier(name, quoted=True))
 

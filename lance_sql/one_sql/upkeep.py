@@ -166,8 +166,8 @@ def _create_index(read: TokenReader, *, replace: bool = False) -> Change | None:
     chosen = "inverted" if kind == "fts" else kind
 
     def work(dataset: Dataset) -> Dataset | None:
-        known = {index.name for index in dataset.indices()}
-        if if_not_exists and (name or f"{column}_idx") in known:
+        index_names = {index.name for index in dataset.indices()}
+        if if_not_exists and (name or f"{column}_idx") in index_names:
             return None
         return dataset.create_index(column, chosen, name=name, replace=replace, **options)
 
@@ -176,7 +176,7 @@ def _create_index(read: TokenReader, *, replace: bool = False) -> Change | None:
 
 def _options(read: TokenReader) -> dict[str, Any]:
     """(name = value, ..): numbers, true, false, and texts."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     read.expect("(")
     while not read.accept(")"):
         name = read.name("the name of an option").lower()
@@ -185,13 +185,13 @@ def _options(read: TokenReader) -> dict[str, Any]:
         read.expect("=")
         text = read.value("a value")
         try:
-            found[_OFFICIAL.get(name, name)] = json.loads(text.lower())
+            options[_OFFICIAL.get(name, name)] = json.loads(text.lower())
         except ValueError:
-            found[_OFFICIAL.get(name, name)] = text
+            options[_OFFICIAL.get(name, name)] = text
         if not read.accept(","):
             read.expect(")")
             break
-    return found
+    return options
 
 
 def _using(read: TokenReader) -> str | None:

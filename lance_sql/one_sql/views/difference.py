@@ -106,12 +106,12 @@ def _recomputed(shape: Shape, versions: Versions, groups: pa.Table, names: Seque
     wanted = new_name()
     # columns without a table's name are those of the query, and of no other table
     groups = groups.rename_columns([f"__lance_group_{number}" for number in range(groups.num_columns)])
-    found = [(items[position], groups.column(number)) for number, position in enumerate(shape.keys)]
+    key_columns = [(items[position], groups.column(number)) for number, position in enumerate(shape.keys)]
     # DuckDB joins a long list instead of handing it over; a table looks it up in statistics and indices
     followed = nodes(select)[0]
     own = {name.lower(): name for name in versions.after[shape.tables[0]].schema.names}
     others = {name.lower() for table in shape.tables[1:] for name in versions.after[table].schema.names}
-    for item, column in found:
+    for item, column in key_columns:
         name = item.name.lower() if isinstance(item, exp.Column) else ""
         is_own = item.text("table").lower() == followed.alias.lower() or (not item.text("table") and name not in others)
         if name in own and is_own:
@@ -121,7 +121,7 @@ def _recomputed(shape: Shape, versions: Versions, groups: pa.Table, names: Seque
                 break
     equal = [
         exp.NullSafeEQ(this=exp.column(groups.schema.names[number], table=wanted, quoted=True), expression=item.copy())
-        for number, (item, _) in enumerate(found)
+        for number, (item, _) in enumerate(key_columns)
     ]
     inner = exp.select("1").from_(exp.to_identifier(wanted, quoted=True)).where(*equal)
     select = select.where(exp.Exists(this=inner), copy=False)
@@ -158,27 +158,27 @@ def _literal(value: int | str) -> exp.Expr:
 
 def _of_rows(before: pa.Table, after: pa.Table, view: Dataset, engine: Engine) -> pa.Table:
     names = view.schema.names
-    gone, came = _without(before, after, engine), _without(after, before, engine)
-    if not gone.num_rows and not came.num_rows:
+    removed, added = _without(before, after, engine), _without(after, before, engine)
+    if not removed.num_rows and not added.num_rows:
         return _empty(view)
-    matched = _matched(gone, names, view, engine)
-    if matched.num_rows != gone.num_rows:
+    matched = _matched(removed, names, view, engine)
+    if matched.num_rows != removed.num_rows:
         raise ViewChangedError(
-            f"{view.snapshot.label} has {matched.num_rows} of {gone.num_rows} rows that its query had, and that are"
+            f"{view.snapshot.label} has {matched.num_rows} of {removed.num_rows} rows that its query had, and that are"
             " to go: it was changed by hand"
         )
-    columns = ", ".join(f"came.{_quoted(name)}" for name in names)
+    columns = ", ".join(f"added.{_quoted(name)}" for name in names)
     return _run(
-        lambda gone, came: (
-            f"""WITH gone AS (SELECT *, row_number() OVER (PARTITION BY "{KEY}") AS __lance_n FROM {gone}),
-        came AS (SELECT *, row_number() OVER (PARTITION BY "{KEY}") AS __lance_n FROM {came})
-        SELECT {columns}, gone.{ROW_ID}, gone.{ROW_ADDRESS},
-            CASE WHEN came.__lance_n IS NULL THEN '{DELETE}' ELSE '{WRITE}' END AS "{CHANGE}"
-        FROM gone FULL JOIN came ON gone."{KEY}" = came."{KEY}" AND gone.__lance_n = came.__lance_n"""
+        lambda removed, added: (
+            f"""WITH removed AS (SELECT *, row_number() OVER (PARTITION BY "{KEY}") AS __lance_n FROM {removed}),
+        added AS (SELECT *, row_number() OVER (PARTITION BY "{KEY}") AS __lance_n FROM {added})
+        SELECT {columns}, removed.{ROW_ID}, removed.{ROW_ADDRESS},
+            CASE WHEN added.__lance_n IS NULL THEN '{DELETE}' ELSE '{WRITE}' END AS "{CHANGE}"
+        FROM removed FULL JOIN added ON removed."{KEY}" = added."{KEY}" AND removed.__lance_n = added.__lance_n"""
         ),
         engine,
-        gone=Source(matched),
-        came=Source(came),
+        removed=Source(matched),
+        added=Source(added),
     )
 
 
@@ -193,21 +193,21 @@ def _without(rows: pa.Table, others: pa.Table, engine: Engine) -> pa.Table:
     )
 
 
-def _matched(gone: pa.Table, names: Sequence[str], view: Dataset, engine: Engine) -> pa.Table:
+def _matched(removed: pa.Table, names: Sequence[str], view: Dataset, engine: Engine) -> pa.Table:
     """For each of the rows one of the view that is equal to it: `KEY`, `_rowid`, `_rowaddr`."""
     columns = ", ".join(map(_quoted, names))
-    equal = " AND ".join(f"own.{_quoted(name)} IS NOT DISTINCT FROM gone.{_quoted(name)}" for name in names)
-    where = _where(gone, names)
+    equal = " AND ".join(f"own.{_quoted(name)} IS NOT DISTINCT FROM removed.{_quoted(name)}" for name in names)
+    where = _where(removed, names)
     return _run(
-        lambda gone, view: (
-            f"""WITH gone AS (SELECT *, row_number() OVER (PARTITION BY {columns}) AS __lance_n FROM {gone}),
+        lambda removed, view: (
+            f"""WITH removed AS (SELECT *, row_number() OVER (PARTITION BY {columns}) AS __lance_n FROM {removed}),
         own AS (SELECT *, row_number() OVER (PARTITION BY {columns}) AS __lance_n FROM {view} AS own
-            WHERE EXISTS (SELECT 1 FROM gone WHERE {equal}))
-        SELECT gone."{KEY}", own.{ROW_ID}, own.{ROW_ADDRESS}
-        FROM gone JOIN own ON gone.__lance_n = own.__lance_n AND {equal}"""
+            WHERE EXISTS (SELECT 1 FROM removed WHERE {equal}))
+        SELECT removed."{KEY}", own.{ROW_ID}, own.{ROW_ADDRESS}
+        FROM removed JOIN own ON removed.__lance_n = own.__lance_n AND {equal}"""
         ),
         engine,
-        gone=Source(gone),
+        removed=Source(removed),
         view=Source(view, with_system_columns=True, where=where),
     )
 
@@ -306,8 +306,8 @@ def num_different(shape: Shape, view: Dataset, expected: pa.Table, engine: Engin
             view=Source(view),
             expected=Source(expected),
         )
-    found: int = count.column(0)[0].as_py()
-    return found or abs(view.count_rows() - expected.num_rows)
+    different: int = count.column(0)[0].as_py()
+    return different or abs(view.count_rows() - expected.num_rows)
 
 
 def _is_close(field: pa.Field) -> str:

@@ -94,15 +94,15 @@ def _columns(shape: Shape, dataset: Dataset) -> list[str]:
 
 def _joined_to_changed(shape: Shape, versions: Versions, engine: Engine) -> pa.Array:
     """Ids of rows that are, or were, joined to a row of another table that changed."""
-    found = [pa.array([], pa.uint64())]
+    id_arrays = [pa.array([], pa.uint64())]
     for position, name in enumerate(shape.tables[1:], 1):
         if not versions.has_changed(name):
             continue
         images = versions.changed(name, _columns(shape, versions.after[name]))
         for rows, tables in ((images.before, versions.before), (images.after, versions.after)):
             if rows.num_rows:
-                found += _joined(shape, tables, position, rows, engine)
-    ids: pa.Array = pc.unique(pa.concat_arrays(found))
+                id_arrays += _joined(shape, tables, position, rows, engine)
+    ids: pa.Array = pc.unique(pa.concat_arrays(id_arrays))
     return ids
 
 

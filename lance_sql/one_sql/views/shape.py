@@ -75,14 +75,14 @@ class Shape:
     keys: tuple[int, ...] | None
 
 
-def is_plain(found: Reference) -> bool:
+def is_plain(table_reference: Reference) -> bool:
     """Whether a table is read at its newest version, with nothing else asked of it."""
     return (
-        found.function == "lance_table"
-        and not found.arguments
-        and isinstance(found.path, str)
-        and not set("*?[") & set(found.path)
-        and "@" not in found.path.rpartition("/")[2]
+        table_reference.function == "lance_table"
+        and not table_reference.arguments
+        and isinstance(table_reference.path, str)
+        and not set("*?[") & set(table_reference.path)
+        and "@" not in table_reference.path.rpartition("/")[2]
     )
 
 
@@ -121,9 +121,9 @@ def _with_columns(tree: exp.Select, columns: Sequence[Sequence[str]]) -> exp.Sel
             items.append(item.copy())
             continue
         wanted = item.table.lower() if isinstance(item, exp.Column) else None
-        for name, found in zip(names, columns, strict=True):
+        for name, table_columns in zip(names, columns, strict=True):
             if wanted in (None, name.lower()):
-                items += [exp.column(column, table=name, quoted=True) for column in found]
+                items += [exp.column(column, table=name, quoted=True) for column in table_columns]
     select = tree.copy()
     select.set("expressions", items)
     return select
@@ -131,11 +131,11 @@ def _with_columns(tree: exp.Select, columns: Sequence[Sequence[str]]) -> exp.Sel
 
 def aliased(tables: Sequence[exp.Table]) -> list[str]:
     """What the columns of each table may be called by."""
-    found = []
+    aliases = []
     for node in tables:
-        meant = reference(node)
-        found.append(node.alias or ("" if meant is None else meant.name))
-    return found
+        table_reference = reference(node)
+        aliases.append(node.alias or ("" if table_reference is None else table_reference.name))
+    return aliases
 
 
 def nodes(select: exp.Select) -> list[exp.Table]:
@@ -184,16 +184,20 @@ def _tables(tree: exp.Select) -> tuple[str, ...] | str:
         side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
         if join.args.get("method") or side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER", "CROSS"):
             return f"it has a {' '.join(filter(None, (str(join.args.get('method') or ''), side, kind)))} JOIN"
-    found = []
+    paths = []
     for node in nodes(tree):
-        meant = reference(node) if isinstance(node, exp.Table) else None
-        if meant is None or not is_plain(meant) or any(node.args.get(part) for part in ("joins", "sample", "pivots")):
+        table_reference = reference(node) if isinstance(node, exp.Table) else None
+        if (
+            table_reference is None
+            or not is_plain(table_reference)
+            or any(node.args.get(part) for part in ("joins", "sample", "pivots"))
+        ):
             return f"{node.sql('duckdb')} is no Lance table at its newest version"
-        found.append(str(meant.path))
-    if len(list(references(tree))) != len(found):
+        paths.append(str(table_reference.path))
+    if len(list(references(tree))) != len(paths):
         return "it has a query within the query"
     names = [name.lower() for name in aliased(nodes(tree))]
-    return tuple(found) if len(set(names)) == len(names) else "two of its tables have one name"
+    return tuple(paths) if len(set(names)) == len(names) else "two of its tables have one name"
 
 
 def _keys(tree: exp.Select, functions: Functions, columns: Collection[str]) -> tuple[int, ...] | str | None:
@@ -209,8 +213,8 @@ def _keys(tree: exp.Select, functions: Functions, columns: Collection[str]) -> t
         has_aggregate = any(_aggregates(item, functions) for item in items) or tree.args.get("having")
         return "it has one row of all rows" if has_aggregate else None
     if group.args.get("all"):
-        found = tuple(number for number, item in enumerate(items) if not _aggregates(item, functions))
-        return found or "it has one row of all rows"
+        positions = tuple(number for number, item in enumerate(items) if not _aggregates(item, functions))
+        return positions or "it has one row of all rows"
     if any(value for name, value in group.args.items() if name != "expressions") or not group.expressions:
         return "it has groups of several kinds"
     keys = []

@@ -96,13 +96,15 @@ def materialize(
         with suppress(TableExists):
             prepared.create(path, storage_options)
         dataset = open_dataset(path, storage_options=storage_options)
-    known = definition.of(dataset.snapshot.manifest.config, dataset.snapshot.label)
-    if known is None and dataset.count_rows():
+    recorded = definition.of(dataset.snapshot.manifest.config, dataset.snapshot.label)
+    if recorded is None and dataset.count_rows():
         raise InvalidArgument(f"{dataset.snapshot.label} is there already, and is no view")
-    if known is not None and known.query != query.strip() and not replace:
-        raise InvalidArgument(f"{dataset.snapshot.label} is a view of another query: {known.query[:200]}. Say replace")
+    if recorded is not None and recorded.query != query.strip() and not replace:
+        raise InvalidArgument(
+            f"{dataset.snapshot.label} is a view of another query: {recorded.query[:200]}. Say replace"
+        )
     view = View(dataset)
-    is_another = known is None or known.query != query.strip()
+    is_another = recorded is None or recorded.query != query.strip()
     view.last_refresh = view._refresh(prepared if is_another else None)
     return view
 
@@ -134,10 +136,10 @@ class View:
 
         raises: InvalidArgument for a table that is no view
         """
-        found = definition.of(self.dataset.snapshot.manifest.config, self.dataset.snapshot.label)
-        if found is None:
+        stored_definition = definition.of(self.dataset.snapshot.manifest.config, self.dataset.snapshot.label)
+        if stored_definition is None:
             raise InvalidArgument(f"{self.dataset.snapshot.label} is no materialized view: lance_sql.materialize")
-        return found
+        return stored_definition
 
     @property
     def query(self) -> str:
@@ -166,12 +168,12 @@ class View:
         """
         query = other
         if other is None:
-            known = self.definition
-            query = _Query(known.query, known, self.dataset.uri)
+            recorded = self.definition
+            query = _Query(recorded.query, recorded, self.dataset.uri)
             if (
                 reason is None
                 and query.is_complete
-                and not any(self._is_new(each, query.tables.get(each.name)) for each in known.sources)
+                and not any(self._is_new(each, query.tables.get(each.name)) for each in recorded.sources)
             ):
                 return Refresh("unchanged", None, self.dataset)
         assert query is not None
@@ -187,12 +189,12 @@ class View:
         return now is None or (source.version, source.timestamp) != (now.version, definition.timestamp(now))
 
     def _verify(self) -> None:
-        known = self.definition
-        query = _Query(known.query, known, self.dataset.uri)
+        recorded = self.definition
+        query = _Query(recorded.query, recorded, self.dataset.uri)
         kind = query.shape()
         if not isinstance(kind, Shape):
             return
-        if any(self._is_new(each, query.tables.get(each.name)) for each in known.sources):
+        if any(self._is_new(each, query.tables.get(each.name)) for each in recorded.sources):
             raise LanceError(
                 f"{self.dataset.snapshot.label}: a table was written to meanwhile; refresh and verify again"
             )
@@ -210,11 +212,11 @@ class View:
 class _Query:
     """The query of a view, and its tables at their newest versions.
 
-    known: the definition, which says where the tables are
+    recorded: the definition, which says where the tables are
     view: the path of the view
     """
 
-    def __init__(self, text: str, known: Definition | None = None, view: str = "") -> None:
+    def __init__(self, text: str, recorded: Definition | None = None, view: str = "") -> None:
         self.text = text.strip()
         self.engine: Engine = engine_of("duckdb", None, None, None)
         self.dialect = dialect_of("duckdb")
@@ -224,16 +226,18 @@ class _Query:
             raise InvalidArgument(f"A view is of one query, not of {self.text[:200]!r}")
         self.tree: exp.Query = trees[0]
         self._words = Words(rewritten, self.dialect, self.tree)
-        paths = {} if known is None else {each.name: definition.absolute(each.path, view) for each in known.sources}
+        paths = (
+            {} if recorded is None else {each.name: definition.absolute(each.path, view) for each in recorded.sources}
+        )
         self.tables: dict[str, Dataset] = {}
         self.is_complete = True
         """Whether the rows depend on nothing but the newest versions of the tables."""
         for node in self.tree.find_all(exp.Table):
-            found = reference(node)
-            if found is None or not is_plain(found):
+            table_reference = reference(node)
+            if table_reference is None or not is_plain(table_reference):
                 self.is_complete = False
-            elif found.path not in self.tables:
-                name = str(found.path)
+            elif table_reference.path not in self.tables:
+                name = str(table_reference.path)
                 self.tables[name] = open_dataset(paths.get(name, name))
 
     @cached_property
@@ -242,18 +246,18 @@ class _Query:
 
         raises: InvalidArgument for two of one name
         """
-        found = self.prepared().names
-        twice = sorted({name for name in found if found.count(name) > 1})
+        names = self.prepared().names
+        twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InvalidArgument(f"Two columns of the view are called {twice[0]!r}: name one of them with AS")
-        return found
+        return names
 
     def prepared(self) -> Prepared:
         """The query over all rows, in the words that were typed."""
         return self.engine.prepare(self._words.all(self.tree), is_typed=False, opening=self._opened)
 
-    def _opened(self, found: Reference) -> Source:
-        return Source(self.tables[str(found.path)]) if is_plain(found) else opened(found)
+    def _opened(self, table_reference: Reference) -> Source:
+        return Source(self.tables[str(table_reference.path)]) if is_plain(table_reference) else opened(table_reference)
 
     def create(self, path: str, storage_options: Mapping[str, Any] | None) -> None:
         """Makes an empty table with the columns of the query."""
@@ -305,14 +309,14 @@ class _Run:
     def __call__(self, job: ChangeJob) -> Iterable[Written]:
         view = job.dataset
         text = view.snapshot.manifest.config.get(definition.KEY)
-        known = definition.of(view.snapshot.manifest.config, view.snapshot.label)
+        recorded = definition.of(view.snapshot.manifest.config, view.snapshot.label)
         query = self._other or self._query
         self._query = None
-        is_old = query is not None and self._other is None and known is not None and _is_behind(query, known)
+        is_old = query is not None and self._other is None and recorded is not None and _is_behind(query, recorded)
         if query is None or is_old:
-            if known is None:
+            if recorded is None:
                 raise InvalidArgument(f"{view.snapshot.label} is no materialized view: lance_sql.materialize")
-            query = _Query(known.query, known, view.uri)
+            query = _Query(recorded.query, recorded, view.uri)
         if tuple(query.names) != tuple(view.schema.names):
             raise InvalidArgument(
                 f"{view.snapshot.label} has the columns {', '.join(view.schema.names)}, and its query now"
@@ -320,23 +324,23 @@ class _Run:
             )
         now = Definition(query.text, query.sources(view.uri))
         self.config = {definition.KEY: Expected(now.to_json(), text)}
-        rows = self._changes(query, known, view)
+        rows = self._changes(query, recorded, view)
         if rows is not None:
             self.mode, self.reason = "changes", None
             return [job.write(rows.combine_chunks().to_batches())]
         self.mode = "whole"
         return [job.write(difference.replacement(view, query.prepared().reader()))]
 
-    def _changes(self, query: _Query, known: Definition | None, view: Dataset) -> pa.Table | None:
+    def _changes(self, query: _Query, recorded: Definition | None, view: Dataset) -> pa.Table | None:
         """What changed in the view; None where all of it has to be computed, and `reason` says why."""
         self.reason = self._given
-        if self.reason is not None or known is None:
+        if self.reason is not None or recorded is None:
             return None
         kind = query.shape()
         if not isinstance(kind, Shape):
             self.reason = kind
             return None
-        versions = _versions(query, known)
+        versions = _versions(query, recorded)
         if isinstance(versions, str):
             self.reason = versions
             return None
@@ -351,23 +355,23 @@ class _Run:
             return None
 
 
-def _is_behind(query: _Query, known: Definition) -> bool:
+def _is_behind(query: _Query, recorded: Definition) -> bool:
     """Whether another refresh was first, and has rows of versions that came after the tables were opened here."""
     opened = {name: table.version for name, table in query.tables.items()}
-    return known.query != query.text or any(each.version > opened.get(each.name, 0) for each in known.sources)
+    return recorded.query != query.text or any(each.version > opened.get(each.name, 0) for each in recorded.sources)
 
 
-def _versions(query: _Query, known: Definition) -> Versions | str:
+def _versions(query: _Query, recorded: Definition) -> Versions | str:
     """The tables at the versions that the view has, and now; or why the former are of no use."""
-    if {each.name for each in known.sources} != set(query.tables):
+    if {each.name for each in recorded.sources} != set(query.tables):
         return "it remembers versions of other tables"
     before = {}
-    for each in known.sources:
+    for each in recorded.sources:
         now = query.tables[each.name]
         if not now.snapshot.manifest.has_stable_row_ids:
             return f"{now.uri} has no stable row ids"
         siblings = now.snapshot.siblings()
-        old = next((Dataset(found) for found in siblings if found.file.version == each.version), None)
+        old = next((Dataset(sibling) for sibling in siblings if sibling.file.version == each.version), None)
         if old is None:
             return f"version {each.version} of {now.uri} was cleaned up"
         if definition.timestamp(old) != each.timestamp:
