@@ -117,10 +117,10 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(f"Cannot attach a folder to a {kind}: give a DuckDB connection or a SessionContext")
-    found = attached.alike(catalog(folder))
+    attached_catalog = attached.alike(catalog(folder))
     target = provider.register(target)
-    provider.attach(target, found, as_)
-    attached.remember(target, as_, found)
+    provider.attach(target, attached_catalog, as_)
+    attached.remember(target, as_, attached_catalog)
     return target
 
 

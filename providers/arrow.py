@@ -105,17 +105,17 @@ class _Columns:
 
 # A handle is asked anew for every query. By snapshots, which are equal to themselves alone: handles are equal where
 # place, version and time are, which a table that was made anew can have.
-_known: WeakKeyDictionary[object, dict[tuple[Widen, bool, bool], _Columns]] = WeakKeyDictionary()
+_columns_by_snapshot: WeakKeyDictionary[object, dict[tuple[Widen, bool, bool], _Columns]] = WeakKeyDictionary()
 
 
 def _columns_of(relation: Relation, widen: Widen, *, with_system_columns: bool, compact: bool) -> _Columns:
     if not isinstance(relation, Dataset):
         return _make_columns(relation, widen, with_system_columns=with_system_columns, compact=compact)
-    known = _known.setdefault(relation.snapshot, {})
+    by_key = _columns_by_snapshot.setdefault(relation.snapshot, {})
     key = widen, with_system_columns, compact
-    if key not in known:
-        known[key] = _make_columns(relation, widen, with_system_columns=with_system_columns, compact=compact)
-    return known[key]
+    if key not in by_key:
+        by_key[key] = _make_columns(relation, widen, with_system_columns=with_system_columns, compact=compact)
+    return by_key[key]
 
 
 def _make_columns(relation: Relation, widen: Widen, *, with_system_columns: bool, compact: bool) -> _Columns:

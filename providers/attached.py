@@ -11,23 +11,23 @@ from lance_sql.errors import InvalidArgument, TableNotFound
 if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
 
-_known: Final[WeakKeyDictionary[Any, dict[str, Catalog]]] = WeakKeyDictionary()
+_catalogs_by_target: Final[WeakKeyDictionary[Any, dict[str, Catalog]]] = WeakKeyDictionary()
 
 
 def remember(target: Any, name: str, catalog: Catalog) -> None:
     """A catalog is attached."""
-    _known.setdefault(target, {})[name.lower()] = catalog
+    _catalogs_by_target.setdefault(target, {})[name.lower()] = catalog
 
 
 def inherit(target: Any, other: Any) -> None:
     """A cursor has the catalogs of its connection."""
-    if other in _known:
-        _known[target] = _known[other]
+    if other in _catalogs_by_target:
+        _catalogs_by_target[target] = _catalogs_by_target[other]
 
 
 def lookup(target: Any) -> Callable[[tuple[str, ...]], str | None] | None:
     """What finds the path of a table by the parts of its name; None where no catalog is attached."""
-    catalogs = _known.get(target)
+    catalogs = _catalogs_by_target.get(target)
     if not catalogs:
         return None
 

@@ -135,10 +135,10 @@ def _lance_table(*arguments: Expr) -> Table:
 
 def _metadata(name: str, *arguments: Expr) -> Table:
     try:
-        found = metadata_tables.of_name(name)(_open(f"lance_{name}", arguments))
+        table = metadata_tables.of_name(name)(_open(f"lance_{name}", arguments))
     except LanceError as error:
         raise error.with_traceback(None) from None
-    return Table(ds.dataset(found))
+    return Table(ds.dataset(table))
 
 
 def _search(name: str, *arguments: Expr) -> Table:

@@ -115,9 +115,9 @@ def register(
     functions = _functions(connection, statistics_cache)
     # an error would end a transaction of the caller's, so that trying is not enough here
     query = f"SELECT function_name FROM duckdb_functions() WHERE function_name IN ({', '.join('?' * len(functions))})"
-    known = {name for (name,) in connection.execute(query, list(functions)).fetchall()}
+    existing = {name for (name,) in connection.execute(query, list(functions)).fetchall()}
     for name, add in functions.items():
-        if name not in known:
+        if name not in existing:
             add()
     _add_macros(connection)
     _prepared.add(connection)
@@ -132,12 +132,14 @@ def _functions(
 ) -> dict[str, Callable[[], object]]:
     """What adds each of the functions that the macros call."""
     learned = None if statistics_cache is None else os.fspath(statistics_cache)
-    places = None if not allow_bases else ",".join([allow_bases] if isinstance(allow_bases, str) else allow_bases)
+    allowed_bases = (
+        None if not allow_bases else ",".join([allow_bases] if isinstance(allow_bases, str) else allow_bases)
+    )
     return {
         name: functools.partial(
             connection.create_function,
             name,
-            _function(name, len(types), learned, places, cache),
+            _function(name, len(types), learned, allowed_bases, cache),
             list(types),
             "VARCHAR",
             null_handling="special",
@@ -206,11 +208,11 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
     tables = list(catalog.walk())
     quoted = _identifier(name)
     query = "SELECT path IS NULL FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
-    known = connection.execute(query, [name]).fetchall()
-    if not known:
+    existing = connection.execute(query, [name]).fetchall()
+    if not existing:
         connection.execute(f"ATTACH ':memory:' AS {quoted}")
     query = "SELECT count(*) FROM duckdb_tables() WHERE lower(database_name) = lower(?)"
-    if known not in ([], [(True,)]) or connection.execute(query, [name]).fetchall() != [(0,)]:
+    if existing not in ([], [(True,)]) or connection.execute(query, [name]).fetchall() != [(0,)]:
         raise InvalidArgument(f"The connection has a database {name!r} already: choose another name")
     for *namespace, table_name in tables:
         path = catalog.describe((*namespace, table_name)).path

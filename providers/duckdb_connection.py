@@ -96,27 +96,27 @@ class Connection(_Base):
 
 
 # DuckDB's objects have no attributes of their own
-_known: WeakKeyDictionary[Connection, Statements] = WeakKeyDictionary()
+_statements_by_connection: WeakKeyDictionary[Connection, Statements] = WeakKeyDictionary()
 
 
 def listening(connection: Any, statements: Statements) -> Any:
-    """The same connection, of the class above where DuckDB's class can be one's base."""
+    """The connection, of the class above where DuckDB's class can be one's base."""
     try:
         connection.__class__ = Connection
     except TypeError:
         # of DuckDB 1.5
         return connection
-    _known[connection] = statements
+    _statements_by_connection[connection] = statements
     return connection
 
 
-def _inheriting(connection: Connection, made: Any) -> Any:
-    attached.inherit(made, connection)
-    return listening(made, _statements(connection))
+def _inheriting(connection: Connection, duplicate: Any) -> Any:
+    attached.inherit(duplicate, connection)
+    return listening(duplicate, _statements(connection))
 
 
 def _statements(connection: Connection) -> Statements:
-    return _known[connection]
+    return _statements_by_connection[connection]
 
 
 def _parts(connection: Connection, query: Any) -> list[Any] | None:

@@ -92,12 +92,12 @@ def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
     raises: as reading the columns of the predicate
     """
     with _lock:
-        known = _answers.setdefault(dataset.snapshot, LruCache("answers to DuckDB", most_entries=_MOST_ANSWERS))
-        answer = known.get(predicate)
+        answers = _answers.setdefault(dataset.snapshot, LruCache("answers to DuckDB", most_entries=_MOST_ANSWERS))
+        answer = answers.get(predicate)
     if answer is None:
         answer = _judge(dataset, predicate)
         with _lock:
-            known.put(predicate, answer)
+            answers.put(predicate, answer)
     return answer
 
 

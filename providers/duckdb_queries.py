@@ -69,8 +69,8 @@ def prepare(
 
     def read() -> pa.RecordBatchReader:
         with _named(tables):
-            found: pa.RecordBatchReader = _sql(connection, sql, options, variables).to_arrow_reader()
-            return found
+            reader: pa.RecordBatchReader = _sql(connection, sql, options, variables).to_arrow_reader()
+            return reader
 
     return names, read
 
@@ -136,8 +136,8 @@ def _table(source: Source) -> Any:
 def _named(tables: Mapping[str, Any]) -> Iterator[None]:
     """Tables as variables of this module, where DuckDB looks for them while it binds a query that is run from here."""
     with _lock:
-        for name, found in tables.items():
-            globals()[name] = found
+        for name, source_table in tables.items():
+            globals()[name] = source_table
             _uses[name] = _uses.get(name, 0) + 1
     try:
         yield

@@ -83,10 +83,10 @@ def _scan(
             "use_indices": use_indices is not False,
             "statistics_cache": binding.statistics_cache,
         }
-        found = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
-        check_alike({each: dataset.schema for each, dataset in found})
+        datasets = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
+        check_alike({each: dataset.schema for each, dataset in datasets})
         if fresh:
-            rows = [dataset.fresh_rows() for _, dataset in found]
+            rows = [dataset.fresh_rows() for _, dataset in datasets]
             return [FreshTable(each if filter is None else each.where(filter)) for each in rows]
         return [
             table(
@@ -96,7 +96,7 @@ def _scan(
                 where=filter,
                 follows=(version, tag, as_of) == (None, None, None) and split_name(each)[0] == each,
             )
-            for each, dataset in found
+            for each, dataset in datasets
         ]
 
     return _published(binding, "lance_scan" if with_system_columns else "lance_table", path, opened)
@@ -114,7 +114,7 @@ def _change_feed(
     branch: str | None,
     trust_snapshots: bool | None,
 ) -> str:
-    """The same for the changes of a table."""
+    """Opens the changes of a table, as `_scan` opens a table."""
 
     def opened(path: str) -> EngineDataset:
         options: dict[str, Any] = {
@@ -131,14 +131,14 @@ def _change_feed(
 
 
 def _row_history(binding: Binding, path: str | None, start: str | None, end: str | None, branch: str | None) -> str:
-    """The same for every image of its rows."""
+    """Opens every image of its rows, as `_scan` opens a table."""
     return _published(
         binding, "lance_row_history", path, lambda path: feed_table(open_row_history(path, start, end, branch=branch))
     )
 
 
 def _search(binding: Binding, function: str, path: str | None, arguments: str | None) -> str:
-    """The same for what a search finds."""
+    """Searches a table, as `_scan` opens one."""
 
     def opened(path: str) -> EngineDataset:
         given = json.loads(arguments or "{}")
@@ -158,11 +158,11 @@ def _metadata(
     branch: str | None,
     as_of: str | None,
 ) -> str:
-    """The same for what a version consists of."""
+    """Reads what a version consists of, as `_scan` opens a table."""
 
     def opened(path: str) -> pa.Table:
-        found = open_version(path, version=_number(version), tag=tag, branch=branch, as_of=as_of)
-        return metadata_tables.of_name(name)(found)
+        dataset = open_version(path, version=_number(version), tag=tag, branch=branch, as_of=as_of)
+        return metadata_tables.of_name(name)(dataset)
 
     return _published(binding, f"lance_{name}", path, opened)
 
@@ -185,22 +185,22 @@ def _published(binding: Binding, function: str, path: str | None, opened: Callab
     if path is None:
         return _failing(f"{function} needs a path")
     try:
-        found = opened(path)
+        result = opened(path)
     except LanceError as error:
         return _failing(str(error))
-    tables = found if isinstance(found, list) else [found]
+    tables = result if isinstance(result, list) else [result]
     # Without dots: DuckDB 1.5 would split the name at them.
-    made = {f"__lance_{next(_numbers)}": each for each in tables}
-    binding.variables.update(made)
+    named_tables = {f"__lance_{next(_numbers)}": each for each in tables}
+    binding.variables.update(named_tables)
     with _lock:
-        _names.extend((binding.variables, name) for name in made)
-        while len(_names) > max(_MAX_NAMES, len(made)):
+        _names.extend((binding.variables, name) for name in named_tables)
+        while len(_names) > max(_MAX_NAMES, len(named_tables)):
             variables, old = _names.popleft()
             variables.pop(old, None)
-    if len(made) == 1:
-        return f"FROM {next(iter(made))}"
+    if len(named_tables) == 1:
+        return f"FROM {next(iter(named_tables))}"
     # one after the other
-    return f"FROM {_TABLES}([{', '.join(map(_text, made))}])"
+    return f"FROM {_TABLES}([{', '.join(map(_text, named_tables))}])"
 
 
 def _failing(message: str) -> str:

@@ -51,11 +51,11 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
     def stream(self, columns: Sequence[int] | None, filters: Sequence[nodes.Node]) -> tuple[object, bool]:
         """The rows that pass all conditions, as a capsule with an Arrow stream.
 
-        columns: places in the schema; None for all
+        columns: indices in the schema; None for all
         """
         self.begin_read()
         names = self.schema.names
-        chosen = names if columns is None else [names[place] for place in columns]
+        chosen = names if columns is None else [names[index] for index in columns]
         predicate = conjunction(map(self._predicate, filters)) if filters else None
         return self._stream(self.scan(chosen, predicate)), columns is not None
 

@@ -159,7 +159,7 @@ def table(
 
 
 def feed_table(feed: Relation) -> EngineDataset:
-    """The same for a change feed, whose number of rows is not known before it is planned."""
+    """A change feed, a history or a search, whose number of rows is not known before it is planned."""
     return EngineDataset(feed, widen, with_system_columns=False, compact=True)
 
 

@@ -61,14 +61,14 @@ class SqlExpressions:
         try:
             self._connection.register("rows", self._rows(rows))
             # as many rows as come are one batch
-            made = self._connection.sql(self._query).to_arrow_reader(max(rows.num_rows, 1)).read_all()
+            computed = self._connection.sql(self._query).to_arrow_reader(max(rows.num_rows, 1)).read_all()
         except duckdb.Error as error:
             raise self._explained(error) from error
         finally:
             self._connection.unregister("rows")
-        if made.num_rows != rows.num_rows:
+        if computed.num_rows != rows.num_rows:
             raise InvalidArgument(f"The new values of {', '.join(map(repr, self._names))} are not one for each row")
-        return {name: _whole(made.column(i)) for i, name in enumerate(self._names)}
+        return {name: _whole(computed.column(i)) for i, name in enumerate(self._names)}
 
     def _explained(self, error: duckdb.Error) -> InvalidArgument:
         unknown = _UNKNOWN_COLUMN.search(str(error))
@@ -99,15 +99,15 @@ def _database(process: int) -> duckdb.DuckDBPyConnection:
 def _connection() -> duckdb.DuckDBPyConnection:
     """A connection on which nothing else is done."""
     try:
-        made = _database(os.getpid()).cursor()
+        cursor = _database(os.getpid()).cursor()
         # what a change makes of a table does not depend on the machine
-        made.execute("SET TimeZone = 'UTC'")
+        cursor.execute("SET TimeZone = 'UTC'")
     except duckdb.Error:
         # an error inside of DuckDB leaves a database that takes nothing any longer
         _database.cache_clear()
-        made = _database(os.getpid()).cursor()
-        made.execute("SET TimeZone = 'UTC'")
-    return made
+        cursor = _database(os.getpid()).cursor()
+        cursor.execute("SET TimeZone = 'UTC'")
+    return cursor
 
 
 def _identifiers(expressions: Iterable[str]) -> set[str]:
@@ -115,7 +115,7 @@ def _identifiers(expressions: Iterable[str]) -> set[str]:
 
     raises: InvalidArgument for text that is not an expression, or none of a row
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for text in expressions:
         try:
             tree = sqlglot.parse_one(text, dialect="duckdb")
@@ -124,8 +124,8 @@ def _identifiers(expressions: Iterable[str]) -> set[str]:
         for kind, name in _REFUSED.items():
             if tree.find(kind) is not None:
                 raise InvalidArgument(f"{text!r} has {name}: a value is computed from the row's own columns")
-        found.update(name.name.lower() for name in tree.find_all(exp.Identifier))
-    return found
+        names.update(name.name.lower() for name in tree.find_all(exp.Identifier))
+    return names
 
 
 def _reason(error: SqlglotError) -> str:

@@ -35,10 +35,10 @@ def paths_of(path: str | Sequence[str]) -> list[str]:
     for given in paths:
         if not isinstance(given, str):
             raise InvalidArgument(f"A table is named by its path, not by {given!r}")
-    found = [each for given in paths for each in _matching(given)]
-    if not found:
+    table_paths = [each for given in paths for each in _matching(given)]
+    if not table_paths:
         raise InvalidArgument("The list of tables is empty")
-    return found
+    return table_paths
 
 
 def _matching(path: str) -> list[str]:
@@ -50,10 +50,10 @@ def _matching(path: str) -> list[str]:
         raise InvalidArgument(f"{path!r} is a pattern, and only local folders are searched: give a list of paths")
     named = version if version is not None else tag
     suffix = "" if named is None else f"@{named}"
-    found = [each + suffix for each in sorted(glob.glob(local)) if os.path.isdir(os.path.join(each, "_versions"))]
-    if not found:
+    matches = [each + suffix for each in sorted(glob.glob(local)) if os.path.isdir(os.path.join(each, "_versions"))]
+    if not matches:
         raise TableNotFound(f"No Lance table matches {path!r}")
-    return found
+    return matches
 
 
 def check_alike(tables: Mapping[str, pa.Schema]) -> None:
@@ -65,8 +65,8 @@ def check_alike(tables: Mapping[str, pa.Schema]) -> None:
     for path, schema in others:
         if schema.names == columns.names and schema.types == columns.types:
             continue
-        for place, field in enumerate(schema):
-            other = columns.field(place) if place < len(columns) else None
+        for index, field in enumerate(schema):
+            other = columns.field(index) if index < len(columns) else None
             if other is None or (other.name, other.type) != (field.name, field.type):
                 there = "no such column" if other is None else f"{other.name} {other.type}"
                 raise InvalidArgument(

@@ -79,7 +79,7 @@ def _changes(dataset: Dataset, given: Mapping[str, Any]) -> AnswerChanges:
         if (one in given) != (other in given):
             raise InvalidArgument(f"lance_search_changes takes {one} and {other} together")
     options = {name: given[name] for name in ("alpha", "oversample_factor", "fusion") if name in given}
-    found = dataset.search_changes(
+    result = dataset.search_changes(
         _vector(given.get("vector")),
         since=bound(given["since"]),
         text=_words(given.get("query")),
@@ -90,7 +90,7 @@ def _changes(dataset: Dataset, given: Mapping[str, Any]) -> AnswerChanges:
         **_of_vectors(given),
         **options,
     )
-    return found.changes
+    return result.changes
 
 
 def _by_words(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> TextQuery:

@@ -1,7 +1,7 @@
 """Tables opened by path from SQL: each query reads the newest version, and known versions stay warm.
 
 Opening reads the manifest, always, so that a query sees every commit before it. What else an earlier query has read of
-the same manifest (metadata of data files, deletions, row ids) is kept with its Dataset, and found again here.
+the same manifest (metadata of data files, deletions, row ids) is cached with its Dataset here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MAX_DATASETS: Final = 32
 
-_kept: dict[Hashable, Dataset] = {}
+_cached: dict[Hashable, Dataset] = {}
 _lock = Lock()
 
 
@@ -56,8 +56,8 @@ def open_version(
         snapshot.manifest.transaction_file,
     )
     with _lock:
-        dataset = _kept.pop(identity, opened)
-        _kept[identity] = dataset
-        while len(_kept) > _MAX_DATASETS:
-            del _kept[next(iter(_kept))]
+        dataset = _cached.pop(identity, opened)
+        _cached[identity] = dataset
+        while len(_cached) > _MAX_DATASETS:
+            del _cached[next(iter(_cached))]
     return dataset

@@ -119,9 +119,9 @@ def _frame(session: SparkSession, feed: ChangeFeed) -> DataFrame:
     if not feed.is_snapshot:
         return source.read_changes(session, newest, None, None, feed.arguments)
     rows = source.read(session, newest, [*newest.schema.names, "_rowid"])
-    told = {
+    feed_columns = {
         "_change_type": F.lit("insert"),
         "_commit_version": F.lit(feed.end).cast("bigint"),
         "_commit_timestamp": F.lit(newest.snapshot.manifest.timestamp),
     }
-    return rows.withColumns(told)
+    return rows.withColumns(feed_columns)

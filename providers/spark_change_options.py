@@ -40,14 +40,14 @@ class ChangesOptions(ReadOptions):
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        found = checked(options, ("readchangefeed", *READ, *_CHANGES))
+        lowered = checked(options, ("readchangefeed", *READ, *_CHANGES))
         for name in TIME_TRAVEL:
-            if name in found:
+            if name in lowered:
                 raise InvalidArgument(f"Changes have no option {name!r}: say endingVersion or endingTimestamp")
         super().__init__({name: value for name, value in options.items() if name.lower() not in _CHANGES})
-        self._range = _range(found)
-        self._how = _how(found)
-        self.computes_updates = flag("computeUpdates", found.get("computeupdates", "true"))
+        self._range = _range(lowered)
+        self._how = _how(lowered)
+        self.computes_updates = flag("computeUpdates", lowered.get("computeupdates", "true"))
         if self.filter is not None and not self.computes_updates:
             raise InvalidArgument(
                 "The option filter is about update_preimage and update_postimage: leave it out, or computeUpdates=false"
@@ -78,20 +78,20 @@ class StreamOptions(ChangesOptions):
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        found = {name.lower(): value for name, value in options.items()}
-        self._tells = flag("readChangeFeed", found.get("readchangefeed", "false"))
-        for name in found:
+        lowered = {name.lower(): value for name, value in options.items()}
+        self._tells = flag("readChangeFeed", lowered.get("readchangefeed", "false"))
+        for name in lowered:
             if name.startswith("ending"):
                 raise InvalidArgument(f"A stream has no end, and no option {name!r}")
             if not self._tells and name in _CHANGES and name not in (*_RANGE, "key"):
                 raise InvalidArgument(f"The option {name!r} goes with readChangeFeed=true")
-        self._from_latest = found.get("startingversion", "").lower() == _LATEST
+        self._from_latest = lowered.get("startingversion", "").lower() == _LATEST
         left_out = (*_STREAM, "startingversion") if self._from_latest else _STREAM
         super().__init__({name: value for name, value in options.items() if name.lower() not in left_out})
         if not self._tells:
             self._how["mode"] = "insert_only"
-        self.max_versions = _limit("maxVersionsPerTrigger", found)
-        self.max_rows = _limit("maxRowsPerTrigger", found)
+        self.max_versions = _limit("maxVersionsPerTrigger", lowered)
+        self.max_rows = _limit("maxRowsPerTrigger", lowered)
 
     def open_version(self, version: int) -> Dataset:
         """One version of the table, of which scans have the same parts whenever they are planned: with nothing that is
@@ -151,40 +151,40 @@ def wants_changes(options: Mapping[str, str]) -> bool:
     return False
 
 
-def _limit(name: str, found: Mapping[str, str]) -> int | None:
-    if name.lower() not in found:
+def _limit(name: str, lowered: Mapping[str, str]) -> int | None:
+    if name.lower() not in lowered:
         return None
-    limit = number(name, found[name.lower()])
+    limit = number(name, lowered[name.lower()])
     if limit < 1:
         raise InvalidArgument(f"The option {name}={limit} must be at least 1")
     return limit
 
 
-def _range(found: Mapping[str, str]) -> dict[str, Any]:
+def _range(lowered: Mapping[str, str]) -> dict[str, Any]:
     """The bounds of a range, as arguments of `Dataset.changes`."""
     for one, other in (("startingVersion", "startingTimestamp"), ("endingVersion", "endingTimestamp")):
-        if one.lower() in found and other.lower() in found:
+        if one.lower() in lowered and other.lower() in lowered:
             raise InvalidArgument(f"Give one of the options {one} and {other}")
-    start, end = _bound(found, "starting"), _bound(found, "ending")
-    since = bound(found["since"]) if "since" in found else None
+    start, end = _bound(lowered, "starting"), _bound(lowered, "ending")
+    since = bound(lowered["since"]) if "since" in lowered else None
     if start is not None and since is not None:
         raise InvalidArgument(
             "Give startingVersion or startingTimestamp, which belongs to the range, or since, which does not"
         )
-    if not flag("startingBoundInclusive", found.get("startingboundinclusive", "true")):
+    if not flag("startingBoundInclusive", lowered.get("startingboundinclusive", "true")):
         if start is None:
             raise InvalidArgument("The option startingBoundInclusive goes with startingVersion or startingTimestamp")
         start, since = None, start
-    if not flag("endingBoundInclusive", found.get("endingboundinclusive", "true")):
+    if not flag("endingBoundInclusive", lowered.get("endingboundinclusive", "true")):
         end = _before(end)
     return {"start": start, "end": end, "since": since}
 
 
-def _bound(found: Mapping[str, str], which: str) -> Any:
+def _bound(lowered: Mapping[str, str], which: str) -> Any:
     """A version or a tag, or a time; None where neither is given."""
-    if f"{which}version" in found:
-        return bound(found[f"{which}version"])
-    text = found.get(f"{which}timestamp")
+    if f"{which}version" in lowered:
+        return bound(lowered[f"{which}version"])
+    text = lowered.get(f"{which}timestamp")
     if text is None:
         return None
     try:
@@ -206,20 +206,20 @@ def _before(end: Any) -> Any:
     )
 
 
-def _how(found: Mapping[str, str]) -> dict[str, Any]:
+def _how(lowered: Mapping[str, str]) -> dict[str, Any]:
     """The other arguments of `Dataset.changes`."""
-    if "mode" in found and "deduplicationmode" in found:
+    if "mode" in lowered and "deduplicationmode" in lowered:
         raise InvalidArgument("Give one of the options mode and deduplicationMode")
-    how: dict[str, Any] = {"mode": found.get("mode", "all")}
-    if "deduplicationmode" in found:
-        text = found["deduplicationmode"]
+    how: dict[str, Any] = {"mode": lowered.get("mode", "all")}
+    if "deduplicationmode" in lowered:
+        text = lowered["deduplicationmode"]
         if text.lower() not in _DEDUPLICATION:
             raise InvalidArgument(f"The option deduplicationMode={text!r} is not none, dropCarryovers or netChanges")
         how = dict(_DEDUPLICATION[text.lower()])
-    if "dropunchanged" in found:
-        how["drop_unchanged"] = flag("dropUnchanged", found["dropunchanged"])
-    if "key" in found:
-        how["key"] = names_in("key", found["key"])
-    if "trustsnapshots" in found:
-        how["trust_snapshots"] = flag("trustSnapshots", found["trustsnapshots"])
+    if "dropunchanged" in lowered:
+        how["drop_unchanged"] = flag("dropUnchanged", lowered["dropunchanged"])
+    if "key" in lowered:
+        how["key"] = names_in("key", lowered["key"])
+    if "trustsnapshots" in lowered:
+        how["trust_snapshots"] = flag("trustSnapshots", lowered["trustsnapshots"])
     return how

@@ -57,10 +57,10 @@ def schema(options: ChangesOptions) -> StructType:
 
 def without_updates(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with images of updates as deletes and inserts."""
-    place = batch.schema.get_field_index(_CHANGE_TYPE)
-    if place < 0:
+    index = batch.schema.get_field_index(_CHANGE_TYPE)
+    if index < 0:
         return batch
-    kinds = batch.column(place)
+    kinds = batch.column(index)
     for kind, name in _AS_DELETES_AND_INSERTS.items():
         kinds = pc.if_else(pc.equal(kinds, kind), name, kinds)
-    return batch.set_column(place, batch.schema.field(place), kinds)
+    return batch.set_column(index, batch.schema.field(index), kinds)

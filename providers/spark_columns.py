@@ -17,5 +17,5 @@ def spelled(session: SparkSession, name: str, names: Sequence[str]) -> str:
 def as_spelled(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """The frame with its columns spelled as a table has them."""
     session = frame.sparkSession
-    found = [spelled(session, name, names) for name in frame.columns]
-    return frame if found == frame.columns else frame.toDF(*found)
+    spelled_names = [spelled(session, name, names) for name in frame.columns]
+    return frame if spelled_names == frame.columns else frame.toDF(*spelled_names)

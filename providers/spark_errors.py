@@ -24,9 +24,9 @@ _NO_MODULE: Final = re.compile(r"No module named '(lance_sql|pyspark_lance)")
 def explained(error: BaseException) -> LanceError | None:
     """The error of this library that made a job of Spark fail; None where it was something else."""
     text = str(error)
-    found = _OURS.findall(text)
-    if found:
-        name, message = found[-1]
+    matches = _OURS.findall(text)
+    if matches:
+        name, message = matches[-1]
         kind = getattr(errors, name, LanceError)
         return kind(message) if isinstance(kind, type) and issubclass(kind, LanceError) else LanceError(message)
     of_sail = _OF_SAIL.search(text)
@@ -50,10 +50,10 @@ def short_errors() -> Iterator[None]:
     except LanceError:
         raise
     except Exception as error:
-        found = explained(error)
-        if found is None:
+        reason = explained(error)
+        if reason is None:
             raise
-        raise found from None
+        raise reason from None
 
 
 def advice(python: str) -> str:

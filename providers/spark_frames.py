@@ -90,15 +90,15 @@ def write(
     if mode not in ("append", "overwrite", "error", "ignore"):
         raise InvalidArgument(f"mode={mode!r} is not one of 'append', 'overwrite', 'error' and 'ignore'")
     register(frame.sparkSession)
-    place = os.fspath(path)
+    table_path = os.fspath(path)
     try:
-        table = lance_sql.dataset.open(place, branch=branch, storage_options=storage_options)
+        table = lance_sql.dataset.open(table_path, branch=branch, storage_options=storage_options)
     except TableNotFound:
         table = None
     if table is not None and mode == "ignore":
         return table
     if table is not None and mode == "error":
-        raise TableExists(f"There is a table at {place!r} already: say mode='append', 'overwrite' or 'ignore'")
+        raise TableExists(f"There is a table at {table_path!r} already: say mode='append', 'overwrite' or 'ignore'")
     if table is not None and mode == "append":
         frame = as_spelled(frame, table.schema.names)
         if merge_schema:
@@ -112,5 +112,5 @@ def write(
     given = {**options, **storage, **({} if branch is None else {"branch": branch})}
     with short_errors():
         spark_mode = "overwrite" if mode == "overwrite" else "append"
-        frame.write.format("lance").options(**given).mode(spark_mode).save(place)
-    return lance_sql.dataset.open(place, branch=branch, storage_options=storage_options)
+        frame.write.format("lance").options(**given).mode(spark_mode).save(table_path)
+    return lance_sql.dataset.open(table_path, branch=branch, storage_options=storage_options)

@@ -31,8 +31,8 @@ def run_changes(job: ChangeJob, changes: DataFrame) -> list[Written]:
     """
     # ids that ascend take a bit or a few bytes each in the manifest, and rows that were neighbours stay so
     ordered = changes.sortWithinPartitions(_ROW_ADDRESS)
-    found: list[Written] = run_tasks(ordered, partial(_write_changes, job))
-    return found
+    written: list[Written] = run_tasks(ordered, partial(_write_changes, job))
+    return written
 
 
 def run_compaction(spark: SparkSession, job: CompactionJob) -> list[Any]:
@@ -50,11 +50,11 @@ def run_tasks(frame: DataFrame, write: Callable[[Iterator[pa.RecordBatch]], list
     """
     with short_errors():
         rows = frame.mapInArrow(partial(_as_messages, write), f"{_MESSAGE} binary").collect()
-    found: list[Any] = []
+    results: list[Any] = []
     # no message is there any longer than needed
     while rows:
-        found += pickle.loads(rows.pop()[_MESSAGE])
-    return found
+        results += pickle.loads(rows.pop()[_MESSAGE])
+    return results
 
 
 def _as_messages(

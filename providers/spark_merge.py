@@ -149,7 +149,7 @@ class MergeBuilder:
         return run_changes(job, self._spelled(job.dataset.schema.names)._changes(job.dataset))
 
     def _spelled(self, names: Sequence[str]) -> MergeBuilder:
-        """The same with columns as the table spells them, where Spark does not tell cases apart."""
+        """The merge with columns as the table spells them, where Spark does not tell cases apart."""
         session = self._table.session
         on = [spelled(session, key, names) for key in self._on]
         clauses = []
@@ -194,20 +194,20 @@ class MergeBuilder:
 
     def _value(self, name: str, is_read: bool) -> Column:
         """What a column becomes, by clause."""
-        kept = F.col(_name("target", name)) if is_read else F.lit(None)
+        current = F.col(_name("target", name)) if is_read else F.lit(None)
         of_source = F.col(_name("source", name)) if name in self._source.columns else None
         value: Any = F
         for number, clause in enumerate(self._clauses):
             if clause.change == DELETE:
-                made = F.lit(None)
+                new_value = F.lit(None)
             elif clause.values is not None:
-                default = F.lit(None) if clause.side == "not_matched" else kept
-                made = _column(clause.values[name]) if name in clause.values else default
+                default = F.lit(None) if clause.side == "not_matched" else current
+                new_value = _column(clause.values[name]) if name in clause.values else default
             elif of_source is not None:
-                made = of_source
+                new_value = of_source
             else:
-                made = F.lit(None) if clause.side == "not_matched" else kept
-            value = value.when(F.col(_CLAUSE) == number, made)
+                new_value = F.lit(None) if clause.side == "not_matched" else current
+            value = value.when(F.col(_CLAUSE) == number, new_value)
         result: Column = value
         return result
 

@@ -22,7 +22,7 @@ _FIELDS: Final = ("version", "start", "part", "parts", "shares")
 
 @dataclass(frozen=True)
 class Offset:
-    """A place between two commits, or between two parts of the rows that a stream begins with.
+    """A position between two commits, or between two parts of the rows that a stream begins with.
 
     version: every commit up to it was delivered
     start: the version after which the stream began
@@ -69,7 +69,7 @@ class Offset:
         numbers = [value.get(name) for name in _FIELDS]
         if set(value) != set(_FIELDS) or any(type(number) is not int or number < 0 for number in numbers):
             raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
-        found = cls(**{name: value[name] for name in _FIELDS})
-        if found.part > found.parts or found.version < found.start:
+        offset = cls(**{name: value[name] for name in _FIELDS})
+        if offset.part > offset.parts or offset.version < offset.start:
             raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
-        return found
+        return offset

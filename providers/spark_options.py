@@ -31,19 +31,19 @@ class ReadOptions:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        found = checked(options, ("readchangefeed", *READ))
-        self._path = path(found)
-        version = found.get("version")
+        lowered = checked(options, ("readchangefeed", *READ))
+        self._path = path(lowered)
+        version = lowered.get("version")
         self._time_travel: dict[str, Any] = {
             "version": None if version is None else number("version", version),
-            "tag": found.get("tag"),
-            "branch": found.get("branch"),
-            "as_of": found.get("asof"),
+            "tag": lowered.get("tag"),
+            "branch": lowered.get("branch"),
+            "as_of": lowered.get("asof"),
         }
-        self._columns = found.get("columns")
-        self.filter = found.get("filter")
-        self._with_system_columns = flag("systemColumns", found.get("systemcolumns", "false"))
-        self.partitions = number("partitions", found.get("partitions", "0"))
+        self._columns = lowered.get("columns")
+        self.filter = lowered.get("filter")
+        self._with_system_columns = flag("systemColumns", lowered.get("systemcolumns", "false"))
+        self.partitions = number("partitions", lowered.get("partitions", "0"))
         self._storage_options = storage_options(options)
 
     def open(self) -> Dataset:
@@ -73,44 +73,44 @@ def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
 
     raises: InvalidArgument for one that is not known
     """
-    found: dict[str, str] = {}
+    lowered: dict[str, str] = {}
     for given, value in options.items():
         name = _OF_DELTA.get(given.lower(), given.lower())
         if name.startswith(_STORAGE):
             continue
-        if name in found:
+        if name in lowered:
             raise InvalidArgument(f"The option {given} says what another one has said")
-        found[name] = value
-    for name in found:
+        lowered[name] = value
+    for name in lowered:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
             raise InvalidArgument(f"The format lance has no option {name!r} here. {hint}Options: {', '.join(known)}")
-    return found
+    return lowered
 
 
-def path(found: Mapping[str, str]) -> str:
+def path(lowered: Mapping[str, str]) -> str:
     """Where the table is.
 
     raises: InvalidArgument
     """
-    if "path" not in found:
+    if "path" not in lowered:
         raise InvalidArgument("Say where the table is: load(path) or save(path)")
     # Spark's catalog says file:/x where a URI is file:///x
-    where = found["path"]
+    where = lowered["path"]
     return where.removeprefix("file:") if where.startswith("file:/") and not where.startswith("file://") else where
 
 
 def storage_options(options: Mapping[str, str]) -> dict[str, str] | None:
     """Those for the file system of the path."""
-    found = {name[len(_STORAGE) :]: value for name, value in options.items() if name.lower().startswith(_STORAGE)}
-    return found or None
+    storage = {name[len(_STORAGE) :]: value for name, value in options.items() if name.lower().startswith(_STORAGE)}
+    return storage or None
 
 
 def to_options(dataset: Dataset) -> dict[str, str]:
     """The options that say which table and branch a dataset is of, the path left out."""
-    found = {} if dataset.branch is None else {"branch": dataset.branch}
-    return found | {f"{_STORAGE}{key}": str(value) for key, value in dataset.snapshot.storage_options.items()}
+    options = {} if dataset.branch is None else {"branch": dataset.branch}
+    return options | {f"{_STORAGE}{key}": str(value) for key, value in dataset.snapshot.storage_options.items()}
 
 
 def number(name: str, text: str) -> int:

@@ -97,15 +97,15 @@ def _of_version(session: SparkSession, dataset: Dataset, columns: Sequence[str],
     version = (dataset.uri, dataset.branch, dataset.version, manifest.transaction_file, manifest.timestamp)
     key = (*version, tuple(sorted(map(repr, dataset.snapshot.storage_options.items()))), tuple(columns), where)
     with _lock:
-        known: LruCache[Any, DataFrame] = vars(session).setdefault(
+        frames: LruCache[Any, DataFrame] = vars(session).setdefault(
             _FRAMES, LruCache("frames of Spark", most_entries=_MOST_FRAMES)
         )
-        found = known.get(key)
-    if found is None:
-        found = spark.read(session, dataset, columns, where)
+        frame = frames.get(key)
+    if frame is None:
+        frame = spark.read(session, dataset, columns, where)
         with _lock:
-            known.put(key, found)
-    return found
+            frames.put(key, frame)
+    return frame
 
 
 def _local(session: SparkSession, table: pa.Table) -> DataFrame:

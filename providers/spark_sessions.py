@@ -39,13 +39,13 @@ def session(kind: Kind = "auto", config: Mapping[str, str] | None = None) -> Any
     reason = why_not(kind)
     if reason is not None:
         raise MissingDependency(reason)
-    made = _sail() if chosen(kind) == "sail" else _spark(config or {})
+    spark_session = _sail() if chosen(kind) == "sail" else _spark(config or {})
     from . import spark as provider
 
     if chosen(kind) == "sail":
         for name, value in {"spark.sql.session.timeZone": "UTC", **(config or {})}.items():
-            made.conf.set(name, value)
-    return provider.register(made)
+            spark_session.conf.set(name, value)
+    return provider.register(spark_session)
 
 
 def chosen(kind: Kind) -> Literal["spark", "sail"]:
@@ -66,8 +66,8 @@ def why_not(kind: Kind) -> str | None:
 
 def _has_spark() -> bool:
     """Whether PySpark is here with its Java part, and Java."""
-    found = importlib.util.find_spec("pyspark")
-    folders = list(found.submodule_search_locations or ()) if found is not None else []
+    spec = importlib.util.find_spec("pyspark")
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     has_jars = any(os.path.isdir(os.path.join(folder, "jars")) for folder in folders)
     return has_jars and (shutil.which("java") is not None or "JAVA_HOME" in os.environ)
 
@@ -86,9 +86,9 @@ def _spark(config: Mapping[str, str]) -> Any:
     settings = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
     for name, value in {**settings, **config}.items():
         builder = builder.config(name, value)
-    made = builder.master("local[2]").getOrCreate()
-    made.sparkContext.setLogLevel("ERROR")
-    return made
+    spark_session = builder.master("local[2]").getOrCreate()
+    spark_session.sparkContext.setLogLevel("ERROR")
+    return spark_session
 
 
 @cache

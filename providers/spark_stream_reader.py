@@ -3,7 +3,7 @@
     spark.readStream.format("lance").option("readChangeFeed", "true").load(path)    the change feed
     spark.readStream.format("lance").load(path)                                     inserted rows alone
 
-A stream begins with all rows of the newest version, as inserts, unless it is told where to start. Its place is a
+A stream begins with all rows of the newest version, as inserts, unless it is told where to start. Its position is a
 version, so that a restart needs nothing but the offset, and a commit is never split.
 """
 
@@ -55,13 +55,14 @@ class SnapshotTask:
     def to_reader(self) -> Iterator[pa.RecordBatch]:
         """The rows."""
         for batch in self.task.to_reader():
-            told = {
+            constants = {
                 "_change_type": pa.scalar("insert"),
                 "_commit_version": pa.scalar(self.version, pa.uint64()),
                 "_commit_timestamp": pa.scalar(self.timestamp, pa.timestamp("us", "UTC")),
             }
             arrays = [
-                pa.repeat(told[name], batch.num_rows) if name in told else batch.column(name) for name in self.names
+                pa.repeat(constants[name], batch.num_rows) if name in constants else batch.column(name)
+                for name in self.names
             ]
             yield pa.RecordBatch.from_arrays(arrays, list(self.names))
 

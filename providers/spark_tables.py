@@ -67,7 +67,7 @@ class LanceTable:
     ) -> None:
         self.session = register(session)
         self.path = path
-        self._place: dict[str, Any] = {"branch": branch, "storage_options": storage_options}
+        self._location: dict[str, Any] = {"branch": branch, "storage_options": storage_options}
 
     @classmethod
     def for_path(
@@ -90,7 +90,7 @@ class LanceTable:
 
     def dataset(self) -> Dataset:
         """The newest version."""
-        return lance_sql.dataset.open(self.path, **self._place)
+        return lance_sql.dataset.open(self.path, **self._location)
 
     def to_df(self, columns: Sequence[str] | None = None, filter: str | None = None) -> DataFrame:
         """The newest version as a frame; see `lance_sql.read_spark`."""
@@ -267,7 +267,7 @@ def _keys(on: str) -> tuple[str, ...]:
     """
     if "=" not in on:
         return (on,)
-    found = []
+    keys = []
     for part in re.split(r"\s+AND\s+", on, flags=re.I):
         match = _SIDES.fullmatch(part)
         names = {match[2].strip("`").lower(), match[4].strip("`").lower()} if match else set()
@@ -276,8 +276,8 @@ def _keys(on: str) -> tuple[str, ...]:
                 f"on={on!r}: give key columns, such as ['id', 'day'], or their equality, as 'source.id = target.id'; "
                 "what else has to hold is the condition of a clause"
             )
-        found.append(match[2].strip("`"))
-    return tuple(found)
+        keys.append(match[2].strip("`"))
+    return tuple(keys)
 
 
 def _quoted(name: str) -> str:

@@ -58,11 +58,11 @@ def spark_schema(schema: pa.Schema, *, bigints: Collection[str] = ()) -> StructT
     raises: UnsupportedFeature, naming the column, for a type that Spark has no counterpart for
     """
     fields = []
-    known = {*system_columns.NAMES, *bigints}
+    as_bigint = {*system_columns.NAMES, *bigints}
     for field in schema:
         try:
             # ids and versions count from 0, and Spark's users expect a bigint
-            type = pa.int64() if field.name in known else widened_type(field.type, widen)
+            type = pa.int64() if field.name in as_bigint else widened_type(field.type, widen)
             fields.append(pa.field(field.name, type, field.nullable))
         except UnsupportedFeature as error:
             error.column = field.name

@@ -27,11 +27,11 @@ def check(spark: Any) -> None:
     python = getattr(getattr(spark, "_sc", None), "pythonExec", None)
     if not python:
         return
-    found = shutil.which(python)
-    if found is None:
+    executable = shutil.which(python)
+    if executable is None:
         raise MissingDependency(advice(f"{python!r}, which there is not"))
-    if os.path.abspath(found) != os.path.abspath(sys.executable) and not _has_package(found):
-        raise MissingDependency(advice(found))
+    if os.path.abspath(executable) != os.path.abspath(sys.executable) and not _has_package(executable):
+        raise MissingDependency(advice(executable))
 
 
 def is_remote(spark: Any) -> bool:

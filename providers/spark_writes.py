@@ -55,8 +55,8 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
 
     raises: InvalidArgument for options, and for columns that do not fit the table; as `lance_sql.begin_write`
     """
-    found = checked(options, (*_OPTIONS, *(_STREAM if is_stream else _BATCH)))
-    path, storage, branch = spark_options.path(found), storage_options(options), found.get("branch")
+    lowered = checked(options, (*_OPTIONS, *(_STREAM if is_stream else _BATCH)))
+    path, storage, branch = spark_options.path(lowered), storage_options(options), lowered.get("branch")
     rows = spark_types.arrow_schema(schema)
     mode: Mode = "overwrite"
     try:
@@ -70,21 +70,21 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
         rows = _nullable(rows, [field.name for field in table.schema if not field.nullable])
     else:
         mode, rows = "append", _narrowed(rows, table.schema)
-    arguments: dict[str, Any] = {"file_version": found.get("fileversion")}
-    if "stablerowids" in found:
-        arguments["stable_row_ids"] = flag("stableRowIds", found["stablerowids"])
-    arguments["merge_schema"] = flag("mergeSchema", found.get("mergeschema", "false"))
-    if "maxrowsperfile" in found:
-        arguments["max_rows_per_file"] = number("maxRowsPerFile", found["maxrowsperfile"])
-    if "compression" in found:
-        arguments["compression"] = found["compression"].lower()
-    if "compressionlevel" in found:
-        arguments["compression_level"] = number("compressionLevel", found["compressionlevel"])
-    if not is_stream and ("txnappid" in found or "txnversion" in found):
-        if "txnappid" not in found or "txnversion" not in found:
+    arguments: dict[str, Any] = {"file_version": lowered.get("fileversion")}
+    if "stablerowids" in lowered:
+        arguments["stable_row_ids"] = flag("stableRowIds", lowered["stablerowids"])
+    arguments["merge_schema"] = flag("mergeSchema", lowered.get("mergeschema", "false"))
+    if "maxrowsperfile" in lowered:
+        arguments["max_rows_per_file"] = number("maxRowsPerFile", lowered["maxrowsperfile"])
+    if "compression" in lowered:
+        arguments["compression"] = lowered["compression"].lower()
+    if "compressionlevel" in lowered:
+        arguments["compression_level"] = number("compressionLevel", lowered["compressionlevel"])
+    if not is_stream and ("txnappid" in lowered or "txnversion" in lowered):
+        if "txnappid" not in lowered or "txnversion" not in lowered:
             raise InvalidArgument("The options txnAppId and txnVersion go together: whose write it is, and which")
-        arguments["txn_app_id"] = found["txnappid"]
-        arguments["txn_version"] = number("txnVersion", found["txnversion"])
+        arguments["txn_app_id"] = lowered["txnappid"]
+        arguments["txn_version"] = number("txnVersion", lowered["txnversion"])
     job = writing.begin_write(path, rows, mode=mode, branch=branch, storage_options=storage, **arguments)
     return Begun(job, rows)
 
