@@ -28,6 +28,9 @@ from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Schema, arrow_field
 from lance_sql.store import Store
 
+MOST_KEPT_BYTES: Final = 8 << 20
+"""What takes more is not kept for tables that are opened later: it would leave no room for others."""
+
 _HEAD_BYTES: Final = 4 << 20
 _PART_BYTES: Final = 16 << 20
 _MOST_DIGITS: Final = 20
@@ -89,8 +92,11 @@ class IndexFile:
             return make()
         key = (what, identities)
         known = KNOWN.get(key)
-        # the key is of things of this kind alone
-        return KNOWN.keep(key, make()) if known is None else known  # type: ignore[return-value]
+        if known is not None:
+            # the key is of things of this kind alone
+            return known  # type: ignore[return-value]
+        made = make()
+        return KNOWN.keep(key, made) if made.num_bytes <= MOST_KEPT_BYTES else made  # type: ignore[return-value]
 
     @property
     def loses_nulls(self) -> bool:

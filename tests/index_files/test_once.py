@@ -10,7 +10,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile
-from lance_sql.index_files import btree, zone_map
+from lance_sql.index_files import btree, index_file, zone_map
 from lance_sql.index_files.index_file import IndexFile
 from lance_sql.store.local import LocalStore
 
@@ -53,3 +53,11 @@ def test_a_btree_belongs_to_both_of_its_files(tmp_path: Path) -> None:
     shutil.copy(longer / btree.DATA, folder / btree.DATA)
     with pytest.raises(CorruptFile, match="pages are listed"):
         read()
+
+
+def test_what_takes_much_memory_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = _folder_of_index(tmp_path / "t.lance", "zonemap", [1, 2, 3])
+    monkeypatch.setattr(index_file, "MOST_KEPT_BYTES", 10)
+    first, second = (zone_map.read(IndexFile(LocalStore(folder), zone_map.FILE)) for _ in range(2))
+    assert first is not second
+    assert first.statistics == second.statistics
