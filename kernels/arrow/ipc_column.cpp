@@ -39,22 +39,22 @@ class Flatbuffer {
     // Position of a field of a table.
     std::optional<int64_t> field(int64_t table, int64_t slot) const {
         const int64_t fields = table - at<int32_t>(table);
-        const int64_t place = 4 + 2 * slot;
-        if (place + 2 > at<uint16_t>(fields)) return std::nullopt;
-        const uint16_t offset = at<uint16_t>(fields + place);
+        const int64_t entry = 4 + 2 * slot;
+        if (entry + 2 > at<uint16_t>(fields)) return std::nullopt;
+        const uint16_t offset = at<uint16_t>(fields + entry);
         return offset ? std::optional(table + offset) : std::nullopt;
     }
 
     template <class T>
     T value(int64_t table, int64_t slot, T unset) const {
-        const auto found = field(table, slot);
-        return found ? at<T>(*found) : unset;
+        const auto position = field(table, slot);
+        return position ? at<T>(*position) : unset;
     }
 
     int64_t child(int64_t table, int64_t slot, const char* name) const {
-        const auto found = field(table, slot);
-        if (!found) fail("an Arrow file without ", name);
-        return target(*found);
+        const auto position = field(table, slot);
+        if (!position) fail("an Arrow file without ", name);
+        return target(*position);
     }
 
     // Position of the first item of a vector, whose items lie inside of the file, and how many there are.
@@ -64,9 +64,9 @@ class Flatbuffer {
     };
 
     Vector vector(int64_t table, int64_t slot, int64_t item_bytes) const {
-        const auto found = field(table, slot);
-        if (!found) return {0, 0};
-        const int64_t start = target(*found);
+        const auto position = field(table, slot);
+        if (!position) return {0, 0};
+        const int64_t start = target(*position);
         const int64_t size = at<uint32_t>(start);
         if (size > (size_of(file_) - start - 4) / item_bytes) {
             fail("a vector of ", size, " items does not fit into an Arrow file of ", file_.size(), " bytes");
@@ -122,36 +122,36 @@ IpcValues values(Bytes file, const Flatbuffer& tables, int64_t message, int64_t 
     if (nodes.size != 1 || buffers.size != kNumBuffers) {
         fail("a record batch of ", nodes.size, " columns and ", buffers.size, " buffers is not one column of numbers");
     }
-    IpcValues found{tables.value<int64_t>(batch, 0, 0), 0, 0, 0, codec(tables, batch)};
-    if (found.num_rows < 0 || found.num_rows > kMaxCount || tables.at<int64_t>(nodes.first) != found.num_rows) {
-        fail("a record batch of ", found.num_rows, " rows has a column of ", tables.at<int64_t>(nodes.first));
+    IpcValues chunk{tables.value<int64_t>(batch, 0, 0), 0, 0, 0, codec(tables, batch)};
+    if (chunk.num_rows < 0 || chunk.num_rows > kMaxCount || tables.at<int64_t>(nodes.first) != chunk.num_rows) {
+        fail("a record batch of ", chunk.num_rows, " rows has a column of ", tables.at<int64_t>(nodes.first));
     }
     if (const auto nulls = tables.at<int64_t>(nodes.first + 8); nulls != 0) fail(nulls, " values are null");
 
     const int64_t offset = tables.at<int64_t>(buffers.first + kBufferBytes);
-    found.size = tables.at<int64_t>(buffers.first + kBufferBytes + 8);
+    chunk.size = tables.at<int64_t>(buffers.first + kBufferBytes + 8);
     const int64_t most = size_of(file) - body;
-    if (body < 0 || most < 0 || offset < 0 || found.size < 0 || offset > most || found.size > most - offset) {
-        fail("values at ", offset, ", ", found.size, " bytes of them, are not inside of an Arrow file of ", file.size());
+    if (body < 0 || most < 0 || offset < 0 || chunk.size < 0 || offset > most || chunk.size > most - offset) {
+        fail("values at ", offset, ", ", chunk.size, " bytes of them, are not inside of an Arrow file of ", file.size());
     }
-    found.start = body + offset;
-    found.num_bytes = found.size;
-    if (found.size == 0) {
-        found.codec = IpcCodec::kNone;
-    } else if (found.codec != IpcCodec::kNone) {
-        if (found.size < kSizeBytes) fail("a compressed buffer of ", found.size, " bytes has no size");
-        found.num_bytes = tables.at<int64_t>(found.start);
-        found.start += kSizeBytes;
-        found.size -= kSizeBytes;
-        if (found.num_bytes == kStoredAsItIs) {
-            found.codec = IpcCodec::kNone;
-            found.num_bytes = found.size;
+    chunk.start = body + offset;
+    chunk.num_bytes = chunk.size;
+    if (chunk.size == 0) {
+        chunk.codec = IpcCodec::kNone;
+    } else if (chunk.codec != IpcCodec::kNone) {
+        if (chunk.size < kSizeBytes) fail("a compressed buffer of ", chunk.size, " bytes has no size");
+        chunk.num_bytes = tables.at<int64_t>(chunk.start);
+        chunk.start += kSizeBytes;
+        chunk.size -= kSizeBytes;
+        if (chunk.num_bytes == kStoredAsItIs) {
+            chunk.codec = IpcCodec::kNone;
+            chunk.num_bytes = chunk.size;
         }
     }
-    if (found.num_bytes < found.num_rows * int64_t{sizeof(uint32_t)}) {
-        fail(found.num_bytes, " bytes of values are not the ", found.num_rows, " rows of a record batch");
+    if (chunk.num_bytes < chunk.num_rows * int64_t{sizeof(uint32_t)}) {
+        fail(chunk.num_bytes, " bytes of values are not the ", chunk.num_rows, " rows of a record batch");
     }
-    return found;
+    return chunk;
 }
 
 }  // namespace
