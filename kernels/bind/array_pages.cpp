@@ -15,7 +15,7 @@ namespace {
 
 using Place = std::pair<Count, Count>;
 
-StoredBuffer to_buffer(const Place& place) { return {place.first, place.second}; }
+StoredBuffer to_buffer(const Place& pair) { return {pair.first, pair.second}; }
 
 BoundPage* make(const ArrayReader::Content& content, int64_t num_rows, int64_t size, const ColumnFormat& format,
                 std::unique_ptr<BoundPage> page = std::make_unique<BoundPage>()) {

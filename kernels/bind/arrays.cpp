@@ -158,9 +158,9 @@ void bind_lists(nb::module_& m) {
         [](const InputBuffer& rep, const std::optional<InputBuffer>& def, Count num_entries, Count max_rep,
            Count max_visible, Count skip_rows, Count num_rows) {
             Unlocked unlocked;
-            const RowSelection found =
+            const RowSelection selection =
                 select_rows(rep, view<Bytes>(def), num_entries, max_rep, max_visible, skip_rows, num_rows);
-            return std::tuple(found.entry_start, found.entry_end, found.items_before, found.num_items);
+            return std::tuple(selection.entry_start, selection.entry_end, selection.items_before, selection.num_items);
         },
         "rep"_a, "def_"_a.none(), "num_entries"_a, "max_rep"_a, "max_visible"_a, "skip_rows"_a, "num_rows"_a);
 }

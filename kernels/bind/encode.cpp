@@ -95,8 +95,8 @@ void bind_numbers(nb::module_& m) {
             {
                 Unlocked unlocked;
                 for (const InputBuffer& values : pages) {
-                    const NumberFacts found = number_facts(values, word_bits, num_values);
-                    facts.insert(facts.end(), {found.num_changes, found.packed_bytes});
+                    const NumberFacts page_facts = number_facts(values, word_bits, num_values);
+                    facts.insert(facts.end(), {page_facts.num_changes, page_facts.packed_bytes});
                 }
             }
             return to_numpy(std::move(facts), {pages.size(), 2});
@@ -126,12 +126,12 @@ void bind_numbers(nb::module_& m) {
                     made.push_back(number_page(values, word_bits, num_values, log2_items, is_packed, large));
                 }
             }
-            nb::list found;
+            nb::list pairs;
             for (const NumberPage& page : made) {
-                found.append(nb::make_tuple(nb::bytes(page.words.data(), page.words.size()),
+                pairs.append(nb::make_tuple(nb::bytes(page.words.data(), page.words.size()),
                                             nb::bytes(page.chunks.data(), page.chunks.size())));
             }
-            return found;
+            return pairs;
         },
         "pages"_a, "word_bits"_a, "num_values"_a, "log2_items"_a, "is_packed"_a, "large"_a);
 }

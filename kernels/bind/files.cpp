@@ -84,16 +84,16 @@ void bind_files(nb::module_& m) {
         "read_small_files",
         [](const FlatPages& pages, nb::list paths, const InputBuffer& num_rows,
            const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {
-            std::optional<SmallFiles> found;
+            std::optional<SmallFiles> result;
             std::vector<std::string> encoded;
             for (nb::handle path : paths) encoded.push_back(to_path(path));
             {
                 Unlocked unlocked;
-                found.emplace(read_small_files(pages, encoded, num_rows, to_formats(formats), column_indices));
+                result.emplace(read_small_files(pages, encoded, num_rows, to_formats(formats), column_indices));
             }
             nb::list read;
-            for (const bool each : found->read) read.append(nb::bool_(each));
-            return nb::make_tuple(read, to_list(found->unknown), to_list(found->columns));
+            for (const bool each : result->read) read.append(nb::bool_(each));
+            return nb::make_tuple(read, to_list(result->unknown), to_list(result->columns));
         },
         "pages"_a, "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
     m.def(
@@ -126,12 +126,12 @@ void bind_files(nb::module_& m) {
         [](const FlatPages& pages, const InputBuffer& file, Count num_rows,
            const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {
             const int64_t wanted_rows = num_rows;
-            std::optional<ManyColumns> found;
+            std::optional<ManyColumns> result;
             {
                 Unlocked unlocked;
-                found.emplace(read_many_columns(pages, file, wanted_rows, to_formats(formats), column_indices));
+                result.emplace(read_many_columns(pages, file, wanted_rows, to_formats(formats), column_indices));
             }
-            return nb::make_tuple(to_list(found->unknown), to_list(found->columns));
+            return nb::make_tuple(to_list(result->unknown), to_list(result->columns));
         },
         "pages"_a, "file"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
 }

@@ -53,14 +53,14 @@ void bind_words(nb::module_& m) {
             [](const WordDictionary& self, Count first) {
                 const int64_t from = first;
                 if (from > self.num_words()) fail("there is no word ", from);
-                nb::list found;
+                nb::list words;
                 for (int64_t i = from; i < self.num_words(); ++i) {
                     const int64_t start = self.word_ends()[static_cast<size_t>(i)];
                     const int64_t end = self.word_ends()[static_cast<size_t>(i + 1)];
-                    found.append(nb::bytes(reinterpret_cast<const char*>(self.bytes().data()) + start,
+                    words.append(nb::bytes(reinterpret_cast<const char*>(self.bytes().data()) + start,
                                            static_cast<size_t>(end - start)));
                 }
-                return found;
+                return words;
             },
             "first"_a);
     nb::class_<PostingLists>(m, "PostingLists")
@@ -84,14 +84,14 @@ void bind_words(nb::module_& m) {
             "encode",
             [](const PostingLists& self, const InputBuffer& order) {
                 const Bytes words = order;
-                EncodedPostings found;
+                EncodedPostings lists;
                 {
                     Unlocked unlocked;
-                    found = self.encode(words);
+                    lists = self.encode(words);
                 }
-                return nb::make_tuple(to_lists(found.blocks), to_lists(found.impacts), to_bytes(found.max_scores),
-                                      to_bytes(found.counts), to_bytes(found.positions), to_bytes(found.position_ends),
-                                      to_bytes(found.position_starts), to_bytes(found.position_list_ends));
+                return nb::make_tuple(to_lists(lists.blocks), to_lists(lists.impacts), to_bytes(lists.max_scores),
+                                      to_bytes(lists.counts), to_bytes(lists.positions), to_bytes(lists.position_ends),
+                                      to_bytes(lists.position_starts), to_bytes(lists.position_list_ends));
             },
             "order"_a);
     m.def(
@@ -99,12 +99,12 @@ void bind_words(nb::module_& m) {
         [](const InputBuffer& words, const InputBuffer& ends, Count num_words) {
             const Bytes bytes = words, bounds = ends;
             const int64_t count = num_words;
-            std::vector<uint8_t> found;
+            std::vector<uint8_t> encoded;
             {
                 Unlocked unlocked;
-                found = token_set(bytes, bounds, count);
+                encoded = token_set(bytes, bounds, count);
             }
-            return to_bytes(found);
+            return to_bytes(encoded);
         },
         "words"_a, "ends"_a, "num_words"_a);
 }

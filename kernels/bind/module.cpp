@@ -46,7 +46,7 @@ nb::object* decompress_in_python = nullptr;
 
 std::string in_python(Compression compression, Bytes buffer) {
     const auto given = std::make_shared<std::string>(reinterpret_cast<const char*>(buffer.data()), buffer.size());
-    const auto found = std::make_shared<std::string>();
+    const auto decompressed = std::make_shared<std::string>();
     const auto reason = std::make_shared<std::string>();
     call_interpreter([=] {
         try {
@@ -55,13 +55,13 @@ std::string in_python(Compression compression, Bytes buffer) {
             InputBuffer held;
             if (!held.acquire(result.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
             const Bytes bytes = held;
-            found->assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+            decompressed->assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         } catch (nb::python_error& error) {
             *reason = nb::str(error.value()).c_str();
         }
     });
     if (!reason->empty()) fail(*reason);
-    return *found;
+    return *decompressed;
 }
 
 void bind_compression(nb::module_& m) {
@@ -76,8 +76,8 @@ void bind_compression(nb::module_& m) {
     m.def(
         "compression_library",
         [](Choice<Compression> compression) -> std::optional<std::string> {
-            std::string found = library_of(compression);
-            return found.empty() ? std::nullopt : std::optional(std::move(found));
+            std::string library = library_of(compression);
+            return library.empty() ? std::nullopt : std::optional(std::move(library));
         },
         "compression"_a);
 }
@@ -117,13 +117,13 @@ void bind_chunks(nb::module_& m) {
         .def(
             "decompressed",
             [](const BoundChunks& self, Choice<Compression> compression, const InputBuffer& ranges) {
-                std::shared_ptr<const DecompressedChunks> found;
+                std::shared_ptr<const DecompressedChunks> decoded;
                 {
                     Unlocked unlocked;
-                    found = std::make_shared<DecompressedChunks>(self.chunks, compression, self.ranges(ranges));
+                    decoded = std::make_shared<DecompressedChunks>(self.chunks, compression, self.ranges(ranges));
                 }
-                const auto [first_chunk, data, offsets] = found->buffers();
-                return BoundChunks{{}, self.chunks.with_first_buffer(first_chunk, data, offsets), std::move(found)};
+                const auto [first_chunk, data, offsets] = decoded->buffers();
+                return BoundChunks{{}, self.chunks.with_first_buffer(first_chunk, data, offsets), std::move(decoded)};
             },
             "compression"_a, "ranges"_a, nb::keep_alive<0, 1>())
         .def_prop_ro("num_decompressed", [](const BoundChunks& self) {

@@ -26,7 +26,7 @@ using Items = std::optional<nb::tuple>;
 
 // columns: (column, ranges of its rows)
 nb::list spans(nb::list columns) {
-    nb::list found;
+    nb::list result;
     for (nb::handle each : columns) {
         const auto given = nb::cast<nb::tuple>(each);
         const ColumnReader& column = nb::cast<const BoundColumn&>(given[0]).reader;
@@ -34,9 +34,9 @@ nb::list spans(nb::list columns) {
         const std::vector<int64_t> parts = column.spans(Ranges(rows, column.num_rows()));
         nb::list of_column;
         for (size_t i = 0; i < parts.size(); i += 3) of_column.append(nb::make_tuple(parts[i], parts[i + 1], parts[i + 2]));
-        found.append(std::move(of_column));
+        result.append(std::move(of_column));
     }
-    return found;
+    return result;
 }
 
 // Keeps a buffer as long as the page; nothing where none is given.
@@ -83,14 +83,14 @@ BoundPage* mini_block(nb::object table, Choice<ValueCodec> codec, Count bits, co
         values.symbol_table = page->buffers.back();
     }
     if (items) {
-        DictionaryItems found{to_count((*items)[0]), to_count((*items)[1]), !(*items)[2].is_none(), {}, {}};
-        if (found.variable) {
+        DictionaryItems dictionary{to_count((*items)[0]), to_count((*items)[1]), !(*items)[2].is_none(), {}, {}};
+        if (dictionary.variable) {
             page->buffers.push_back(hold((*items)[2]));
-            found.offsets = page->buffers.back();
+            dictionary.offsets = page->buffers.back();
         }
         page->buffers.push_back(hold((*items)[3]));
-        found.data = page->buffers.back();
-        values.dictionary = found;
+        dictionary.data = page->buffers.back();
+        values.dictionary = dictionary;
     }
     const auto& chunks = nb::cast<const ChunkTable&>(table);
     page->reader = std::make_unique<MiniBlockReader>(chunks, values);

@@ -39,22 +39,22 @@ class BatchArguments {
 
     // (..., position), or without where that is 0
     std::vector<ColumnRows> columns(nb::handle list) {
-        std::vector<ColumnRows> found;
+        std::vector<ColumnRows> result;
         for (nb::handle each : list) {
-            found.push_back(column_rows(each));
-            if (nb::len(each) > 3) found.back().position = to_count(nb::cast<nb::tuple>(each)[3]);
+            result.push_back(column_rows(each));
+            if (nb::len(each) > 3) result.back().position = to_count(nb::cast<nb::tuple>(each)[3]);
         }
-        return found;
+        return result;
     }
 
     // (..., test)
     std::vector<TestedRows> tests(nb::handle list) {
-        std::vector<TestedRows> found;
+        std::vector<TestedRows> result;
         for (nb::handle each : list) {
             const auto& test = nb::cast<const BoundColumnTest&>(nb::cast<nb::tuple>(each)[3]);
-            found.push_back({column_rows(each), &test.tests});
+            result.push_back({column_rows(each), &test.tests});
         }
-        return found;
+        return result;
     }
 
   private:
@@ -137,8 +137,8 @@ void bind_reading(nb::module_& m) {
     m.def("read_rows", read_rows_of, "tests"_a, "columns"_a, "flags"_a.none());
     m.def("keep_buffers", [](Count most_bytes) { keep_buffers(most_bytes); }, "most_bytes"_a);
     m.def("kept_buffers", []() {
-        const KeptBuffers found = kept_buffers();
-        return std::pair(found.num_kept, found.num_taken);
+        const KeptBuffers counts = kept_buffers();
+        return std::pair(counts.num_kept, counts.num_taken);
     });
     m.def("forget_buffers", forget_buffers);
 }

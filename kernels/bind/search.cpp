@@ -95,13 +95,13 @@ void bind_search(nb::module_& m) {
             [](NearestRows& self, Count query, const OutputBuffer& rows, const OutputBuffer& distances) {
                 const int64_t number = query;
                 if (number >= self.num_queries()) fail("there is no query ", number);
-                const auto& found = self.sorted(number);
+                const auto& nearest = self.sorted(number);
                 const MutableBytes numbers = rows, values = distances;
-                require_output(numbers, static_cast<int64_t>(found.size()) * 8, "rows");
-                require_output(values, static_cast<int64_t>(found.size()) * 4, "distances");
-                for (size_t i = 0; i < found.size(); ++i) {
-                    store(numbers.data() + 8 * i, found[i].row);
-                    store(values.data() + 4 * i, found[i].distance);
+                require_output(numbers, static_cast<int64_t>(nearest.size()) * 8, "rows");
+                require_output(values, static_cast<int64_t>(nearest.size()) * 4, "distances");
+                for (size_t i = 0; i < nearest.size(); ++i) {
+                    store(numbers.data() + 8 * i, nearest[i].row);
+                    store(values.data() + 4 * i, nearest[i].distance);
                 }
             },
             "query"_a, "rows"_a, "distances"_a);

@@ -65,27 +65,27 @@ SharedNode<Node> exported(nb::handle object) {
 
 // (first row, items, or the bits of the offsets of strings that become items)
 std::vector<StreamedItems> to_items(const nb::list& given) {
-    std::vector<StreamedItems> found;
+    std::vector<StreamedItems> items;
     for (nb::handle each : given) {
         const auto pair = nb::cast<nb::tuple>(each);
         const int64_t first_row = to_count(pair[0]);
         if (nb::isinstance<nb::int_>(pair[1])) {
-            found.push_back({first_row, to_count(pair[1])});
+            items.push_back({first_row, to_count(pair[1])});
         } else {
-            found.push_back({first_row, exported<ArrowArray>(pair[1])});
+            items.push_back({first_row, exported<ArrowArray>(pair[1])});
         }
     }
-    return found;
+    return items;
 }
 
 // (page, its bytes as an array)
 std::vector<LentBytes> to_lent(nb::handle given) {
-    std::vector<LentBytes> found;
+    std::vector<LentBytes> lent;
     for (nb::handle each : given) {
         const auto pair = nb::cast<nb::tuple>(each);
-        found.push_back({static_cast<size_t>(to_count(pair[0])), exported<ArrowArray>(pair[1])});
+        lent.push_back({static_cast<size_t>(to_count(pair[0])), exported<ArrowArray>(pair[1])});
     }
-    return found;
+    return lent;
 }
 
 // The number of a test, that of a pair behind all tests, or a sequence of sequences of steps.
@@ -130,11 +130,11 @@ std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
 }
 
 PairComparison to_comparison(nb::handle order, nb::handle accepted, nb::handle divisor) {
-    const std::optional<ValueOrder> found = order.is_none() ? std::nullopt : std::optional(to_choice<ValueOrder>(order));
+    const std::optional<ValueOrder> kind = order.is_none() ? std::nullopt : std::optional(to_choice<ValueOrder>(order));
     const int64_t outcomes = to_count(accepted);
     const int64_t divided_by = to_count(divisor);
     if (outcomes > PairComparison::kAllOutcomes) fail("outcomes ", outcomes, " are not 0 to 7");
-    return {found, static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
+    return {kind, static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
 }
 
 // tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column, parts
@@ -222,17 +222,17 @@ class PythonSource : public BatchSource {
 
     Next next(bool may_wait) override {
         // Held by the call, which may come to its end after this one.
-        auto found = std::shared_ptr<Next>(new Next, [](Next* next) {
+        auto result = std::shared_ptr<Next>(new Next, [](Next* next) {
             if (auto* batch = std::get_if<ArrowArray>(next); batch && batch->release) batch->release(batch);
             delete next;
         });
         const bool asks = !may_wait && can_say_whether_ready_;
-        call_interpreter([found, iterator = iterator_, asks] {
+        call_interpreter([result, iterator = iterator_, asks] {
             const bool is_ready = !asks || nb::cast<bool>(iterator->attr("is_ready")());
-            *found = is_ready ? next_of(*iterator) : Next(NotYet());
+            *result = is_ready ? next_of(*iterator) : Next(NotYet());
         });
-        has_ended_ = std::holds_alternative<std::monostate>(*found);
-        return std::exchange(*found, std::monostate());
+        has_ended_ = std::holds_alternative<std::monostate>(*result);
+        return std::exchange(*result, std::monostate());
     }
 
     void raise(const FragmentRows& fragment, const PageFailure& failure) override {
@@ -245,16 +245,16 @@ class PythonSource : public BatchSource {
 
   private:
     static Next next_of(const nb::object& iterator) {
-        const nb::object found = nb::steal(PyIter_Next(iterator.ptr()));
-        if (!found.is_valid()) {
+        const nb::object item = nb::steal(PyIter_Next(iterator.ptr()));
+        if (!item.is_valid()) {
             if (PyErr_Occurred()) nb::raise_python_error();
             return std::monostate();
         }
-        if (nb::isinstance<BoundFragmentRows>(found)) {
-            return std::shared_ptr<const FragmentRows>(nb::cast<const BoundFragmentRows&>(found).rows);
+        if (nb::isinstance<BoundFragmentRows>(item)) {
+            return std::shared_ptr<const FragmentRows>(nb::cast<const BoundFragmentRows&>(item).rows);
         }
         ArrowArray batch{};
-        found.attr("_export_to_c")(reinterpret_cast<uintptr_t>(&batch));
+        item.attr("_export_to_c")(reinterpret_cast<uintptr_t>(&batch));
         return is_wait_limited() ? patient(batch) : batch;
     }
 

@@ -112,19 +112,19 @@ void bind_table(nb::module_& m) {
         .def(
             "add",
             [](FragmentNames& self, const InputBuffer& fragments) {
-                NamedFiles found;
+                NamedFiles named;
                 {
                     Unlocked unlocked;
-                    found = self.add(fragments);
+                    named = self.add(fragments);
                 }
                 nb::list files;
-                for (const NamedFile& file : found.files) {
+                for (const NamedFile& file : named.files) {
                     const nb::object base = file.base_id ? nb::object(nb::int_(*file.base_id)) : nb::none();
                     files.append(nb::make_tuple(file.kind, base,
                                                 nb::str(file.name.data(), file.name.size())));
                 }
                 nb::list left;
-                for (const int64_t place : found.left) left.append(place);
+                for (const int64_t position : named.left) left.append(position);
                 return nb::make_tuple(files, left);
             },
             "fragments"_a);
@@ -142,12 +142,12 @@ void bind_table(nb::module_& m) {
     m.def(
         "passing_keys",
         [](const InputBuffer& keys, Count width, const InputBuffer& flags) {
-            std::vector<int64_t> found;
+            std::vector<int64_t> positions;
             {
                 Unlocked unlocked;
-                found = passing_keys(keys, width, flags);
+                positions = passing_keys(keys, width, flags);
             }
-            return to_numpy(std::move(found));
+            return to_numpy(std::move(positions));
         },
         "keys"_a, "width"_a, "flags"_a);
     // with the GIL, these: they take less time than giving it back

@@ -62,18 +62,18 @@ void bind_zones(nb::module_& m) {
             if (validity) bits = *validity;
             const ValueOrder kind = order;
             const int64_t width = num_bits, from = offset;
-            std::vector<KeyBounds> found;
+            std::vector<KeyBounds> bounds;
             {
                 Unlocked unlocked;
-                found = bound_runs(kind, width, values, bits, from, positions);
+                bounds = bound_runs(kind, width, values, bits, from, positions);
             }
             std::vector<int64_t> numbers;
-            numbers.reserve(4 * found.size());
-            for (const KeyBounds& each : found) {
+            numbers.reserve(4 * bounds.size());
+            for (const KeyBounds& each : bounds) {
                 numbers.insert(numbers.end(), {static_cast<int64_t>(each.low), static_cast<int64_t>(each.high),
                                                each.num_valid, each.num_nans});
             }
-            return to_numpy(std::move(numbers), {found.size(), 4});
+            return to_numpy(std::move(numbers), {bounds.size(), 4});
         },
         "order"_a, "num_bits"_a, "values"_a, "validity"_a.none(), "offset"_a, "edges"_a);
     nb::class_<ZoneBounds>(m, "ZoneBounds")
