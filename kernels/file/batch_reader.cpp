@@ -136,12 +136,12 @@ void read_rows(const std::vector<ColumnParts>& columns, Arrays& arrays) {
 void take_rows(const std::vector<ColumnParts>& columns, Bytes flags, int64_t num_left, Arrays& arrays) {
     const bool are_few = num_left * kRowsPerPlace < size_of(flags);
     if (arrays.complete()) return;
-    const std::vector<int64_t> places = are_few ? places_of(flags, num_left) : std::vector<int64_t>();
+    const std::vector<int64_t> positions = are_few ? places_of(flags, num_left) : std::vector<int64_t>();
     const auto passed = [&](int64_t position, int64_t count) {
         const Bytes here = part_of(flags, position, count);
         if (!are_few) return PassedRows(here, here.size() == flags.size() ? num_left : count_flags(here));
-        const auto first = std::lower_bound(places.begin(), places.end(), position);
-        const auto last = std::lower_bound(first, places.end(), position + count);
+        const auto first = std::lower_bound(positions.begin(), positions.end(), position);
+        const auto last = std::lower_bound(first, positions.end(), position + count);
         return PassedRows(here, last - first, {first, last}, position);
     };
     for (size_t column = 0; column < columns.size(); ++column) {

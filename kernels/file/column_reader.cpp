@@ -33,74 +33,74 @@ std::pair<int64_t, int64_t> ColumnReader::pages_of(int64_t first_row, int64_t en
 }
 
 std::vector<PageRows> ColumnReader::split(const Ranges& rows) const {
-    std::vector<PageRows> found;
+    std::vector<PageRows> parts;
     int64_t position = 0;
     int64_t page = 0;
     for (int64_t i = 0; i < rows.size(); ++i) {
         int64_t row = rows.start(i);
         const int64_t end = rows.end(i);
         if (row == end) continue;
-        if (found.empty() || row >= row_starts_[static_cast<size_t>(page) + 1]) page = pages_of(row, end).first;
+        if (parts.empty() || row >= row_starts_[static_cast<size_t>(page) + 1]) page = pages_of(row, end).first;
         while (row < end) {
             const auto at = static_cast<size_t>(page);
             const int64_t stop = std::min(end, row_starts_[at + 1]);
             if (stop > row) {
-                if (found.empty() || found.back().page != at) {
+                if (parts.empty() || parts.back().page != at) {
                     if (pages_[at].reader == nullptr) fail("page ", page, " is not open");
-                    found.push_back({at, pages_[at].reader, {}, position});
+                    parts.push_back({at, pages_[at].reader, {}, position});
                 }
-                found.back().pairs.insert(found.back().pairs.end(), {row - row_starts_[at], stop - row_starts_[at]});
+                parts.back().pairs.insert(parts.back().pairs.end(), {row - row_starts_[at], stop - row_starts_[at]});
                 position += stop - row;
                 row = stop;
             }
             if (row < end) ++page;
         }
     }
-    return found;
+    return parts;
 }
 
 std::vector<int64_t> ColumnReader::spans(const Ranges& rows) const {
-    std::vector<int64_t> found;
+    std::vector<int64_t> page_spans;
     for (const PageRows& part : split(rows)) {
         const auto [start, end] = part.reader->bytes_of(part.rows());
-        add_span(part, start, end, found);
+        add_span(part, start, end, page_spans);
     }
-    return found;
+    return page_spans;
 }
 
 std::vector<int64_t> ColumnReader::scattered_spans(const Ranges& rows) const {
-    std::vector<int64_t> found;
+    std::vector<int64_t> page_spans;
     for (const PageRows& part : split(rows)) {
         const std::vector<int64_t> scattered = part.reader->scattered_bytes_of(part.rows());
-        for (size_t i = 0; i < scattered.size(); i += 2) add_span(part, scattered[i], scattered[i + 1], found);
+        for (size_t i = 0; i < scattered.size(); i += 2) add_span(part, scattered[i], scattered[i + 1], page_spans);
         if (!scattered.empty()) continue;
         const auto [start, end] = part.reader->bytes_of(part.rows());
-        add_span(part, start, end, found);
+        add_span(part, start, end, page_spans);
     }
-    return found;
+    return page_spans;
 }
 
-void ColumnReader::add_span(const PageRows& part, int64_t start, int64_t end, std::vector<int64_t>& found) const {
+void ColumnReader::add_span(const PageRows& part, int64_t start, int64_t end, std::vector<int64_t>& page_spans) const {
     const Page& page = pages_[part.page];
     if (start == end) return;
     if (end > page.end - page.start) fail("a page of ", page.end - page.start, " bytes, expected ", end);
-    found.insert(found.end(), {static_cast<int64_t>(part.page), page.start + start, page.start + end});
+    page_spans.insert(page_spans.end(), {static_cast<int64_t>(part.page), page.start + start, page.start + end});
 }
 
 PageBytes ColumnReader::bytes(size_t page, const FileParts& parts) const {
     const auto part = std::lower_bound(parts.begin(), parts.end(), page,
                                        [](const FilePart& each, size_t wanted) { return each.page < wanted; });
     if (part == parts.end() || part->page != page) return {{}, 0, std::nullopt};
-    const Page& found = pages_[page];
+    const Page& stored = pages_[page];
     if (!part->extents.empty()) {
-        if (!found.reader || !found.reader->takes_extents()) fail("extents of a page that is read as a whole");
-        return {part->data, found.start, std::nullopt, &part->extents};
+        if (!stored.reader || !stored.reader->takes_extents()) fail("extents of a page that is read as a whole");
+        return {part->data, stored.start, std::nullopt, &part->extents};
     }
-    const int64_t first = std::max(found.start, part->start);
-    const int64_t last = std::min(found.end, part->start + size_of(part->data));
+    const int64_t first = std::max(stored.start, part->start);
+    const int64_t last = std::min(stored.end, part->start + size_of(part->data));
     if (first >= last) return {{}, 0, std::nullopt};
     return {part->data.subspan(static_cast<size_t>(first - part->start), static_cast<size_t>(last - first)),
-            first - found.start, std::nullopt};
+            first - stored.start, std::nullopt};
 }
 
 void ColumnReader::observe(const Ranges& rows, const FileParts& parts, ZoneObserver& out) const {

@@ -65,7 +65,7 @@ class ColumnReader {
         int64_t end = 0;
     };
 
-    void add_span(const PageRows& part, int64_t start, int64_t end, std::vector<int64_t>& found) const;
+    void add_span(const PageRows& part, int64_t start, int64_t end, std::vector<int64_t>& page_spans) const;
 
     std::vector<int64_t> row_starts_;
     std::vector<Page> pages_;

@@ -17,21 +17,21 @@ void add_numbers(const WireField& field, std::vector<uint64_t>& numbers) {
 
 // Encoding: one of 1 indirect, 2 direct {1 bytes}, 3 none. Absent means no bytes.
 std::optional<Bytes> direct_encoding(Bytes message) {
-    std::optional<Bytes> found;
+    std::optional<Bytes> encoding;
     WireReader fields(message);
     while (!fields.done()) {
         const WireField field = fields.next();
         if (field.type != WireType::kBytes || field.number > 3) continue;
-        found.reset();
+        encoding.reset();
         if (field.number != 2) continue;
-        found = Bytes();
+        encoding = Bytes();
         WireReader direct(field.bytes);
         while (!direct.done()) {
             const WireField part = direct.next();
-            if (part.number == 1 && part.type == WireType::kBytes) found = part.bytes;
+            if (part.number == 1 && part.type == WireType::kBytes) encoding = part.bytes;
         }
     }
-    return found;
+    return encoding;
 }
 
 // Page: 1 buffer offsets, 2 buffer sizes, 3 length, 4 encoding.

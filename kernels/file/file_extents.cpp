@@ -71,9 +71,9 @@ std::optional<PooledBuffer> read_extents(const std::string& path, Bytes extents)
         num_bytes += end - start;
         if (num_bytes > kMaxCount) return std::nullopt;
     }
-    PooledBuffer found(num_bytes);
-    if (!extents.empty() && !read_all(descriptor, extents, found.data())) return std::nullopt;
-    return found;
+    PooledBuffer buffer(num_bytes);
+    if (!extents.empty() && !read_all(descriptor, extents, buffer.data())) return std::nullopt;
+    return buffer;
 }
 #endif
 

@@ -50,23 +50,23 @@ class Spans {
     }
     // Start and end of each part of a page.
     std::vector<int64_t> pairs(const PageSpans& page) const {
-        std::vector<int64_t> found;
-        for (size_t i = page.first; i < page.end; ++i) found.insert(found.end(), {start(i), end(i)});
-        return found;
+        std::vector<int64_t> bounds;
+        for (size_t i = page.first; i < page.end; ++i) bounds.insert(bounds.end(), {start(i), end(i)});
+        return bounds;
     }
     int64_t num_bytes(const PageSpans& page) const {
-        int64_t found = 0;
-        for (size_t i = page.first; i < page.end; ++i) found += end(i) - start(i);
-        return found;
+        int64_t total = 0;
+        for (size_t i = page.first; i < page.end; ++i) total += end(i) - start(i);
+        return total;
     }
     // Of all pages, or more than is read.
     int64_t num_bytes() const {
-        int64_t found = 0;
+        int64_t total = 0;
         for (const PageSpans& page : pages_) {
-            found += num_bytes(page);
-            if (found > kMostBytes) break;
+            total += num_bytes(page);
+            if (total > kMostBytes) break;
         }
-        return found;
+        return total;
     }
 
   private:
@@ -74,12 +74,12 @@ class Spans {
     std::vector<PageSpans> pages_;
 };
 
-Spans spans_of(const std::vector<WantedRows>& columns, size_t place) {
-    const WantedRows& wanted = columns[place];
+Spans spans_of(const std::vector<WantedRows>& columns, size_t column) {
+    const WantedRows& wanted = columns[column];
     try {
         return Spans(wanted.column->scattered_spans(wanted.rows));
     } catch (const std::invalid_argument& error) {
-        throw PageFailure(false, place, 0, error.what());
+        throw PageFailure(false, column, 0, error.what());
     }
 }
 
@@ -92,13 +92,13 @@ std::optional<ScatteredParts> read_scattered(const std::string& path, const std:
     int64_t left = kMostBytes;
     bool are_scattered = false;
     for (size_t i = 0; i < columns.size(); ++i) {
-        const Spans& found = spans.emplace_back(spans_of(columns, i));
-        are_read.push_back(found.is_read_in_parts() && found.num_bytes() <= left);
+        const Spans& column_spans = spans.emplace_back(spans_of(columns, i));
+        are_read.push_back(column_spans.is_read_in_parts() && column_spans.num_bytes() <= left);
         if (!are_read.back()) continue;
-        left -= found.num_bytes();
-        are_scattered = are_scattered || found.has_scattered();
-        for (const PageSpans& page : found.pages()) {
-            const std::vector<int64_t> pairs = found.pairs(page);
+        left -= column_spans.num_bytes();
+        are_scattered = are_scattered || column_spans.has_scattered();
+        for (const PageSpans& page : column_spans.pages()) {
+            const std::vector<int64_t> pairs = column_spans.pairs(page);
             extents.insert(extents.end(), pairs.begin(), pairs.end());
         }
     }
@@ -108,18 +108,18 @@ std::optional<ScatteredParts> read_scattered(const std::string& path, const std:
     ScatteredParts made{std::move(*read), {}};
     const uint8_t* at = made.buffer.data();
     for (size_t i = 0; i < spans.size(); ++i) {
-        const Spans& found = spans[i];
+        const Spans& column_spans = spans[i];
         std::optional<FileParts>& parts = made.columns.emplace_back();
         if (!are_read[i]) continue;
         parts.emplace();
-        for (const PageSpans& page : found.pages()) {
-            const int64_t num_bytes = found.num_bytes(page);
+        for (const PageSpans& page : column_spans.pages()) {
+            const int64_t num_bytes = column_spans.num_bytes(page);
             const Bytes bytes(at, static_cast<size_t>(num_bytes));
-            const size_t number = found.page(page.first);
+            const size_t number = column_spans.page(page.first);
             if (page.is_scattered()) {
-                parts->push_back({number, bytes, 0, Extents(as_bytes(found.pairs(page)), num_bytes)});
+                parts->push_back({number, bytes, 0, Extents(as_bytes(column_spans.pairs(page)), num_bytes)});
             } else {
-                parts->push_back({number, bytes, found.start(page.first), {}});
+                parts->push_back({number, bytes, column_spans.start(page.first), {}});
             }
             at += num_bytes;
         }

@@ -22,9 +22,9 @@ void FlatPages::add(std::string encoding, Page page) {
 
 bool FlatPages::find(Bytes encoding, Page& page) const {
     const std::shared_lock lock(mutex_);
-    const auto found = pages_.find(std::string_view(reinterpret_cast<const char*>(encoding.data()), encoding.size()));
-    if (found == pages_.end()) return false;
-    page = found->second;
+    const auto entry = pages_.find(std::string_view(reinterpret_cast<const char*>(encoding.data()), encoding.size()));
+    if (entry == pages_.end()) return false;
+    page = entry->second;
     return true;
 }
 
@@ -77,9 +77,9 @@ class WholeFile {
 
   private:
     Bytes table(uint64_t position, uint64_t count) const {
-        const Bytes found = part(position, kEntryBytes * count);
-        if (found.data() + found.size() > content_.data() + content_.size() - kFooterBytes) fail("in the footer");
-        return found;
+        const Bytes entries = part(position, kEntryBytes * count);
+        if (entries.data() + entries.size() > content_.data() + content_.size() - kFooterBytes) fail("in the footer");
+        return entries;
     }
 
     Bytes entry(Bytes table, int64_t index) const {
@@ -226,33 +226,33 @@ SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::strin
         if (count < 0 || count > kMaxCount - most_rows) fail("a file of ", count, " rows is not possible");
         most_rows += count;
     }
-    SmallFiles found;
+    SmallFiles result;
     std::vector<std::optional<OpenFile>> files;
     for (size_t i = 0; i < num_files; ++i) {
         files.push_back(open_file(pages, paths[i], load<int64_t>(num_rows.data() + 8 * i), formats,
-                                  column_indices.data() + 8 * i * formats.size(), found.unknown));
+                                  column_indices.data() + 8 * i * formats.size(), result.unknown));
     }
-    while (!make_columns(files, formats, found.columns.arrays)) {
+    while (!make_columns(files, formats, result.columns.arrays)) {
     }
-    for (const std::optional<OpenFile>& file : files) found.read.push_back(file.has_value());
-    return found;
+    for (const std::optional<OpenFile>& file : files) result.read.push_back(file.has_value());
+    return result;
 }
 
 ManyColumns read_many_columns(const FlatPages& pages, Bytes file, int64_t num_rows,
                               const std::vector<ColumnFormat>& formats, Bytes column_indices) {
     require_input(column_indices, multiply(static_cast<int64_t>(formats.size()), 8), "column_indices");
-    ManyColumns found{{}, HeldArrays(formats.size())};
+    ManyColumns result{{}, HeldArrays(formats.size())};
     try {
         const WholeFile whole(file);
-        if (whole.num_rows() != num_rows) return found;
+        if (whole.num_rows() != num_rows) return result;
         for (size_t i = 0; i < formats.size(); ++i) {
             try {
                 const auto index = load<int64_t>(column_indices.data() + 8 * i);
-                const auto page = open_column(pages, whole, index, num_rows, formats[i], found.unknown);
+                const auto page = open_column(pages, whole, index, num_rows, formats[i], result.unknown);
                 if (!page) continue;
                 ColumnBuilder builder(formats[i], num_rows);
                 append(*page, num_rows, builder);
-                builder.finish(found.columns.arrays[i]);
+                builder.finish(result.columns.arrays[i]);
             } catch (const std::invalid_argument&) {
                 // Reading the column by itself says what is wrong.
             }
@@ -260,7 +260,7 @@ ManyColumns read_many_columns(const FlatPages& pages, Bytes file, int64_t num_ro
     } catch (const std::invalid_argument&) {
         // So does opening the file.
     }
-    return found;
+    return result;
 }
 
 }  // namespace lance
