@@ -32,13 +32,13 @@ class FlaggedChunks {
     Ranges rows(int64_t num_items) const { return Ranges(as_bytes(pairs_), num_items); }
 
     std::vector<uint8_t> flags(Bytes of_all) const {
-        std::vector<uint8_t> found(static_cast<size_t>(num_rows_));
-        uint8_t* to = found.data();
+        std::vector<uint8_t> of_chunks(static_cast<size_t>(num_rows_));
+        uint8_t* to = of_chunks.data();
         for (size_t i = 0; i < positions_.size(); ++i) {
             copy(to, of_all.data() + positions_[i], size(i));
             to += size(i);
         }
-        return found;
+        return of_chunks;
     }
 
     void put_back(const std::vector<uint8_t>& flags, MutableBytes of_all) const {

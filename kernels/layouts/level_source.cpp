@@ -52,10 +52,10 @@ std::vector<int64_t> to_counts(Bytes bytes, int64_t num_chunks, const char* name
 }  // namespace
 
 std::vector<Entries> NoLevels::select(const PageBytes&, const Ranges& rows) const {
-    std::vector<Entries> found(1);
-    found[0].num_entries = rows.num_items();
-    found[0].items = pairs_of(rows);
-    return found;
+    std::vector<Entries> parts(1);
+    parts[0].num_entries = rows.num_items();
+    parts[0].items = pairs_of(rows);
+    return parts;
 }
 
 ChunkLevels::ChunkLevels(const ChunkTable& table, EntryRules rules, std::optional<LevelEncoding> rep,
@@ -72,16 +72,16 @@ ChunkLevels::ChunkLevels(const ChunkTable& table, EntryRules rules, std::optiona
 
 int64_t ChunkLevels::first_chunk(int64_t row) const {
     if (!rep_) return table_.chunk_of(row);
-    const auto found = std::upper_bound(starts_through_.begin(), starts_through_.end(), row);
-    if (found == starts_through_.end()) fail("row ", row, " is not in the repetition index");
-    return found - starts_through_.begin();
+    const auto chunk = std::upper_bound(starts_through_.begin(), starts_through_.end(), row);
+    if (chunk == starts_through_.end()) fail("row ", row, " is not in the repetition index");
+    return chunk - starts_through_.begin();
 }
 
 int64_t ChunkLevels::end_chunk(int64_t end_row) const {
     if (!rep_) return table_.chunk_of(end_row - 1) + 1;
-    const auto found = std::lower_bound(ends_through_.begin(), ends_through_.end(), end_row);
-    if (found == ends_through_.end()) fail("row ", end_row - 1, " is not in the repetition index");
-    return found - ends_through_.begin() + 1;
+    const auto chunk = std::lower_bound(ends_through_.begin(), ends_through_.end(), end_row);
+    if (chunk == ends_through_.end()) fail("row ", end_row - 1, " is not in the repetition index");
+    return chunk - ends_through_.begin() + 1;
 }
 
 std::pair<int64_t, int64_t> ChunkLevels::bytes_of(const Ranges& rows) const {
@@ -96,10 +96,10 @@ std::pair<int64_t, int64_t> ChunkLevels::bytes_of(const Ranges& rows) const {
 
 std::vector<Entries> ChunkLevels::select(const PageBytes& bytes, const Ranges& rows) const {
     const Chunks chunks(table_, bytes.data, bytes.start);
-    std::vector<Entries> found;
+    std::vector<Entries> parts;
     if (!rep_) {
-        found.push_back(flat_entries(chunks, rows));
-        return found;
+        parts.push_back(flat_entries(chunks, rows));
+        return parts;
     }
     const std::vector<int64_t> pairs = pairs_of(rows);
     for (size_t i = 0; i < pairs.size();) {
@@ -111,10 +111,10 @@ std::vector<Entries> ChunkLevels::select(const PageBytes& bytes, const Ranges& r
         if (first >= end) fail("rows that end before they begin");
         Entries entries = decode(chunks, first, end);
         choose(entries, first, end, {pairs.begin() + static_cast<std::ptrdiff_t>(i), pairs.begin() + static_cast<std::ptrdiff_t>(j)});
-        found.push_back(std::move(entries));
+        parts.push_back(std::move(entries));
         i = j;
     }
-    return found;
+    return parts;
 }
 
 Entries ChunkLevels::flat_entries(const Chunks& chunks, const Ranges& rows) const {
@@ -191,12 +191,12 @@ void ChunkLevels::choose(Entries& entries, int64_t first, int64_t end, const std
 }
 
 void ChunkLevels::choose_one(Entries& entries, int64_t first_item, int64_t skip, int64_t num_rows) const {
-    const RowSelection found = select_rows(*entries.rep, entries.def, entries.num_entries, rules_.max_rep,
+    const RowSelection range = select_rows(*entries.rep, entries.def, entries.num_entries, rules_.max_rep,
                                            rules_.max_visible, skip, num_rows);
-    entries.num_entries = found.entry_end - found.entry_start;
-    entries.rep = part_of(*entries.rep, found.entry_start, found.entry_end);
-    if (entries.def) entries.def = part_of(*entries.def, found.entry_start, found.entry_end);
-    add_items(entries.items, first_item + found.items_before, first_item + found.items_before + found.num_items);
+    entries.num_entries = range.entry_end - range.entry_start;
+    entries.rep = part_of(*entries.rep, range.entry_start, range.entry_end);
+    if (entries.def) entries.def = part_of(*entries.def, range.entry_start, range.entry_end);
+    add_items(entries.items, first_item + range.items_before, first_item + range.items_before + range.num_items);
 }
 
 StoredLevels::StoredLevels(EntryRules rules, int64_t num_rows, std::optional<Bytes> rep, std::optional<Bytes> def)
@@ -223,8 +223,8 @@ std::vector<Entries> StoredLevels::select(const PageBytes&, const Ranges& rows) 
     if (rep_) {
         for (int64_t& row : pairs) row = row_starts_[static_cast<size_t>(row)];
     }
-    std::vector<Entries> found(1);
-    Entries& entries = found[0];
+    std::vector<Entries> parts(1);
+    Entries& entries = parts[0];
     for (size_t i = 0; i < pairs.size(); i += 2) entries.num_entries += pairs[i + 1] - pairs[i];
     const auto gather = [&](Bytes levels, MutableBytes out) {
         uint8_t* to = out.data();
@@ -244,7 +244,7 @@ std::vector<Entries> StoredLevels::select(const PageBytes&, const Ranges& rows) 
         }
     }
     add_items(entries.items, 0, num_items);
-    return found;
+    return parts;
 }
 
 }  // namespace lance

@@ -39,12 +39,12 @@ LayerSize measure(const uint8_t* rep, const uint8_t* def, int64_t num_entries, L
     size.num_slots = !HasDef || load<uint16_t>(def) <= layer.max_slot_level;
     for (int64_t first = 1; first < num_entries; first += kBlock) {
         const int64_t last = std::min(first + kBlock, num_entries);
-        uint16_t kept = 0;
+        uint16_t entries = 0;
         uint16_t slots = 0;
         uint16_t strays = 0;
         for (int64_t i = first; i < last; ++i) {
             const uint16_t begins = load<uint16_t>(rep + 2 * i) != 0;
-            kept += begins;
+            entries += begins;
             if constexpr (HasDef) {
                 const uint16_t d = load<uint16_t>(def + 2 * i);
                 const uint16_t before = load<uint16_t>(def + 2 * i - 2);
@@ -52,8 +52,8 @@ LayerSize measure(const uint8_t* rep, const uint8_t* def, int64_t num_entries, L
                 strays |= (begins ^ 1) & (std::max(d, before) > layer.base);
             }
         }
-        size.num_kept += kept;
-        size.num_slots += HasDef ? slots : kept;
+        size.num_kept += entries;
+        size.num_slots += HasDef ? slots : entries;
         stray |= strays != 0;
     }
     if (stray) fail("an entry continues a list that has no elements");
@@ -64,19 +64,19 @@ template <bool HasDef, class Offset>
 void compact(const uint8_t* rep, const uint8_t* def, int64_t num_entries, ListLayer layer, uint8_t* out_offsets,
              uint8_t* out_rep, uint8_t* out_def) {
     int64_t slot = 0;
-    int64_t kept = 0;
+    int64_t entry = 0;
     int64_t child = 0;
     // Each entry is stored where the next kept one belongs, and stays there only if it is kept itself: there is no
-    // branch to mispredict. `kept` is at most i, so the levels may be written over themselves.
+    // branch to mispredict. `entry` is at most i, so the levels may be written over themselves.
     for (int64_t i = 0; i < num_entries; ++i) {
         const uint16_t r = load<uint16_t>(rep + 2 * i);
         const uint16_t d = HasDef ? load<uint16_t>(def + 2 * i) : 0;
         store<Offset>(out_offsets + slot * static_cast<int64_t>(sizeof(Offset)), static_cast<Offset>(child));
-        store<uint16_t>(out_rep + 2 * kept, static_cast<uint16_t>(r - 1));
-        if constexpr (HasDef) store<uint16_t>(out_def + 2 * kept, d);
+        store<uint16_t>(out_rep + 2 * entry, static_cast<uint16_t>(r - 1));
+        if constexpr (HasDef) store<uint16_t>(out_def + 2 * entry, d);
         const bool begins = r != 0;
         slot += begins & (!HasDef || d <= layer.max_slot_level);
-        kept += begins;
+        entry += begins;
         child += !HasDef || d <= layer.base;
     }
     store<Offset>(out_offsets + slot * static_cast<int64_t>(sizeof(Offset)), static_cast<Offset>(child));

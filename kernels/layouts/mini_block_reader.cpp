@@ -85,23 +85,23 @@ std::vector<int64_t> MiniBlockReader::scattered_bytes_of(const Ranges& rows) con
     // A row needs a chunk at least, so that many rows need not be looked at.
     if (end - first < kScatteredBytes || rows.size() > (end - first) / kScatteredBytes * kMostExtents) return {};
     const std::vector<int64_t>& offsets = table_.byte_offsets();
-    std::vector<int64_t> found;
+    std::vector<int64_t> extents;
     int64_t num_bytes = 0;
     for_each_piece(table_, rows, [&](const Piece& piece) {
         const int64_t start = offsets[static_cast<size_t>(piece.chunk)];
         const int64_t stop = offsets[static_cast<size_t>(piece.chunk) + 1];
-        if (found.empty() || start > found.back()) {
-            found.insert(found.end(), {start, stop});
-        } else if (stop > found.back()) {
-            num_bytes -= found.back() - start;
-            found.back() = stop;
+        if (extents.empty() || start > extents.back()) {
+            extents.insert(extents.end(), {start, stop});
+        } else if (stop > extents.back()) {
+            num_bytes -= extents.back() - start;
+            extents.back() = stop;
         } else {
             return;
         }
         num_bytes += stop - start;
     });
     if (num_bytes > (end - first) / kGapsPerByte) return {};
-    return found;
+    return extents;
 }
 
 void MiniBlockReader::require_bytes(const PageBytes& bytes, int64_t num_rows) const {

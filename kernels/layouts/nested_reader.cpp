@@ -22,8 +22,8 @@ bool have_same_kinds(const std::vector<NestedLayer>& some, const std::vector<Nes
     return std::ranges::equal(some, others, {}, &NestedLayer::offset_bits, &NestedLayer::offset_bits);
 }
 
-// The rows of one part, added to `found`.
-void unravel_part(const std::vector<PagePart>& parts, size_t number, const Ranges& rows, std::vector<Unravelled>& found) {
+// The rows of one part, added to `out`.
+void unravel_part(const std::vector<PagePart>& parts, size_t number, const Ranges& rows, std::vector<Unravelled>& out) {
     const NestedReader& page = *parts[number].page->nested();
     int64_t num_rows = 0;
     for (Entries& entries : page.entries(parts[number].bytes, rows)) {
@@ -31,29 +31,29 @@ void unravel_part(const std::vector<PagePart>& parts, size_t number, const Range
         page.values().require_bytes(parts[number].bytes, num_items);
         std::vector<NodeSlots> layers = unravel(entries, page.layers(), num_items);
         num_rows += layers.back().num_slots;
-        found.push_back({number, std::move(layers), std::move(entries.items), num_items});
+        out.push_back({number, std::move(layers), std::move(entries.items), num_items});
     }
     if (num_rows != rows.num_items()) fail(rows.num_items(), " rows became ", num_rows);
 }
 
-void read_values(const PagePart& part, const Unravelled& found, ColumnBuilder& out) {
+void read_values(const PagePart& part, const Unravelled& piece, ColumnBuilder& out) {
     const NestedReader& page = *part.page->nested();
-    const Ranges items(as_bytes(found.items), page.values().num_rows());
+    const Ranges items(as_bytes(piece.items), page.values().num_rows());
     const int64_t before = out.num_rows();
     if (page.are_null()) {
-        const PooledBuffer nothing(bytes_for_bits(found.num_items));
-        std::memset(nothing.data(), 0, static_cast<size_t>(bytes_for_bits(found.num_items)));
+        const PooledBuffer nothing(bytes_for_bits(piece.num_items));
+        std::memset(nothing.data(), 0, static_cast<size_t>(bytes_for_bits(piece.num_items)));
         out.expect_validity(nothing.data());
         page.values().read(part.bytes, items, out);
         out.expect_validity(nullptr);
     } else {
-        const NodeSlots& own = found.layers[0];
+        const NodeSlots& own = piece.layers[0];
         out.expect_validity(own.num_null > 0 ? own.validity.data() : nullptr);
         page.values().read(part.bytes, items, out);
         out.expect_validity(nullptr);
     }
-    if (out.num_rows() - before != found.num_items) {
-        fail(found.num_items, " values became ", out.num_rows() - before);
+    if (out.num_rows() - before != piece.num_items) {
+        fail(piece.num_items, " values became ", out.num_rows() - before);
     }
 }
 
@@ -78,7 +78,7 @@ ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> 
     if (parts.empty()) fail("an array of no pages");
     const std::vector<NestedLayer>& layers = parts[0].page->nested()->layers();
     const ColumnFormat format = parts[0].page->format();
-    std::vector<Unravelled> found;
+    std::vector<Unravelled> pieces;
     int64_t position = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
         number = i;
@@ -88,20 +88,20 @@ ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> 
             fail("pages of several formats in one array");
         }
         if (!flags) {
-            unravel_part(parts, i, part.rows, found);
+            unravel_part(parts, i, part.rows, pieces);
             continue;
         }
         const int64_t count = part.rows.num_items();
         if (position + count > size_of(*flags)) fail("rows outside of the batch");
         const std::vector<int64_t> passed =
             flagged_ranges(part.rows, flags->subspan(static_cast<size_t>(position), static_cast<size_t>(count)));
-        unravel_part(parts, i, Ranges(as_bytes(passed), page->num_rows()), found);
+        unravel_part(parts, i, Ranges(as_bytes(passed), page->num_rows()), pieces);
         position += count;
     }
     int64_t num_items = 0;
-    for (const Unravelled& each : found) num_items += each.num_items;
+    for (const Unravelled& each : pieces) num_items += each.num_items;
     ColumnBuilder values(format, num_items);
-    for (const Unravelled& each : found) {
+    for (const Unravelled& each : pieces) {
         number = each.part;
         read_values(parts[each.part], each, values);
     }
@@ -109,7 +109,7 @@ ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> 
     values.finish(inside.arrays[0]);
     for (size_t layer = 1; layer < layers.size(); ++layer) {
         std::vector<NodeSlots> slots;
-        for (Unravelled& each : found) slots.push_back(std::move(each.layers[layer]));
+        for (Unravelled& each : pieces) slots.push_back(std::move(each.layers[layer]));
         NodeSlots all = concatenate(std::move(slots), layers[layer].offset_bits);
         // with room for what comes, which nobody would release if there were none
         inside.arrays[0] = around(std::exchange(inside.arrays, std::vector<ArrowArray>(1)), std::move(all));

@@ -91,9 +91,9 @@ NumberPage number_page(Bytes values, int64_t word_bits, int64_t num_values, int6
     page.words.resize(static_cast<size_t>(num_chunks * word_bytes));
     std::vector<int64_t> starts{0};
     for (int64_t i = 0; i < num_chunks; ++i) {
-        const auto place = static_cast<size_t>(i);
+        const auto chunk = static_cast<size_t>(i);
         // the number of levels, of which there are none, and the size of the values
-        const int64_t size = padded(2 + word_bytes) + padded(numbers.starts[place + 1] - numbers.starts[place]);
+        const int64_t size = padded(2 + word_bytes) + padded(numbers.starts[chunk + 1] - numbers.starts[chunk]);
         if (size > most_bytes) fail("a chunk of ", size, " bytes");
         put_word(size, i + 1 < num_chunks ? log2_items : 0, large, page.words.data() + i * word_bytes);
         starts.push_back(starts.back() + size);

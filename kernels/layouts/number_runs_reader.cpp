@@ -73,13 +73,13 @@ void NumberRunsReader::for_each_block(const Ranges& rows, Visit visit) const {
 // Calls visit(number) for the rows that have passed, of which the places are known.
 template <class Visit>
 void NumberRunsReader::for_each_place(const Ranges& rows, const PassedRows& passed, Visit visit) const {
-    size_t place = 0;
+    size_t index = 0;
     int64_t position = 0;
     for (int64_t i = 0; i < rows.size(); ++i) {
         const int64_t end = position + (rows.end(i) - rows.start(i));
         size_t run = 0;
-        for (bool is_first = true; place < passed.num_places() && passed.place(place) < end; ++place) {
-            const int64_t row = rows.start(i) + (passed.place(place) - position);
+        for (bool is_first = true; index < passed.num_places() && passed.place(index) < end; ++index) {
+            const int64_t row = rows.start(i) + (passed.place(index) - position);
             if (is_first) run = run_of(row);
             is_first = false;
             while (run + 1 < starts_.size() && starts_[run + 1] <= row) ++run;

@@ -85,8 +85,8 @@ void MiniBlockReader::mask_observed(const PageBytes& bytes, const Ranges& rows, 
         uint8_t* at = flags.data() + piece.position;
         const uint8_t* of_piece = values.of(piece);
         const uint8_t* levels_here = levels ? levels->of(piece) : nullptr;
-        const std::optional<KeyBounds> found = out.add(row, of_piece, levels_here, piece.size());
-        const std::optional<bool> answer = found ? answer_of_all(*found, keep) : std::nullopt;
+        const std::optional<KeyBounds> bounds = out.add(row, of_piece, levels_here, piece.size());
+        const std::optional<bool> answer = bounds ? answer_of_all(*bounds, keep) : std::nullopt;
         if (!answer) {
             keep(of_piece, piece.size(), at);
         } else if (!*answer) {
@@ -110,14 +110,14 @@ void MiniBlockReader::observe_items(const PageBytes& bytes, const Ranges& rows, 
     PieceValues indices(chunks, encoding);
     std::optional<PieceLevels> levels;
     if (values_.definition) levels.emplace(chunks, *values_.definition);
-    std::vector<uint8_t> found;
+    std::vector<uint8_t> gathered;
     for_each_piece(chunks.table(), rows, [&](const Piece& piece) {
         const int64_t row = first_row + chunks.table().item_starts()[static_cast<size_t>(piece.chunk)] + piece.first;
         if (!out.wants(row, piece.size())) return;
-        found.resize(static_cast<size_t>(piece.size() * width));
+        gathered.resize(static_cast<size_t>(piece.size() * width));
         const Bytes of_piece(indices.of(piece), static_cast<size_t>(piece.size() * (values_.bits / 8)));
-        gather_fixed(of_piece, values_.bits, piece.size(), keys, items.num_items, width, found);
-        out.add(row, found.data(), levels ? levels->of(piece) : nullptr, piece.size());
+        gather_fixed(of_piece, values_.bits, piece.size(), keys, items.num_items, width, gathered);
+        out.add(row, gathered.data(), levels ? levels->of(piece) : nullptr, piece.size());
     });
 }
 

@@ -32,11 +32,11 @@ NodeSlots item_slots(const Entries& entries, const std::vector<NestedLayer>& lay
     }
     PooledBuffer validity = bitmap_for(entries.num_entries);
     const int64_t hidden_from = base + levels_up_to_list(layers, at);
-    const ItemLayerResult found = item_layer(*entries.def, entries.num_entries, hidden_from, base,
+    const ItemLayerResult sizes = item_layer(*entries.def, entries.num_entries, hidden_from, base,
                                              all_of(validity, bytes_for_bits(entries.num_entries)));
-    slots.num_slots = found.num_slots;
+    slots.num_slots = sizes.num_slots;
     // without levels of its own, a slot is hidden or valid
-    slots.num_null = layers[at].num_levels == 0 ? 0 : found.num_slots - found.num_valid;
+    slots.num_null = layers[at].num_levels == 0 ? 0 : sizes.num_slots - sizes.num_valid;
     if (slots.num_null > 0) slots.validity = std::move(validity);
     return slots;
 }
@@ -57,14 +57,14 @@ NodeSlots list_slots(Entries& entries, const std::vector<NestedLayer>& layers, s
     slots.offsets = PooledBuffer(num_bytes);
     slots.offset_bits = layer.offset_bits;
     PooledBuffer validity = bitmap_for(entries.num_entries);
-    const ListLayerResult found =
+    const ListLayerResult sizes =
         list_layer(*entries.rep, entries.def, entries.num_entries, rules, all_of(*slots.offsets, num_bytes),
                    layer.offset_bits, all_of(validity, bytes_for_bits(entries.num_entries)), *entries.rep, entries.def);
-    entries.num_entries = found.num_kept;
-    entries.rep = entries.rep->first(static_cast<size_t>(2 * found.num_kept));
-    if (entries.def) entries.def = entries.def->first(static_cast<size_t>(2 * found.num_kept));
-    slots.num_slots = found.num_slots;
-    slots.num_null = found.num_slots - found.num_valid;
+    entries.num_entries = sizes.num_kept;
+    entries.rep = entries.rep->first(static_cast<size_t>(2 * sizes.num_kept));
+    if (entries.def) entries.def = entries.def->first(static_cast<size_t>(2 * sizes.num_kept));
+    slots.num_slots = sizes.num_slots;
+    slots.num_null = sizes.num_slots - sizes.num_valid;
     if (slots.num_null > 0) slots.validity = std::move(validity);
     slots.offsets->shrink((slots.num_slots + 1) * (layer.offset_bits / 8));
     return slots;
@@ -91,17 +91,17 @@ void append_validity(const NodeSlots& slots, BitWriter& out) {
 }  // namespace
 
 std::vector<NodeSlots> unravel(Entries& entries, const std::vector<NestedLayer>& layers, int64_t num_values) {
-    std::vector<NodeSlots> found;
+    std::vector<NodeSlots> slots;
     int64_t base = 0;
     for (size_t at = 0; at < layers.size(); ++at) {
-        found.push_back(layers[at].is_list() ? list_slots(entries, layers, at, base)
+        slots.push_back(layers[at].is_list() ? list_slots(entries, layers, at, base)
                                              : item_slots(entries, layers, at, base));
         base += layers[at].num_levels;
-        const int64_t inside = at == 0 ? num_values : found[at - 1].num_slots;
-        const int64_t wanted = layers[at].is_list() ? end_of(found[at], layers[at].offset_bits) : found[at].num_slots;
+        const int64_t inside = at == 0 ? num_values : slots[at - 1].num_slots;
+        const int64_t wanted = layers[at].is_list() ? end_of(slots[at], layers[at].offset_bits) : slots[at].num_slots;
         if (wanted != inside) fail("layer ", at, " over ", wanted, " values, found ", inside);
     }
-    return found;
+    return slots;
 }
 
 NodeSlots concatenate(std::vector<NodeSlots> parts, int64_t offset_bits) {
