@@ -84,32 +84,32 @@ void** slot(Function*& function) {
 // Never destroyed: threads may be inside of them when the process ends.
 const Lz4Library& lz4() {
     static const Lz4Library* library = [] {
-        auto* found = new Lz4Library;
+        auto* table = new Lz4Library;
 #ifndef _WIN32
-        found->name = open_library({"liblz4.so.1", "liblz4.1.dylib"},
-                                   {{"LZ4_decompress_safe", slot(found->decompress_safe)},
-                                    {"LZ4_versionString", slot(found->version)}});
+        table->name = open_library({"liblz4.so.1", "liblz4.1.dylib"},
+                                   {{"LZ4_decompress_safe", slot(table->decompress_safe)},
+                                    {"LZ4_versionString", slot(table->version)}});
 #endif
-        return found;
+        return table;
     }();
     return *library;
 }
 
 const ZstdLibrary& zstd() {
     static const ZstdLibrary* library = [] {
-        auto* found = new ZstdLibrary;
+        auto* table = new ZstdLibrary;
 #ifndef _WIN32
-        found->name = open_library({"libzstd.so.1", "libzstd.1.dylib"},
-                                   {{"ZSTD_createDCtx", slot(found->create)},
-                                    {"ZSTD_freeDCtx", slot(found->free)},
-                                    {"ZSTD_decompressDCtx", slot(found->decompress)},
-                                    {"ZSTD_decompressStream", slot(found->decompress_stream)},
-                                    {"ZSTD_DCtx_reset", slot(found->reset)},
-                                    {"ZSTD_isError", slot(found->is_error)},
-                                    {"ZSTD_getErrorName", slot(found->error_name)},
-                                    {"ZSTD_versionString", slot(found->version)}});
+        table->name = open_library({"libzstd.so.1", "libzstd.1.dylib"},
+                                   {{"ZSTD_createDCtx", slot(table->create)},
+                                    {"ZSTD_freeDCtx", slot(table->free)},
+                                    {"ZSTD_decompressDCtx", slot(table->decompress)},
+                                    {"ZSTD_decompressStream", slot(table->decompress_stream)},
+                                    {"ZSTD_DCtx_reset", slot(table->reset)},
+                                    {"ZSTD_isError", slot(table->is_error)},
+                                    {"ZSTD_getErrorName", slot(table->error_name)},
+                                    {"ZSTD_versionString", slot(table->version)}});
 #endif
-        return found;
+        return table;
     }();
     return *library;
 }
@@ -208,9 +208,9 @@ int64_t decompressed_size(Compression compression, Bytes buffer) {
 void decompress(Compression compression, Bytes buffer, MutableBytes to) {
     if (to.empty()) return;
     if (!has_library(compression)) {
-        const std::string found = without_library(compression, buffer);
-        if (found.size() != to.size()) fail_in(compression, "it has another size");
-        copy(to.data(), reinterpret_cast<const uint8_t*>(found.data()), size_of(to));
+        const std::string decompressed = without_library(compression, buffer);
+        if (decompressed.size() != to.size()) fail_in(compression, "it has another size");
+        copy(to.data(), reinterpret_cast<const uint8_t*>(decompressed.data()), size_of(to));
         return;
     }
     if (is_bare_frame(compression, buffer)) {

@@ -77,14 +77,14 @@ class Matcher {
 
     // For a word of 8 bytes that all count. Chosen without branches: which symbol comes next cannot be predicted.
     Match next(uint64_t word) const {
-        Match found = shorts_[word & 0xFFFF];
+        Match match = shorts_[word & 0xFFFF];
         const Bucket& bucket = buckets_[slot(word)];
         for (int way = kWays - 1; way >= 0; --way) {
             const Entry& entry = bucket[way];
             const uint32_t misses = static_cast<uint32_t>(((word ^ entry.bytes) & entry.mask) == 0) - 1;
-            found.code_and_length = (found.code_and_length & misses) | (entry.match.code_and_length & ~misses);
+            match.code_and_length = (match.code_and_length & misses) | (entry.match.code_and_length & ~misses);
         }
-        return found;
+        return match;
     }
 
     // For a word of which the first `room` bytes count.
