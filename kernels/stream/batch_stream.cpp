@@ -183,12 +183,12 @@ void BatchStream::push_more() {
         fragment_ = nullptr;
         // Batches that come decoded are read ahead elsewhere.
         if (was_decoded_ && !pending_.empty()) return;
-        BatchSource::Next found = source_->next(pending_.empty());
-        if (std::holds_alternative<BatchSource::NotYet>(found)) return;
-        if (auto* batch = std::get_if<ArrowArray>(&found)) {
+        BatchSource::Next item = source_->next(pending_.empty());
+        if (std::holds_alternative<BatchSource::NotYet>(item)) return;
+        if (auto* batch = std::get_if<ArrowArray>(&item)) {
             was_decoded_ = true;
             push(decoded_slot(*batch), true);
-        } else if (auto* fragment = std::get_if<std::shared_ptr<const FragmentRows>>(&found)) {
+        } else if (auto* fragment = std::get_if<std::shared_ptr<const FragmentRows>>(&item)) {
             was_decoded_ = false;
             fragment_ = std::move(*fragment);
             next_batch_ = 0;

@@ -42,10 +42,10 @@ constexpr int64_t kSampledRows = 512;
 std::vector<int64_t> sampled(const std::vector<int64_t>& rows) {
     const size_t middle = rows.size() / 4 * 2;
     const int64_t first = rows.size() > 2 ? rows[middle] : (rows[0] + rows[1]) / 2;
-    std::vector<int64_t> found;
-    if (rows[0] + kSampledRows < first) found = {rows[0], std::min(rows[0] + kSampledRows, rows[1])};
-    found.insert(found.end(), {first, std::min(first + kSampledRows, rows[middle + 1])});
-    return found;
+    std::vector<int64_t> samples;
+    if (rows[0] + kSampledRows < first) samples = {rows[0], std::min(rows[0] + kSampledRows, rows[1])};
+    samples.insert(samples.end(), {first, std::min(first + kSampledRows, rows[middle + 1])});
+    return samples;
 }
 
 // Whether zones of a column can be told apart, by some of its values.
@@ -99,11 +99,11 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
 
 // Whether bounds of the keys of values can decide a test, as those of pages are told of it.
 bool is_of_keys(const StreamedTest& test) {
-    const auto found = std::ranges::find_if(*test.answers, [](const PageAnswer& each) {
+    const auto answer = std::ranges::find_if(*test.answers, [](const PageAnswer& each) {
         return each.kind == PageAnswer::kTest && each.test != nullptr;
     });
-    return found != test.answers->end() && !std::holds_alternative<StringTest>(*found->test) &&
-           !std::holds_alternative<ValidityTest>(*found->test);
+    return answer != test.answers->end() && !std::holds_alternative<StringTest>(*answer->test) &&
+           !std::holds_alternative<ValidityTest>(*answer->test);
 }
 
 // Tells a column of which all rows passed the only test that bounds would have spared it.
@@ -115,18 +115,18 @@ void note_decided(const StreamedFilter& filter, int64_t num_rows, int64_t num_pa
 
 // Gives values of a batch their dictionary. first_row, last_row: of the batch
 void add_items(ArrowArray& values, const std::vector<StreamedItems>& items, int64_t first_row, int64_t last_row) {
-    const StreamedItems* found = nullptr;
+    const StreamedItems* current = nullptr;
     for (const StreamedItems& each : items) {
-        if (each.first_row <= first_row) found = &each;
+        if (each.first_row <= first_row) current = &each;
         if (each.first_row > first_row && each.first_row <= last_row) fail("a batch with items of two dictionaries");
     }
-    if (found == nullptr) fail("no items from row ", first_row, " on");
-    if (const auto* offset_bits = std::get_if<int64_t>(&found->items)) {
+    if (current == nullptr) fail("no items from row ", first_row, " on");
+    if (const auto* offset_bits = std::get_if<int64_t>(&current->items)) {
         number_items(values, *offset_bits);
         return;
     }
     auto dictionary = std::make_unique<ArrowArray>();
-    std::get<SharedArray>(found->items).copy(*dictionary);
+    std::get<SharedArray>(current->items).copy(*dictionary);
     values.dictionary = dictionary.release();
 }
 
@@ -180,15 +180,15 @@ bool FragmentRows::begins_items(int64_t position) const {
 std::vector<int64_t> FragmentRows::rows_of(int64_t first, int64_t end_batch) const {
     int64_t position = start_of(first);
     const int64_t end = start_of(end_batch);
-    std::vector<int64_t> found;
+    std::vector<int64_t> ranges;
     auto range = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), position) - before_.begin()) - 1;
     for (; position < end; ++range) {
         const int64_t start = rows_[2 * range] + (position - before_[range]);
         const int64_t stop = std::min(rows_[2 * range + 1], start + (end - position));
-        if (start < stop) found.insert(found.end(), {start, stop});
+        if (start < stop) ranges.insert(ranges.end(), {start, stop});
         position += stop - start;
     }
-    return found;
+    return ranges;
 }
 
 std::vector<ColumnRows> FragmentRows::column_rows(const std::vector<int64_t>& chosen) const {
@@ -203,28 +203,28 @@ std::vector<ColumnRows> FragmentRows::column_rows(const std::vector<int64_t>& ch
 void FragmentRows::read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const {
     arrays.resize(columns_.size());
     std::vector<ColumnRows> copied;
-    std::vector<size_t> places;
+    std::vector<size_t> indices;
     const std::vector<ColumnRows> columns = column_rows(chosen);
     for (size_t i = 0; i < columns_.size(); ++i) {
         if (!columns_[i].lent.empty()) {
             try {
-                const auto found = lend(*columns_[i].reader, columns_[i].parts, columns_[i].lent, columns[i].rows);
-                if (found) arrays[i] = *found;
-                if (found) continue;
+                const auto array = lend(*columns_[i].reader, columns_[i].parts, columns_[i].lent, columns[i].rows);
+                if (array) arrays[i] = *array;
+                if (array) continue;
             } catch (const std::invalid_argument& error) {
                 throw PageFailure(false, i, kUnknownPage, error.what());
             }
         }
         copied.push_back(columns[i]);
-        places.push_back(i);
+        indices.push_back(i);
     }
     std::vector<ArrowArray> made;
     try {
         read_columns({}, {}, copied, std::nullopt, made);
     } catch (const PageFailure& failure) {
-        throw PageFailure(false, places[failure.column], failure.number, failure.what());
+        throw PageFailure(false, indices[failure.column], failure.number, failure.what());
     }
-    for (size_t i = 0; i < made.size(); ++i) arrays[places[i]] = made[i];
+    for (size_t i = 0; i < made.size(); ++i) arrays[indices[i]] = made[i];
 }
 
 std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {

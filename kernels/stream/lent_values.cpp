@@ -45,16 +45,16 @@ std::optional<ArrowArray> lend(const ColumnReader& column, const FileParts& part
     const std::vector<PageRows> split = column.split(rows);
     if (split.size() != 1) return std::nullopt;
     const PageRows& part = split.front();
-    const auto found = std::find_if(lent.begin(), lent.end(), [&](const LentBytes& each) { return each.page == part.page; });
-    if (found == lent.end()) return std::nullopt;
+    const auto entry = std::find_if(lent.begin(), lent.end(), [&](const LentBytes& each) { return each.page == part.page; });
+    if (entry == lent.end()) return std::nullopt;
     const ColumnFormat format = part.reader->format();
     const std::optional<Bytes> values = part.reader->stored_values(column.bytes(part.page, parts), part.rows());
     if (!values || format.variable || reinterpret_cast<uintptr_t>(values->data()) % kAlignment != 0) return std::nullopt;
     const int64_t num_rows = rows.num_items();
-    if (format.list_size == 0) return to_array(*values, num_rows, found->owner);
+    if (format.list_size == 0) return to_array(*values, num_rows, entry->owner);
     HeldArrays items;
     items.arrays.reserve(1);
-    items.arrays.push_back(to_array(*values, multiply(num_rows, format.list_size), found->owner));
+    items.arrays.push_back(to_array(*values, multiply(num_rows, format.list_size), entry->owner));
     return around(std::move(items.arrays), {num_rows, 0, {}, std::nullopt, 0});
 }
 
