@@ -42,8 +42,8 @@ struct Compacted {
 using CompactItems = Compacted (*)(const uint8_t* values, const uint8_t* flags, int64_t num_values, uint8_t* out,
                                    int64_t room);
 
-// Writes the places of flags that are set, and stops where there is no room for the next; returns how many it has written.
-using FindFlags = int64_t (*)(const uint8_t* flags, int64_t num_flags, int64_t* places, int64_t room);
+// Writes the positions of set flags, and stops where there is no room for the next; returns how many it has written.
+using FindFlags = int64_t (*)(const uint8_t* flags, int64_t num_flags, int64_t* positions, int64_t room);
 
 // The keys of some values.
 struct KeyBounds {

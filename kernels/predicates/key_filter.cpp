@@ -46,18 +46,18 @@ std::vector<int64_t> passing_keys(Bytes keys, int64_t width, Bytes flags) {
         using T = decltype(number);
         const size_t count = keys.size() / sizeof(T);
         // written in any case, and kept where the flag is set: no branch has to be foretold
-        std::vector<int64_t> found;
+        std::vector<int64_t> indices;
         int64_t block[kBlock];
         for (size_t start = 0; start < count; start += kBlock) {
             const size_t end = std::min(start + kBlock, count);
-            size_t num_found = 0;
+            size_t num_passing = 0;
             for (size_t i = start; i < end; ++i) {
-                block[num_found] = static_cast<int64_t>(i);
-                num_found += flags[(load<T>(keys.data() + i * sizeof(T)) * kMultiplier) >> shift] & 1;
+                block[num_passing] = static_cast<int64_t>(i);
+                num_passing += flags[(load<T>(keys.data() + i * sizeof(T)) * kMultiplier) >> shift] & 1;
             }
-            found.insert(found.end(), block, block + num_found);
+            indices.insert(indices.end(), block, block + num_passing);
         }
-        return found;
+        return indices;
     });
 }
 

@@ -11,7 +11,7 @@ namespace lance {
 // Of rows that pass in runs of fewer than this on average, and that are more than one in so many, all are decoded.
 inline constexpr int64_t kRowsPerRun = 8;
 
-// Calls visit(start, end) for places of flags one after the other that are set.
+// Calls visit(start, end) for each run of flags that are set.
 template <class Visit>
 void for_each_flagged_run(Bytes flags, Visit visit) {
     constexpr uint64_t all = 0x0101010101010101;
@@ -31,16 +31,16 @@ void for_each_flagged_run(Bytes flags, Visit visit) {
 
 // The rows of `rows` that have a flag, as ranges.
 inline std::vector<int64_t> flagged_ranges(const Ranges& rows, Bytes flags) {
-    std::vector<int64_t> found;
+    std::vector<int64_t> runs;
     int64_t position = 0;
     for (int64_t i = 0; i < rows.size(); ++i) {
         const int64_t first = rows.start(i);
         const int64_t count = rows.end(i) - first;
         for_each_flagged_run(flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
-                             [&](int64_t start, int64_t end) { found.insert(found.end(), {first + start, first + end}); });
+                             [&](int64_t start, int64_t end) { runs.insert(runs.end(), {first + start, first + end}); });
         position += count;
     }
-    return found;
+    return runs;
 }
 
 inline int64_t count_runs(Bytes flags) {

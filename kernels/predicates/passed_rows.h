@@ -9,35 +9,35 @@
 
 namespace lance {
 
-// Of few rows the places are known, so that the flags of all others need not be looked at.
+// Of few rows the positions are known, so that the flags of all others need not be looked at.
 class PassedRows {
   public:
     // flags: a byte for each of the rows, 1 for those that have passed; count: how many these are
-    // places: where they are, counted from `first` on; empty where that is not known
-    PassedRows(Bytes flags, int64_t count, std::span<const int64_t> places = {}, int64_t first = 0)
-        : flags_(flags), count_(count), places_(places), first_(first) {}
+    // positions: where they are, counted from `first` on; empty where that is not known
+    PassedRows(Bytes flags, int64_t count, std::span<const int64_t> positions = {}, int64_t first = 0)
+        : flags_(flags), count_(count), positions_(positions), first_(first) {}
 
     Bytes flags() const { return flags_; }
     int64_t count() const { return count_; }
-    bool has_places() const { return !places_.empty(); }
-    int64_t place(size_t i) const { return places_[i] - first_; }
-    size_t num_places() const { return places_.size(); }
+    bool has_places() const { return !positions_.empty(); }
+    int64_t place(size_t i) const { return positions_[i] - first_; }
+    size_t num_places() const { return positions_.size(); }
 
   private:
     Bytes flags_;
     int64_t count_;
-    std::span<const int64_t> places_;
+    std::span<const int64_t> positions_;
     int64_t first_;
 };
 
-// Of more rows than one in so many the places are not worth knowing.
+// Of more rows than one in so many the positions are not worth knowing.
 constexpr int64_t kRowsPerPlace = 24;
 
 // Where the flags are that are set, of which there are `count`.
 inline std::vector<int64_t> places_of(Bytes flags, int64_t count) {
-    std::vector<int64_t> places(static_cast<size_t>(count));
-    if (filter_loops.find_flags(flags.data(), size_of(flags), places.data(), count) != count) fail("fewer flags than ", count);
-    return places;
+    std::vector<int64_t> result(static_cast<size_t>(count));
+    if (filter_loops.find_flags(flags.data(), size_of(flags), result.data(), count) != count) fail("fewer flags than ", count);
+    return result;
 }
 
 }  // namespace lance

@@ -29,18 +29,18 @@ class Awaited {
   public:
     explicit Awaited(Collector<Item>& collector) : collector_(collector) {}
 
-    void add(const Place& place) {
-        Place& slot = places_[count_ % kMost];
+    void add(const Place& value) {
+        Place& slot = slots_[count_ % kMost];
         if (count_ >= kMost) collector_.put(slot.template get<Item>());
-        slot = place;
-        prefetch(place.at);
-        prefetch(place.at + place.next);
+        slot = value;
+        prefetch(value.at);
+        prefetch(value.at + value.next);
         ++count_;
     }
 
     void finish() {
         for (size_t i = count_ < kMost ? 0 : count_ - kMost; i < count_; ++i) {
-            collector_.put(places_[i % kMost].template get<Item>());
+            collector_.put(slots_[i % kMost].template get<Item>());
         }
         count_ = 0;
     }
@@ -50,7 +50,7 @@ class Awaited {
     static constexpr size_t kMost = 16;
 
     Collector<Item>& collector_;
-    std::array<Place, kMost> places_;
+    std::array<Place, kMost> slots_;
     size_t count_ = 0;
 };
 
@@ -68,7 +68,7 @@ struct StoredValue {
 // The beginnings of so many chunks are on their way, for it says how their values are packed.
 constexpr int64_t kChunksAhead = 4;
 
-// Calls visit(piece, first, last) for pieces with items that have passed: which of the places lie in it.
+// Calls visit(piece, first, last) for pieces with items that have passed: which of the positions lie in it.
 template <class Visit>
 void for_each_passed(const Chunks& chunks, const Ranges& ranges, const PassedRows& passed, Visit visit) {
     size_t i = 0;
@@ -99,20 +99,20 @@ void append_places(Collector<Item>& collector, const Chunks& chunks, const Range
             is_found = are_few && values.has_places(piece);
             if (is_found) {
                 const PackedGroup<Item> group = values.template group<Item>(piece);
-                for_each_place([&](int64_t place) { packed.add(group.find(piece.first + place)); });
+                for_each_place([&](int64_t index) { packed.add(group.find(piece.first + index)); });
             }
         }
         if (!is_found) {
             packed.finish();
-            const uint8_t* found = values.of(piece);
-            for_each_place([&](int64_t place) { stored.add({found + place * static_cast<int64_t>(sizeof(Item))}); });
+            const uint8_t* data = values.of(piece);
+            for_each_place([&](int64_t index) { stored.add({data + index * static_cast<int64_t>(sizeof(Item))}); });
             // what was decoded goes with the next piece
             if (!values.are_stored()) stored.finish();
         }
         if (levels == nullptr) return;
         const uint8_t* here = levels->of(piece);
-        for_each_place([&](int64_t place) {
-            const bool is_valid = load<uint16_t>(here + 2 * place) == 0;
+        for_each_place([&](int64_t index) {
+            const bool is_valid = load<uint16_t>(here + 2 * index) == 0;
             validity->append(is_valid, 1);
             num_null += !is_valid;
         });

@@ -92,9 +92,9 @@ std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, con
     // The row of a state, which gets one where it has none.
     const auto add = [&](const Progress& at, Verdict verdict) -> uint8_t {
         if (verdict != Verdict::kOpen) return row_of(verdict);
-        const auto found = std::find(states.begin(), states.end(), at);
-        const size_t row = kFirst + 2 * static_cast<size_t>(found - states.begin());
-        if (found == states.end()) states.push_back(at);
+        const auto state = std::find(states.begin(), states.end(), at);
+        const size_t row = kFirst + 2 * static_cast<size_t>(state - states.begin());
+        if (state == states.end()) states.push_back(at);
         return static_cast<uint8_t>(row);
     };
     made.start_ = add(bytes.start(), bytes.verdict(bytes.start()));

@@ -60,10 +60,10 @@ BoundKeys loop_for(ValueOrder order, int64_t num_bits) {
         return bound_wide_keys;
     }
     if (num_bits != 8 && num_bits != 16 && num_bits != 32 && num_bits != 64) fail("values of ", num_bits, " bits");
-    const BoundKeys found = filter_loops.bound_keys[static_cast<size_t>(order)]
-                                                   [static_cast<size_t>(std::bit_width(static_cast<uint64_t>(num_bits / 8)) - 1)];
-    if (found == nullptr) fail("floats of ", num_bits, " bits, not 32 or 64");
-    return found;
+    const BoundKeys loop = filter_loops.bound_keys[static_cast<size_t>(order)]
+                                                  [static_cast<size_t>(std::bit_width(static_cast<uint64_t>(num_bits / 8)) - 1)];
+    if (loop == nullptr) fail("floats of ", num_bits, " bits, not 32 or 64");
+    return loop;
 }
 
 // u16 for each bit of a bitmap: 0 where it is set.
@@ -139,9 +139,9 @@ bool ZoneBounds::is_known(int64_t zone) const {
 std::vector<uint8_t> ZoneBounds::known() const {
     const std::shared_lock fork(*fork_gate);
     const std::lock_guard lock(mutex_);
-    std::vector<uint8_t> found(zones_.size());
-    for (size_t zone = 0; zone < found.size(); ++zone) found[zone] = is_known(static_cast<int64_t>(zone));
-    return found;
+    std::vector<uint8_t> flags(zones_.size());
+    for (size_t zone = 0; zone < flags.size(); ++zone) flags[zone] = is_known(static_cast<int64_t>(zone));
+    return flags;
 }
 
 int64_t ZoneBounds::num_known() const {
@@ -210,9 +210,9 @@ ZoneObserver::ZoneObserver(ZoneBounds& zones)
     : zones_(zones), known_(zones.known()), bound_keys_(loop_for(zones.order(), zones.num_bits())) {}
 
 bool ZoneObserver::wants(int64_t row, int64_t count) const {
-    bool found = false;
-    for_each_zone(row, count, [&](int64_t, int64_t) { found = true; });
-    return found;
+    bool has_unknown = false;
+    for_each_zone(row, count, [&](int64_t, int64_t) { has_unknown = true; });
+    return has_unknown;
 }
 
 template <class Visit>
@@ -241,10 +241,10 @@ std::optional<KeyBounds> ZoneObserver::add(int64_t row, const uint8_t* values, c
     KeyBounds all;
     int64_t num_seen = 0;
     for_each_zone(row, count, [&](int64_t first, int64_t now) {
-        KeyBounds found;
-        bound_keys_(values + first * width, levels == nullptr ? nullptr : levels + 2 * first, now, found);
-        merge(run(row + first, now).keys, found);
-        merge(all, found);
+        KeyBounds bounds;
+        bound_keys_(values + first * width, levels == nullptr ? nullptr : levels + 2 * first, now, bounds);
+        merge(run(row + first, now).keys, bounds);
+        merge(all, bounds);
         num_seen += now;
     });
     return num_seen == count ? std::optional(all) : std::nullopt;
@@ -279,16 +279,16 @@ std::vector<KeyBounds> bound_runs(ValueOrder order, int64_t num_bits, Bytes valu
     const int64_t width = num_bits / 8;
     require_input(values, multiply(offset + edges.back(), width), "values");
     BitmapLevels levels(validity, offset, edges.back());
-    std::vector<KeyBounds> found(edges.size() - 1);
-    for (size_t run = 0; run < found.size(); ++run) {
+    std::vector<KeyBounds> bounds(edges.size() - 1);
+    for (size_t run = 0; run < bounds.size(); ++run) {
         // without NULLs all at once, otherwise as many as levels are made for
         const int64_t most = validity ? kTogether : edges[run + 1] - edges[run];
         for (int64_t done = edges[run]; done < edges[run + 1]; done += most) {
             const int64_t now = std::min(most, edges[run + 1] - done);
-            bound_keys(values.data() + (offset + done) * width, levels.of(done, now), now, found[run]);
+            bound_keys(values.data() + (offset + done) * width, levels.of(done, now), now, bounds[run]);
         }
     }
-    return found;
+    return bounds;
 }
 
 void ZoneObserver::add_strings(int64_t row, Bytes offsets, int64_t offset_bits, Bytes data,
@@ -306,18 +306,18 @@ void ZoneObserver::add_strings(int64_t row, Bytes offsets, int64_t offset_bits, 
             const uint8_t* here = levels.of(done, now);
             for_each_zone(row + done, now, [&](int64_t first, int64_t size) {
                 KeyBounds& keys = run(row + done + first, size).keys;
-                KeyBounds found;
+                KeyBounds bounds;
                 for (int64_t i = first; i < first + size; ++i) {
                     if (here != nullptr && load<uint16_t>(here + 2 * i) != 0) continue;
                     const int64_t start = bound(done + i);
                     const int64_t end = bound(done + i + 1);
                     if (start < 0 || end < start || end > size_of(data)) fail("a string from byte ", start, " to ", end);
                     const uint64_t key = string_key(data.data() + start, end - start, size_of(data) - start);
-                    found.low = std::min(found.low, key);
-                    found.high = std::max(found.high, key);
-                    ++found.num_valid;
+                    bounds.low = std::min(bounds.low, key);
+                    bounds.high = std::max(bounds.high, key);
+                    ++bounds.num_valid;
                 }
-                merge(keys, found);
+                merge(keys, bounds);
             });
         }
     });
