@@ -27,9 +27,9 @@ std::vector<float> side_by_side(Bytes centroids, int64_t num_centroids, int64_t 
     require_input(centroids, multiply(multiply(num_centroids, dimension), 4), "centroids");
     const int64_t groups = (num_centroids + kCentroidLanes - 1) / kCentroidLanes;
     // the first row of a group has half of the squared lengths
-    std::vector<float> found(static_cast<size_t>(groups * (dimension + 1) * kCentroidLanes));
+    std::vector<float> arranged(static_cast<size_t>(groups * (dimension + 1) * kCentroidLanes));
     for (int64_t c = 0; c < groups * kCentroidLanes; ++c) {
-        float* at = found.data() + (c / kCentroidLanes) * (dimension + 1) * kCentroidLanes + c % kCentroidLanes;
+        float* at = arranged.data() + (c / kCentroidLanes) * (dimension + 1) * kCentroidLanes + c % kCentroidLanes;
         if (c >= num_centroids) {
             // never the nearest
             *at = 1e38f;
@@ -43,7 +43,7 @@ std::vector<float> side_by_side(Bytes centroids, int64_t num_centroids, int64_t 
         }
         *at = static_cast<float>(squares / 2);
     }
-    return found;
+    return arranged;
 }
 
 void nearest_centroids(Bytes rows, int64_t num_rows, int64_t stride, int64_t first, Bytes centroids,

@@ -35,7 +35,7 @@ int64_t width_of(const Block& values) {
     return std::bit_width(every);
 }
 
-// A byte with the width, then value i at place i / 4 of lane i % 4; the words of the lanes alternate.
+// A byte with the width, then value i at index i / 4 of lane i % 4; the words of the lanes alternate.
 void put_packed(std::vector<uint8_t>& out, const Block& values) {
     const int64_t width = width_of(values);
     out.push_back(static_cast<uint8_t>(width));

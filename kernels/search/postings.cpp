@@ -18,9 +18,9 @@ class Reader {
 
     const uint8_t* take(int64_t num_bytes) {
         if (num_bytes > size_of(bytes_) - at_) fail("a block of ", bytes_.size(), " bytes ends too early");
-        const uint8_t* found = bytes_.data() + at_;
+        const uint8_t* data = bytes_.data() + at_;
         at_ += num_bytes;
-        return found;
+        return data;
     }
 
     uint8_t byte() { return *take(1); }
@@ -46,7 +46,7 @@ class Reader {
 
 using Values = std::array<uint32_t, kMostBlock>;
 
-// Value i is at place i / lanes of lane i % lanes; a lane packs its 32 values into `width` words, and the words of the
+// Value i is at index i / lanes of lane i % lanes; a lane packs its 32 values into `width` words, and the words of the
 // lanes alternate.
 void unpack(Reader& reader, int64_t count, int64_t width, Values& out) {
     if (width > 32) fail("values of ", width, " bits");
@@ -82,9 +82,9 @@ void full_block(Reader& reader, int64_t count, Values& documents, Values& freque
     const int64_t num_exceptions = reader.byte();
     unpack(reader, count, width, frequencies);
     for (int64_t i = 0; i < num_exceptions; ++i) {
-        const size_t place = reader.byte();
+        const size_t index = reader.byte();
         const uint64_t high = reader.varint();
-        frequencies[place] |= static_cast<uint32_t>(high << width);
+        frequencies[index] |= static_cast<uint32_t>(high << width);
     }
 }
 

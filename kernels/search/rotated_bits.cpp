@@ -20,33 +20,33 @@ struct Piece {
     int byte, from, to, mask;
 };
 
-// A value's places in a block of 64 codes of `bits` bits.
-void pieces_of(int64_t bits, int value, std::vector<Piece>& found) {
+// A value's pieces in a block of 64 codes of `bits` bits.
+void pieces_of(int64_t bits, int value, std::vector<Piece>& pieces) {
     const int base = bits == 3 ? 2 : bits == 5 ? 4 : bits == 7 ? 6 : static_cast<int>(bits);
-    const int run = value / 16, place = value % 16;
+    const int run = value / 16, position = value % 16;
     switch (base) {
-        case 1: found.push_back({value / 8, 0, value % 8, 1}); break;
-        case 2: found.push_back({place, 0, 2 * run, 3}); break;
+        case 1: pieces.push_back({value / 8, 0, value % 8, 1}); break;
+        case 2: pieces.push_back({position, 0, 2 * run, 3}); break;
         case 4:
             // alone, eights are beside each other; below a fifth bit, sixteens
             if (bits == 4) {
-                found.push_back({8 * run + place % 8, 0, place / 8 * 4, 15});
+                pieces.push_back({8 * run + position % 8, 0, position / 8 * 4, 15});
             } else {
-                found.push_back({16 * (run / 2) + place, 0, run % 2 * 4, 15});
+                pieces.push_back({16 * (run / 2) + position, 0, run % 2 * 4, 15});
             }
             break;
         case 6:
             if (run < 3) {
-                found.push_back({16 * run + place, 0, 0, 63});
+                pieces.push_back({16 * run + position, 0, 0, 63});
             } else {
-                for (int part = 0; part < 3; ++part) found.push_back({16 * part + place, 2 * part, 6, 3});
+                for (int part = 0; part < 3; ++part) pieces.push_back({16 * part + position, 2 * part, 6, 3});
             }
             break;
-        default: found.push_back({value, 0, 0, 255});
+        default: pieces.push_back({value, 0, 0, 255});
     }
     if (base == bits) return;
-    const int top = 8 * (place % 8) + 2 * run + place / 8;
-    found.push_back({static_cast<int>(8 * base) + top / 8, base, top % 8, 1});
+    const int top = 8 * (position % 8) + 2 * run + position / 8;
+    pieces.push_back({static_cast<int>(8 * base) + top / 8, base, top % 8, 1});
 }
 
 // The bits beside the signs: how large a value is, in steps.
@@ -74,9 +74,9 @@ class Magnitudes {
         const auto try_from = [&](float first, float step, int64_t count) {
             for (int64_t i = 0; i < count; ++i) {
                 const float scale = first + step * static_cast<float>(i);
-                const float found = closeness(scale);
-                if (found > best_closeness) {
-                    best_closeness = found;
+                const float current_closeness = closeness(scale);
+                if (current_closeness > best_closeness) {
+                    best_closeness = current_closeness;
                     best = scale;
                 }
             }

@@ -48,9 +48,9 @@ int64_t bytes_of(uint64_t number) {
 
 const std::array<uint8_t, 256>& common_codes() {
     static const std::array<uint8_t, 256> codes = [] {
-        std::array<uint8_t, 256> found{};
-        for (uint8_t i = 0; kCommon[i] != 0 && i < 63; ++i) found[static_cast<uint8_t>(kCommon[i])] = static_cast<uint8_t>(i + 1);
-        return found;
+        std::array<uint8_t, 256> table{};
+        for (uint8_t i = 0; kCommon[i] != 0 && i < 63; ++i) table[static_cast<uint8_t>(kCommon[i])] = static_cast<uint8_t>(i + 1);
+        return table;
     }();
     return codes;
 }
@@ -174,10 +174,10 @@ class Writer {
         for (size_t i = count; i-- > 0;) number(node.steps[i].to == kNoAddress ? 0 : start - node.steps[i].to, delta_bytes);
         for (size_t i = count; i-- > 0;) out_.push_back(node.steps[i].byte);
         if (count > 32) {
-            std::array<uint8_t, 256> places;
-            places.fill(255);
-            for (size_t i = 0; i < count; ++i) places[node.steps[i].byte] = static_cast<uint8_t>(i);
-            out_.insert(out_.end(), places.begin(), places.end());
+            std::array<uint8_t, 256> indices;
+            indices.fill(255);
+            for (size_t i = 0; i < count; ++i) indices[node.steps[i].byte] = static_cast<uint8_t>(i);
+            out_.insert(out_.end(), indices.begin(), indices.end());
         }
         out_.push_back(static_cast<uint8_t>(delta_bytes << 4 | add_bytes));
         const bool is_small = count >= 1 && count <= 63;

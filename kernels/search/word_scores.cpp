@@ -27,9 +27,9 @@ struct Part {
 };
 
 inline int64_t place_of(const WordList& word, int64_t i, int64_t first, int64_t size) {
-    const auto place = static_cast<uint64_t>(int64_t{load<uint32_t>(word.documents.data() + 4 * i)} - first);
-    if (place >= static_cast<uint64_t>(size)) fail("a document of another window than that of ", first);
-    return static_cast<int64_t>(place);
+    const auto offset = static_cast<uint64_t>(int64_t{load<uint32_t>(word.documents.data() + 4 * i)} - first);
+    if (offset >= static_cast<uint64_t>(size)) fail("a document of another window than that of ", first);
+    return static_cast<int64_t>(offset);
 }
 
 inline void add(const WordList& word, int64_t i, float& score) {
@@ -46,7 +46,7 @@ inline std::pair<int64_t, int64_t> part_of(const WordList& word, int64_t window)
     return {at, end};
 }
 
-// The first place from `from` on whose document is not below.
+// The first index from `from` on whose document is not below.
 inline int64_t first_from(Bytes documents, int64_t from, int64_t end, int64_t document) {
     while (from < end) {
         const int64_t middle = from + (end - from) / 2;
@@ -108,9 +108,9 @@ class Scorer {
         return static_cast<float>(word.times) * word.factor * load<float>(word.greatest.data() + 4 * window);
     }
 
-    void show(int64_t place, float score) {
+    void show(int64_t offset, float score) {
         if (!(score > 0) || score < threshold_) return;
-        const int64_t row = load<int64_t>(rows_.data() + 8 * (first_ + place));
+        const int64_t row = load<int64_t>(rows_.data() + 8 * (first_ + offset));
         if (row < 0 || row >= num_rows_ || allowed_[static_cast<size_t>(row)] == 0) return;
         nearest_.add(0, -score, static_cast<uint64_t>(row));
         if (most_ == 0) return;
@@ -162,9 +162,9 @@ class Scorer {
         if (needed_ > 1) std::fill_n(counts_, size_, uint16_t{0});
         for (size_t w = 0; w < words_.size(); ++w) {
             for (int64_t i = parts_[w].at; i < parts_[w].end; ++i) {
-                const int64_t place = place_of(words_[w], i, first_, size_);
-                add(words_[w], i, scores_[place]);
-                if (needed_ > 1) ++counts_[place];
+                const int64_t offset = place_of(words_[w], i, first_, size_);
+                add(words_[w], i, scores_[offset]);
+                if (needed_ > 1) ++counts_[offset];
             }
         }
         float most = 0;
@@ -181,17 +181,17 @@ class Scorer {
         std::array<uint64_t, kWindowDocuments / 64> bits{};
         for (size_t w = 0; w < words_.size(); ++w) {
             for (int64_t i = parts_[w].at; parts_[w].chooses && i < parts_[w].end; ++i) {
-                const int64_t place = place_of(words_[w], i, first_, size_);
-                add(words_[w], i, scores_[place]);
-                bits[static_cast<size_t>(place / 64)] |= uint64_t{1} << (place % 64);
+                const int64_t offset = place_of(words_[w], i, first_, size_);
+                add(words_[w], i, scores_[offset]);
+                bits[static_cast<size_t>(offset / 64)] |= uint64_t{1} << (offset % 64);
             }
         }
         size_t num_left = 0;
         for (size_t b = 0; b < bits.size(); ++b) {
             for (uint64_t rest = bits[b]; rest != 0; rest &= rest - 1) {
-                const auto place = static_cast<int32_t>(64 * b + static_cast<size_t>(std::countr_zero(rest)));
-                left_[num_left] = place;
-                num_left += !((scores_[place] + most_of_others) * kSlack < threshold_);
+                const auto offset = static_cast<int32_t>(64 * b + static_cast<size_t>(std::countr_zero(rest)));
+                left_[num_left] = offset;
+                num_left += !((scores_[offset] + most_of_others) * kSlack < threshold_);
             }
         }
         for (size_t j = 0; j < num_left; ++j) scores_[left_[j]] = 0;
@@ -237,7 +237,7 @@ class Scorer {
     int64_t first_ = 0, size_ = 0;
     float scores_[kWindowDocuments];
     uint16_t counts_[kWindowDocuments];
-    // places of documents that can still be among the best; one more is written than there are
+    // offsets of documents that can still be among the best; one more is written than there are
     int32_t left_[kWindowDocuments + 1];
 };
 
