@@ -13,34 +13,34 @@ constexpr int64_t kDictionary = 8;
 constexpr int64_t kMetadata = 10;
 
 StoredField stored_field(Bytes message) {
-    StoredField found;
+    StoredField field;
     WireReader parts(message);
     while (!parts.done()) {
         const WireField part = parts.next();
-        found.has_more |= part.number >= kDictionary && part.number <= kMetadata;
+        field.has_more |= part.number >= kDictionary && part.number <= kMetadata;
         if (part.type == WireType::kBytes) {
-            if (part.number == 2) found.name = part.bytes;
-            if (part.number == 5) found.logical_type = part.bytes;
+            if (part.number == 2) field.name = part.bytes;
+            if (part.number == 5) field.logical_type = part.bytes;
         } else if (part.type == WireType::kVarint) {
             // of numbers that are too long, protobuf takes the low bits
-            if (part.number == 3) found.id = static_cast<int32_t>(part.value);
-            if (part.number == 4) found.parent_id = static_cast<int32_t>(part.value);
-            if (part.number == 6) found.nullable = part.value != 0;
+            if (part.number == 3) field.id = static_cast<int32_t>(part.value);
+            if (part.number == 4) field.parent_id = static_cast<int32_t>(part.value);
+            if (part.number == 6) field.nullable = part.value != 0;
         }
     }
-    return found;
+    return field;
 }
 
 }  // namespace
 
 std::vector<StoredField> schema_fields(Bytes manifest) {
-    std::vector<StoredField> found;
-    WireReader fields(manifest);
-    while (!fields.done()) {
-        const WireField field = fields.next();
-        if (field.number == kManifestFields && field.type == WireType::kBytes) found.push_back(stored_field(field.bytes));
+    std::vector<StoredField> fields;
+    WireReader parts(manifest);
+    while (!parts.done()) {
+        const WireField part = parts.next();
+        if (part.number == kManifestFields && part.type == WireType::kBytes) fields.push_back(stored_field(part.bytes));
     }
-    return found;
+    return fields;
 }
 
 std::vector<uint8_t> schema_part(Bytes manifest) {

@@ -33,9 +33,9 @@ uint8_t* allocate(int64_t capacity) {
     const auto size = static_cast<size_t>(capacity);
 #ifndef _WIN32
     if (capacity >= kLargeBytes) {
-        void* found = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (found == MAP_FAILED) throw std::bad_alloc();
-        return static_cast<uint8_t*>(found);
+        void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) throw std::bad_alloc();
+        return static_cast<uint8_t*>(memory);
     }
 #endif
     return static_cast<uint8_t*>(::operator new(size, std::align_val_t{kAlignment}));
@@ -57,10 +57,10 @@ class BufferPool {
         {
             const std::lock_guard lock(mutex_);
             num_taken_ += capacity;
-            const auto found = free_.find(capacity);
-            if (found != free_.end() && !found->second.empty()) {
-                uint8_t* data = found->second.back();
-                found->second.pop_back();
+            const auto entry = free_.find(capacity);
+            if (entry != free_.end() && !entry->second.empty()) {
+                uint8_t* data = entry->second.back();
+                entry->second.pop_back();
                 num_kept_ -= capacity;
                 return data;
             }

@@ -41,14 +41,14 @@ Bytes message(const WireField& field) {
 }
 
 NamedFile data_file(Bytes file) {
-    NamedFile found{NamedKind::kData, std::nullopt, {}};
+    NamedFile named{NamedKind::kData, std::nullopt, {}};
     WireReader fields(file);
     while (!fields.done()) {
         const WireField field = fields.next();
-        if (field.number == 1) found.name = ascii(message(field));
-        if (field.number == 7) found.base_id = base_id(field);
+        if (field.number == 1) named.name = ascii(message(field));
+        if (field.number == 7) named.base_id = base_id(field);
     }
-    return found;
+    return named;
 }
 
 NamedFile deletion_file(Bytes file, uint64_t fragment_id) {
@@ -71,13 +71,13 @@ NamedFile deletion_file(Bytes file, uint64_t fragment_id) {
 }
 
 NamedFile external_file(Bytes file) {
-    NamedFile found{NamedKind::kExternal, std::nullopt, {}};
+    NamedFile named{NamedKind::kExternal, std::nullopt, {}};
     WireReader fields(file);
     while (!fields.done()) {
         const WireField field = fields.next();
-        if (field.number == 1) found.name = ascii(message(field));
+        if (field.number == 1) named.name = ascii(message(field));
     }
-    return found;
+    return named;
 }
 
 // Which of the fields stand for one another, so that the last one counts: 0 for the others.
@@ -91,7 +91,7 @@ int group_of(int64_t number) {
     }
 }
 
-void add_files(Bytes fragment, std::vector<NamedFile>& found) {
+void add_files(Bytes fragment, std::vector<NamedFile>& files) {
     std::array<bool, 5> seen{};
     std::optional<Bytes> deletions;
     uint64_t id = 0;
@@ -107,13 +107,13 @@ void add_files(Bytes fragment, std::vector<NamedFile>& found) {
                 id = number(field);
                 break;
             case 2:
-                found.push_back(data_file(message(field)));
+                files.push_back(data_file(message(field)));
                 break;
             case 3:
                 deletions = message(field);
                 break;
             case 6: case 8: case 10:
-                found.push_back(external_file(message(field)));
+                files.push_back(external_file(message(field)));
                 break;
             // overlays, and what later releases may add
             case 4: case 5: case 7: case 9: case 12: case 13: case 14:
@@ -123,34 +123,34 @@ void add_files(Bytes fragment, std::vector<NamedFile>& found) {
         }
     }
     if (id > kLargestId) throw Unusual();
-    if (deletions) found.push_back(deletion_file(*deletions, id));
+    if (deletions) files.push_back(deletion_file(*deletions, id));
 }
 
 }  // namespace
 
 NamedFiles FragmentNames::add(Bytes fragments) {
-    NamedFiles found;
+    NamedFiles named;
     const std::scoped_lock lock(mutex_);
     WireReader records(fragments);
-    for (int64_t place = 0; !records.done(); ++place) {
+    for (int64_t index = 0; !records.done(); ++index) {
         const WireField record = records.next();
         if (record.number != kManifestFragments || record.type != WireType::kBytes) {
             fail("field ", record.number, " of a manifest stands among its fragments");
         }
         const std::string_view key(reinterpret_cast<const char*>(record.bytes.data()), record.bytes.size());
         if (seen_.contains(key)) continue;
-        const size_t before = found.files.size();
+        const size_t before = named.files.size();
         try {
-            add_files(record.bytes, found.files);
+            add_files(record.bytes, named.files);
             if (key.size() <= kMostKeptBytes) seen_.emplace(key);
             continue;
         } catch (const Unusual&) {
         } catch (const std::invalid_argument&) {
         }
-        found.files.resize(before);
-        found.left.push_back(place);
+        named.files.resize(before);
+        named.left.push_back(index);
     }
-    return found;
+    return named;
 }
 
 }  // namespace lance

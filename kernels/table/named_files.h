@@ -23,7 +23,7 @@ struct NamedFile {
 
 struct NamedFiles {
     std::vector<NamedFile> files;
-    std::vector<int64_t> left;  // places of fragments that are left to the caller: what is unusual, or damaged
+    std::vector<int64_t> left;  // indices of fragments that are left to the caller: what is unusual, or damaged
 };
 
 // Thread-safe.
