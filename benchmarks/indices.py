@@ -95,6 +95,14 @@ def read_pylance(table: lance.LanceDataset, filter: str) -> pa.Table:
     return table.to_table(COLUMNS, filter=filter)
 
 
+def open_and_read_ours(path: Path, filter: str) -> pa.Table:
+    return read_ours(lance_sql.open(path, learn_statistics=False), filter)
+
+
+def open_and_read_pylance(path: Path, filter: str) -> pa.Table:
+    return read_pylance(lance.dataset(path), filter)
+
+
 def queries(ours: Path, theirs: Path, rows: int, runs: int) -> None:
     """Prints the times of both, from open handles and from tables that are opened for each query, and their ratio."""
     mine, others = lance_sql.open(ours, learn_statistics=False), lance.dataset(theirs)
@@ -117,10 +125,8 @@ def queries(ours: Path, theirs: Path, rows: int, runs: int) -> None:
         report(name, medians(sides, runs), peer="pylance", bound=bound)
         if bound is not None:
             sides = {
-                "pylance": lambda condition=condition: read_pylance(lance.dataset(theirs), condition),  # type: ignore[misc]
-                "ours": lambda condition=condition: read_ours(  # type: ignore[misc]
-                    lance_sql.open(ours, learn_statistics=False), condition
-                ),
+                "pylance": partial(open_and_read_pylance, theirs, condition),
+                "ours": partial(open_and_read_ours, ours, condition),
             }
             report(f"{name}, opened anew", medians(sides, runs), peer="pylance", bound=1.0)
     listed = f"_rowid IN ({', '.join(map(str, ids))})"

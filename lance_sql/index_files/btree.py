@@ -90,7 +90,7 @@ def read(lookup: IndexFile, data: IndexFile) -> BTree:
     raises: CorruptFile for a lookup that does not go with the data; UnsupportedFeature for one that is too large, and
         for a BTREE in partitions
     """
-    return BTree(lookup.once("btree", lambda: _lookup(lookup, data), data), data)
+    return BTree(lookup.once(Lookup, lambda: _lookup(lookup, data), data), data)
 
 
 def _lookup(lookup: IndexFile, data: IndexFile) -> Lookup:

@@ -9,7 +9,7 @@ Source: indices, directory layout.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -28,7 +28,7 @@ from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Schema, arrow_field
 from lance_sql.store import Store
 
-MOST_KEPT_BYTES: Final = 8 << 20
+MOST_CACHED_BYTES: Final = 8 << 20
 """What takes more is not kept for tables that are opened later: it would leave no room for others."""
 
 _HEAD_BYTES: Final = 4 << 20
@@ -53,18 +53,18 @@ class IndexFile:
         *,
         size: int | None = None,
         has_short_end: bool = False,
-        is_kept: bool = True,
+        uses_cache: bool = True,
     ) -> None:
         """
         size: of the file, where it is known
         has_short_end: as for `FileReader`
-        is_kept: what is made of it may be of an earlier reading, and is kept for later ones
+        uses_cache: what is made of it may be of an earlier reading, and is kept for later ones
         """
         self.path = path
         self._store = store
         self._size = size
         self._has_short_end = has_short_end
-        self._is_kept = is_kept
+        self._uses_cache = uses_cache
         self._columns: dict[str, Column] = {}
 
     @cached_property
@@ -78,25 +78,26 @@ class IndexFile:
         with at(file=self.path):
             return file.metadata.schema
 
-    def once(self, what: Hashable, make: Callable[[], _Made], *others: IndexFile) -> _Made:
+    def once(self, kind: type[_Made], make: Callable[[], _Made], *others: IndexFile) -> _Made:
         """What `make` makes of this file and others; what an earlier reading made of them, where their stores can tell
         files from those that took their place.
 
-        what: tells it from other things that are made of the same files
+        kind: what is made, of which the same files give one
         make: of something that keeps neither a file nor bytes of one
         raises: as `make`
         """
         files = (self, *others)
-        identities = tuple(file._store.identity(file.path) if file._is_kept else None for file in files)
+        identities = tuple(file._store.identity(file.path) if file._uses_cache else None for file in files)
         if None in identities:
             return make()
-        key = (what, identities)
-        known = KNOWN.get(key)
-        if known is not None:
-            # the key is of things of this kind alone
-            return known  # type: ignore[return-value]
+        key = (kind, identities)
+        cached = KNOWN.get(key)
+        if isinstance(cached, kind):
+            return cached
         made = make()
-        return KNOWN.keep(key, made) if made.num_bytes <= MOST_KEPT_BYTES else made  # type: ignore[return-value]
+        if made.num_bytes <= MOST_CACHED_BYTES:
+            KNOWN.keep(key, made)
+        return made
 
     @property
     def loses_nulls(self) -> bool:

@@ -42,7 +42,7 @@ def read(file: IndexFile) -> ZoneMap:
 
     raises: CorruptFile; UnsupportedFeature for one that is too large
     """
-    return file.once("zone map", lambda: _read(file))
+    return file.once(ZoneMap, lambda: _read(file))
 
 
 def _read(file: IndexFile) -> ZoneMap:

@@ -32,7 +32,8 @@ def parts(text: str, lookup: Lookup | None) -> list[Statement | str] | None:
     """
     with looked_up_in(lookup):
         statements = for_duckdb(text)
-    if all(isinstance(part, str) for part in statements) and "".join(statements) == text.strip():  # type: ignore[arg-type]
+    texts = [part for part in statements if isinstance(part, str)]
+    if len(texts) == len(statements) and "".join(texts) == text.strip():
         return None
     return statements
 

@@ -159,13 +159,13 @@ class OpenIndices:
         kind = segment.kind
         if kind is None or not kind.filters or segment.index_version > kind.max_version:
             return
-        files = [self._file(segment, name, is_kept=False) for name in kind.files]
+        files = [self._file(segment, name, uses_cache=False) for name in kind.files]
         for file in files:
             size = segment.file_sizes.get(file.path.rpartition("/")[2])
             if size and size != file.num_bytes:
                 with at(file=file.path):
                     raise CorruptFile(f"the file has {file.num_bytes} bytes, the manifest says {size}")
-        self._read(segment, is_kept=False)
+        self._read(segment, uses_cache=False)
         for file in files if deep else ():
             for name in file.names:
                 for part in file.parts(name):
@@ -209,18 +209,18 @@ class OpenIndices:
             (content,) = store.get_ranges(path, [ByteRange(offset, offset + size)])
         return bytes(memoryview(content))
 
-    def _read(self, segment: IndexSegment, *, is_kept: bool = True) -> Opened:
+    def _read(self, segment: IndexSegment, *, uses_cache: bool = True) -> Opened:
         kind = segment.kind
         if kind is None:
             raise UnsupportedFeature(f"an index of kind {segment.index_type or 'unknown'}")
-        return kind.read(partial(self._file, segment, is_kept=is_kept), segment.index_version)
+        return kind.read(partial(self._file, segment, uses_cache=uses_cache), segment.index_version)
 
-    def _file(self, segment: IndexSegment, name: str, *, is_kept: bool = True) -> IndexFile:
+    def _file(self, segment: IndexSegment, name: str, *, uses_cache: bool = True) -> IndexFile:
         store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
         # behind the lists of documents lie how long each is, and where
         is_lists = name.endswith(LISTS)
         size = segment.file_sizes.get(name) or None
-        return IndexFile(store, path, size=size, has_short_end=is_lists, is_kept=is_kept)
+        return IndexFile(store, path, size=size, has_short_end=is_lists, uses_cache=uses_cache)
 
 
 def _size(opened: Opened | LanceError) -> int:

@@ -25,7 +25,7 @@ def test_a_zone_map_is_read_once_for_all_tables(tmp_path: Path) -> None:
     folder = _folder_of_index(tmp_path / "t.lance", "zonemap", [1, 2, 3])
     first, second = (zone_map.read(IndexFile(LocalStore(folder), zone_map.FILE)) for _ in range(2))
     assert first is second
-    assert zone_map.read(IndexFile(LocalStore(folder), zone_map.FILE, is_kept=False)) is not first
+    assert zone_map.read(IndexFile(LocalStore(folder), zone_map.FILE, uses_cache=False)) is not first
 
 
 def test_a_file_that_took_the_place_of_another_is_read(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_btree_belongs_to_both_of_its_files(tmp_path: Path) -> None:
 
 def test_what_takes_much_memory_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = _folder_of_index(tmp_path / "t.lance", "zonemap", [1, 2, 3])
-    monkeypatch.setattr(index_file, "MOST_KEPT_BYTES", 10)
+    monkeypatch.setattr(index_file, "MOST_CACHED_BYTES", 10)
     first, second = (zone_map.read(IndexFile(LocalStore(folder), zone_map.FILE)) for _ in range(2))
     assert first is not second
     assert first.statistics == second.statistics
