@@ -20,7 +20,8 @@ from lance_sql.proto import table_pb2
 from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.table.index_kinds import BTREE, BY_DETAILS, IndexKind
-from lance_sql.table.manifest import Manifest, read_section
+from lance_sql.table.manifest import Manifest
+from lance_sql.table.manifest_file import read_section
 
 _MAX_FRAGMENTS: Final = 2**24
 

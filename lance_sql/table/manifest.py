@@ -1,17 +1,11 @@
-"""Manifests: one file per table version.
+"""Manifests: what the message of one says of its version of a table; `manifest_file` has the file around it.
 
-    [index section, transaction section]    each a u32 length and a message; optional
-    pos        u32 L
-    pos + 4    Manifest message, L bytes
-    footer     i64 pos, u16 major, u16 minor, "LANC"
-
-Source: message lance.table.Manifest; table format, manifest files.
+Source: message lance.table.Manifest.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,7 +14,6 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from typing import Final, NamedTuple
 
-import pyarrow as pa
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from lance_sql import _kernels, file_versions
@@ -28,26 +21,15 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import file_pb2, table_pb2
 from lance_sql.schema import Schema, build
 from lance_sql.schema.wire import from_manifest, to_messages
-from lance_sql.store import ByteRange, Store
-from lance_sql.table import features
+from lance_sql.store import Store
+from lance_sql.table import features, manifest_file
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import BasePath
 
-_FOOTER: Final = struct.Struct("<qHH4s")
-_LENGTH: Final = struct.Struct("<I")
-_MAGIC: Final = b"LANC"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# Most manifests, with their sections, are smaller: one request fetches all of it.
-_TAIL_BYTES: Final = 64 * 1024
-
-# Tables of millions of fragments have shorter ones.
-_MAX_BYTES: Final = 512 * 1024 * 1024
-
 # To look for the schema of a wider table among those that are known takes a part of the time that building it takes.
 _MOST_SHARED_FIELDS: Final = 256
-# Major and minor number of the file; no reader asks for them.
-_FILE_VERSION: Final = (0, 2)
 # Of the index that stands for it.
 _LOG_NAME: Final = b"__lance_mem_wal"
 LIBRARY: Final = "lance-sql"
@@ -132,16 +114,6 @@ def _read(store: Store, path: str, table: str, size: int | None) -> Manifest:
     return dataclasses.replace(read, names_log=True) if _LOG_NAME in before.content else read
 
 
-class Sections(NamedTuple):
-    """What was read of the sections in front of a manifest's message.
-
-    start: where it begins in the file
-    """
-
-    start: int
-    content: bytes
-
-
 class Outline(NamedTuple):
     """What a list of versions shows of a manifest; see `Manifest`."""
 
@@ -154,7 +126,9 @@ class Outline(NamedTuple):
     transaction_section: int | None
 
 
-def read_outline(store: Store, path: str, table: str, *, size: int | None = None) -> tuple[Outline, Sections]:
+def read_outline(
+    store: Store, path: str, table: str, *, size: int | None = None
+) -> tuple[Outline, manifest_file.ReadSections]:
     """The outline of a manifest that `read` would read, and of its sections what came with it. Nothing is kept.
 
     raises: as `read`
@@ -180,11 +154,11 @@ def read_outline(store: Store, path: str, table: str, *, size: int | None = None
 
 def _read_message(
     store: Store, path: str, table: str, size: int | None
-) -> tuple[table_pb2.Manifest, bytes, bytes, Sections]:
+) -> tuple[table_pb2.Manifest, bytes, bytes, manifest_file.ReadSections]:
     """The message of a manifest without its fragments, and the same serialized; its fragments, and what came of its
     sections."""
     with at(file=path):
-        content, before = _message_bytes(store, path, size)
+        content, before = manifest_file.read_message(store, path, size=size)
         fragments, rest = _kernels.split_manifest(content)
         message = table_pb2.Manifest.FromString(rest)
     features.check_readable(message.reader_feature_flags, table)
@@ -250,18 +224,14 @@ def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: b
     raises: UnsupportedFeature when a field of the schema was changed of which not all is known
     """
     message = table_pb2.Manifest()
-    # joined once: row ids of millions of changed rows are in both, and each copy takes as much as they
-    parts: list[bytes] = []
     if manifest.origin is not None:
         message.CopyFrom(manifest.origin.message)
         for name in ("index_section", "transaction_section_old", "branch", "max_fragment_id"):
             message.ClearField(name)
-    if index_section is not None:
-        message.index_section = 0
-        parts += _LENGTH.pack(len(index_section)), index_section
-    message.transaction_section = sum(map(len, parts))
-    parts += _LENGTH.pack(len(transaction)), transaction
-    position = sum(map(len, parts))
+    sections = manifest_file.lay_out(index=index_section, transaction=transaction)
+    if sections.index_section is not None:
+        message.index_section = sections.index_section
+    message.transaction_section = sections.transaction_section
 
     message.version = manifest.version
     message.timestamp.FromDatetime(manifest.timestamp)
@@ -284,44 +254,7 @@ def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: b
     message.writer_version.version = library_version()
     message.transaction_file = manifest.transaction_file
 
-    content = message.SerializeToString(), manifest.fragments.content
-    parts += _LENGTH.pack(sum(map(len, content))), *content, _FOOTER.pack(position, *_FILE_VERSION, _MAGIC)
-    return b"".join(parts)
-
-
-def read_section(store: Store, path: str, position: int, known: Sections | None = None) -> bytes:
-    """The message of the section at `position` of the manifest file at `path`: a u32 length, then the message.
-
-    known: what was read of the file's sections before
-    raises: CorruptFile when the section does not lie in the file
-    """
-    if known is not None and (section := _section_in(known, position)) is not None:
-        return section
-    size, tail = store.tail(path, _TAIL_BYTES)
-    if not 0 <= position <= size - _LENGTH.size:
-        raise CorruptFile(f"a section is said to be at byte {position} of {size}")
-
-    def fetch(start: int, end: int) -> pa.Buffer:
-        skipped = size - tail.size
-        if start >= skipped:
-            return tail.slice(start - skipped, end - start)
-        (content,) = store.get_ranges(path, [ByteRange(start, end)])
-        return content
-
-    start = position + _LENGTH.size
-    (length,) = _LENGTH.unpack(fetch(position, start))
-    if start + length > size or length > _MAX_BYTES:
-        raise CorruptFile(f"a section of {length} bytes at byte {position} of {size}")
-    return bytes(memoryview(fetch(start, start + length)))
-
-
-def _section_in(known: Sections, position: int) -> bytes | None:
-    """The message of a section; None where not all of it is there."""
-    start = position - known.start + _LENGTH.size
-    if not _LENGTH.size <= start <= len(known.content):
-        return None
-    (length,) = _LENGTH.unpack_from(known.content, start - _LENGTH.size)
-    return known.content[start : start + length] if length <= len(known.content) - start else None
+    return manifest_file.join(sections, (message.SerializeToString(), manifest.fragments.content))
 
 
 def _memory(read: Manifest) -> int:
@@ -331,29 +264,6 @@ def _memory(read: Manifest) -> int:
 
 
 _KNOWN: Final = KnownFiles("manifests", 64 * 1024 * 1024, _memory)
-
-
-def _message_bytes(store: Store, path: str, size: int | None) -> tuple[bytes, Sections]:
-    """The message, and what of the sections in front of it was read with it."""
-    size, tail = store.tail(path, _TAIL_BYTES, size=size)
-    if size < _FOOTER.size + _LENGTH.size:
-        raise CorruptFile(f"a manifest of {size} bytes")
-    position, _, _, magic = _FOOTER.unpack(tail.slice(tail.size - _FOOTER.size))
-    if magic != _MAGIC:
-        raise CorruptFile("the manifest does not end in LANC")
-    if not 0 <= position <= size - _FOOTER.size - _LENGTH.size:
-        raise CorruptFile(f"the manifest message is said to be at byte {position} of {size}")
-    if size - position > _MAX_BYTES:
-        raise CorruptFile(f"a manifest message of {size - position} bytes")
-    skipped = size - tail.size
-    start = position - skipped
-    if start < 0:
-        tail, skipped, start = store.get_ranges(path, [ByteRange(position, size)])[0], position, 0
-    (length,) = _LENGTH.unpack(tail.slice(start, _LENGTH.size))
-    if position + _LENGTH.size + length + _FOOTER.size != size:
-        raise CorruptFile(f"a manifest message of {length} bytes does not end at the footer")
-    content = memoryview(tail)
-    return bytes(content[start + _LENGTH.size :][:length]), Sections(skipped, bytes(content[:start]))
 
 
 def _schema(message: table_pb2.Manifest, serialized: bytes) -> Schema:

@@ -17,7 +17,8 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.proto import table_pb2, transaction_pb2
 from lance_sql.store import Store, check_path
 from lance_sql.table.known_files import KnownFiles
-from lance_sql.table.manifest import Manifest, read_section
+from lance_sql.table.manifest import Manifest
+from lance_sql.table.manifest_file import read_section
 from lance_sql.table.paths import TRANSACTIONS
 
 MAX_BYTES: Final = 256 * 1024 * 1024

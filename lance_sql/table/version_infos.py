@@ -10,7 +10,7 @@ from typing import Final
 
 from lance_sql.errors import at
 from lance_sql.store import Store
-from lance_sql.table import manifest, transactions
+from lance_sql.table import manifest, manifest_file, transactions
 from lance_sql.table.commit_summary import from_properties
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.versions import VersionFile, VersionInfo, check_version
@@ -51,7 +51,7 @@ def _read(store: Store, file: VersionFile, table: str) -> _Listed:
     properties: dict[str, str] = {}
     if read.transaction_section is not None:
         with at(file=file.path):
-            content = manifest.read_section(store, file.path, read.transaction_section, sections)
+            content = manifest_file.read_section(store, file.path, read.transaction_section, sections)
             operation, properties = transactions.parse_operation(content)
     info = VersionInfo(
         read.version,

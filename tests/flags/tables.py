@@ -16,7 +16,7 @@ from lance.dataset import Index
 
 import lance_sql
 from lance_sql.proto import table_pb2
-from lance_sql.table import manifest as manifests
+from lance_sql.table import manifest_file
 from lance_sql.table.indices import read_bytes
 
 COVERING: Final = 128
@@ -129,7 +129,7 @@ def tag(path: Path) -> None:
     message = table_pb2.Manifest.FromString(content[position + 4 : -16])
     message.reader_feature_flags |= TAGGED
     message.writer_feature_flags |= TAGGED
-    transaction = manifests.read_section(
+    transaction = manifest_file.read_section(
         snapshot.store, snapshot.manifest_path, snapshot.manifest.transaction_section or 0
     )
     parts = [section.SerializeToString(), transaction]

@@ -15,7 +15,7 @@ from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.proto import table_pb2 as pb
 from lance_sql.schema import build
 from lance_sql.store import MemoryStore
-from lance_sql.table import features, fragment_wire, manifest
+from lance_sql.table import features, fragment_wire, manifest, manifest_file
 from lance_sql.table.fragment import DataFile, DeletionFile, DeletionFileType, ExternalSequence, Fragment, HiddenColumn
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
@@ -299,7 +299,7 @@ def test_what_was_not_changed_is_written_as_it_was_read() -> None:
         assert getattr(stored, name) == getattr(before, name)
     assert not stored.HasField("transaction_section_old")
     assert after.transaction_section == 0
-    assert manifest.read_section(MemoryStore({PATH: content}), PATH, 0) == b"what was done"
+    assert manifest_file.read_section(MemoryStore({PATH: content}), PATH, 0) == b"what was done"
 
 
 def test_manifests_of_the_corpus_are_made_again_from_their_values(corpus_case: Case) -> None:
@@ -334,8 +334,8 @@ def test_sections_precede_the_message() -> None:
     store = MemoryStore({PATH: content})
     assert after.index_section is not None
     assert after.transaction_section is not None
-    assert manifest.read_section(store, PATH, after.index_section) == b"indices"
-    assert manifest.read_section(store, PATH, after.transaction_section) == b"what was done"
+    assert manifest_file.read_section(store, PATH, after.index_section) == b"indices"
+    assert manifest_file.read_section(store, PATH, after.transaction_section) == b"what was done"
     assert read(written(after)).index_section is None
 
 

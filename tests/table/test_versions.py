@@ -15,7 +15,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.proto import table_pb2
 from lance_sql.store import LocalStore
 from lance_sql.store.contract import ObjectInfo
-from lance_sql.table import manifest, transactions, versions
+from lance_sql.table import manifest, manifest_file, transactions, versions
 from lance_sql.table.commit_summary import from_properties
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.paths import VERSIONS, NamingScheme, manifest_path
@@ -114,7 +114,7 @@ def test_sections_are_read_wherever_they_are(tmp_path: Path, num_fragments: int)
 def test_a_transaction_in_a_file_may_go_while_its_version_is_listed(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     snapshot = lance_sql.write({"a": [1]}, path).snapshot
-    message = table_pb2.Manifest.FromString(manifest._message_bytes(snapshot.store, snapshot.manifest_path, None)[0])
+    message = table_pb2.Manifest.FromString(manifest_file.read_message(snapshot.store, snapshot.manifest_path)[0])
     message.ClearField("transaction_section")
     body = message.SerializeToString()
     footer = struct.pack("<qHH4s", 0, 0, 2, b"LANC")
