@@ -17,7 +17,7 @@
                                             the other searches, likewise
     FROM name                               a table that was registered under a name, with its own columns
 
-DataFusion hands filters over for good and reads one partition per fragment of the dataset.
+DataFusion hands filters over for good, and reads a partition for each task of a scan.
 """
 
 from __future__ import annotations

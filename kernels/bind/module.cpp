@@ -1,5 +1,5 @@
 // Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi holds the signatures and their meaning. Here: the
-// kernels of mini-block pages; the others are in arrays.cpp.
+// kernels of mini-block pages; the files beside this one have the others.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

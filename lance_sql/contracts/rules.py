@@ -5,9 +5,8 @@ not_null(id, status)
 accepted_values(status, 'open', 'paid')        NULL is accepted
 foreign_key(customer, 'customers.lance', id)   of another table, which lies beside this one unless its path is whole
 freshness(loaded_at, '1d')                     the newest value is not older than that
-row_count_change(-0.1, 0.5)                    so many rows more or less than the version before, as a share of
-those amount >= 0 OR status = 'cancelled'            anything else is a condition that no row breaks; NULL does not
-break it
+row_count_change(-0.1, 0.5)                    so many rows more or less than the version before, as a share of those
+amount >= 0 OR status = 'cancelled'            anything else is a condition that no row breaks; NULL does not break it
 
 config  lance_sql.rule.<name> = {"rule": "unique(id)", "severity": "error", "enforce": true}
 """

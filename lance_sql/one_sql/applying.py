@@ -1,9 +1,8 @@
 """APPLY CHANGES INTO, in the words of Databricks: changes by key become the latest rows, or all that there were.
 
-    APPLY CHANGES INTO 'users.lance' FROM 'moves.parquet' KEYS (user) [IGNORE NULL UPDATES] [APPLY AS DELETE WHEN op =
-    'd']
-        [SEQUENCE BY at] [COLUMNS a, b | COLUMNS * EXCEPT (op)] [STORED AS SCD TYPE 2] [TRACK HISTORY ON a | * EXCEPT
-        (b)]
+    APPLY CHANGES INTO 'users.lance' FROM 'moves.parquet' KEYS (user)
+        [IGNORE NULL UPDATES] [APPLY AS DELETE WHEN op = 'd'] [SEQUENCE BY at] [COLUMNS a, b | COLUMNS * EXCEPT (op)]
+        [STORED AS SCD TYPE 2] [TRACK HISTORY ON a | * EXCEPT (b)]
 
 AUTO CDC INTO is the same, and so is FROM STREAM(..). The source is a table of any kind that the engine has, or a query
 in parentheses.

@@ -4,9 +4,9 @@
     load       \\ 8 -- 9 -- 10          somebody else's commit
 
 What the branch came to is told by its change feed, with the rows as they are at its end: rows that it deleted, updated
-    and
-inserted. Updated rows keep their ids, wherever main has moved them meanwhile. A row that main has changed or deleted
-since the branch began is a conflict, and so is a key that both have given to different rows; nothing is published then.
+and inserted. Updated rows keep their ids, wherever main has moved them meanwhile. A row that main has changed or
+deleted since the branch began is a conflict, and so is a key that both have given to different rows; nothing is
+published then.
 
 The commit says which branch it has (`lance_sql.published`), by which a second attempt knows that the first one was
 carried out. Rows of the branch that break a rule of the table are not published either.

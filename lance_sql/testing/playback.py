@@ -7,8 +7,7 @@
     replay("orders.lance", job, key="id")
 
 The history is played in a folder beside: a table that has the versions of the other one up to some number, and its
-    files by
-links. Nothing is written to the table itself, and cursors of the job are those of the copy.
+files by links. Nothing is written to the table itself, and cursors of the job are those of the copy.
 """
 
 from __future__ import annotations

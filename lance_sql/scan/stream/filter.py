@@ -1,4 +1,5 @@
-"""The filter of a fragment whose batches the kernels read by themselves: tests of pages, and pairs of columns."""
+"""The filter of a fragment whose batches the kernels read by themselves: tests of pages, pairs of columns, and
+rests of integers."""
 
 from __future__ import annotations
 
