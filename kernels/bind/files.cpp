@@ -1,4 +1,4 @@
-// Binds the kernel that reads small data files.
+// Binds the kernels that read small data files and ends of files, and what holders share.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

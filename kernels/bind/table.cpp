@@ -1,4 +1,4 @@
-// Binds the kernels on the metadata of tables and data files.
+// Binds the kernels on the metadata of tables and data files, and the filter of keys.
 #include <algorithm>
 
 #include "arrow/ipc_column.h"
