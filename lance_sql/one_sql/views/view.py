@@ -376,7 +376,13 @@ def _versions(query: _Query, recorded: Definition) -> Versions | str:
             return f"version {each.version} of {now.uri} was cleaned up"
         if definition.timestamp(old) != each.timestamp:
             return f"{now.uri} was replaced by another table"
-        if old.schema.remove_metadata() != now.schema.remove_metadata():
+        if old.schema.remove_metadata() != now.schema.remove_metadata() or _fields(old) != _fields(now):
             return f"the columns of {now.uri} changed"
         before[each.name] = old
     return Versions(before, query.tables)
+
+
+def _fields(dataset: Dataset) -> dict[int, str]:
+    """The names of all fields by their ids: a column that took the name of one that was dropped has another id, and the
+    feed has no images of the one that was dropped."""
+    return {number: field.name for number, field in dataset.snapshot.manifest.schema.by_id.items()}

@@ -141,6 +141,29 @@ def test_a_refresh_that_cannot_know_better_runs_the_query(happened: Callable[[],
     assert rows(view) == sorted(tuple(row.values()) for row in expected)
 
 
+@pytest.mark.parametrize("value", [None, "amount + 1"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, amount FROM 'orders.lance'",
+        "SELECT id FROM 'orders.lance' WHERE amount > 5",
+        "SELECT amount, count(*) AS n FROM 'orders.lance' GROUP BY amount",
+        "SELECT DISTINCT amount FROM 'orders.lance'",
+        "SELECT name, amount FROM 'people.lance' LEFT JOIN 'orders.lance' ON customer = name",
+    ],
+)
+def test_a_column_in_the_place_of_one_that_was_dropped_is_another_one(query: str, value: str | None) -> None:
+    view = lance_sql.materialize(query, "view.lance")
+    orders = lance_sql.open("orders.lance").rename_columns({"amount": "old"})
+    field = pa.field("amount", pa.int64())
+    orders = orders.add_columns([field] if value is None else {"amount": value.replace("amount", "old")})
+    orders.drop_columns("old")
+    done = view.refresh()
+    assert (done.mode, "the columns of" in (done.reason or "")) == ("whole", True), done.reason
+    expected = lance_sql.sql(query).to_pylist()
+    assert rows(view) == sorted((tuple(row.values()) for row in expected), key=str)
+
+
 def test_tables_without_stable_row_ids_are_read_whole() -> None:
     lance_sql.write(ORDERS, "plain.lance", stable_row_ids=False)
     view = lance_sql.materialize("SELECT id FROM 'plain.lance'", "view.lance")
