@@ -1,7 +1,7 @@
 """What makes a table a materialized view: its query, and the versions of the tables that it was computed from.
 
     config  lance_sql.view = {"query": "SELECT ..", "sources": [{"name": "orders.lance", "path": "../orders.lance",
-                              "version": 41, "timestamp": ".."}]}
+                              "version": 41, "timestamp": ".."}], "time_zone": "Europe/Berlin"}
 
 It is set by the commit that has the rows. So a refresh that dies has changed nothing, and of two at the same time one
 finds the other's rows, and begins once more from there.
@@ -43,10 +43,12 @@ class Definition:
     """The definition of a view.
 
     sources: without tables that the query wants at a version of its own
+    time_zone: in which the rows were computed; None where an earlier release did not write it down
     """
 
     query: str
     sources: tuple[SourceVersion, ...]
+    time_zone: str | None
 
     def to_json(self) -> str:
         """The value in the config."""
@@ -54,7 +56,8 @@ class Definition:
             {"name": each.name, "path": each.path, "version": each.version, "timestamp": each.timestamp}
             for each in self.sources
         ]
-        return json.dumps({"query": self.query, "sources": sources}, separators=(",", ":"))
+        content = {"query": self.query, "sources": sources, "time_zone": self.time_zone}
+        return json.dumps(content, separators=(",", ":"))
 
 
 def of(config: Mapping[str, str], table: str) -> Definition | None:
@@ -67,16 +70,20 @@ def of(config: Mapping[str, str], table: str) -> Definition | None:
         return None
     try:
         content: Any = json.loads(text)
-        query = content["query"]
+        query, time_zone = content["query"], content.get("time_zone")
         sources = tuple(
             SourceVersion(each["name"], each["path"], each["version"], each["timestamp"]) for each in content["sources"]
         )
     except (ValueError, RecursionError, TypeError, LookupError) as error:
         raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}") from error
-    texts = [query, *(text for each in sources for text in (each.name, each.path, each.timestamp))]
+    texts = [
+        query,
+        *([] if time_zone is None else [time_zone]),
+        *(text for each in sources for text in (each.name, each.path, each.timestamp)),
+    ]
     if not all(isinstance(each, str) for each in texts) or not all(type(each.version) is int for each in sources):
         raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}")
-    return Definition(query, sources)
+    return Definition(query, sources, time_zone)
 
 
 def timestamp(dataset: Dataset) -> str:

@@ -241,6 +241,12 @@ class _Query:
                 self.tables[name] = open_dataset(paths.get(name, name))
 
     @cached_property
+    def time_zone(self) -> str:
+        """That of the engine, by which it takes moments for days, and the other way round."""
+        ((name,),) = self.engine.target.sql("SELECT current_setting('TimeZone')").fetchall()
+        return str(name)
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the columns of the result.
 
@@ -322,7 +328,7 @@ class _Run:
                 f"{view.snapshot.label} has the columns {', '.join(view.schema.names)}, and its query now"
                 f" {', '.join(query.names)}: drop the view, and make it anew"
             )
-        now = Definition(query.text, query.sources(view.uri))
+        now = Definition(query.text, query.sources(view.uri), query.time_zone)
         self.config = {definition.KEY: Expected(now.to_json(), text)}
         rows = self._changes(query, recorded, view)
         if rows is not None:
@@ -335,6 +341,9 @@ class _Run:
         """What changed in the view; None where all of it has to be computed, and `reason` says why."""
         self.reason = self._given
         if self.reason is not None or recorded is None:
+            return None
+        if recorded.time_zone != query.time_zone:
+            self.reason = f"the time zone is {query.time_zone} now, and was {recorded.time_zone or 'not written down'}"
             return None
         kind = query.shape()
         if not isinstance(kind, Shape):

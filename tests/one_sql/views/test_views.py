@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -164,6 +168,37 @@ def test_a_column_in_the_place_of_one_that_was_dropped_is_another_one(query: str
     assert rows(view) == sorted((tuple(row.values()) for row in expected), key=str)
 
 
+def test_rows_of_two_time_zones_are_not_mixed() -> None:
+    moments = pa.array([hour * 3_600_000_000 for hour in range(100)], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    logins = lance_sql.write(pa.table({"id": range(100), "moment": moments}), "logins.lance")
+    query = "SELECT moment::DATE AS day, count(*) AS n FROM 'logins.lance' GROUP BY day"
+    view = lance_sql.materialize(query, "days.lance")
+    logins = logins.delete("id = 30")
+    script = "import lance_sql; print(lance_sql.View.open('days.lance').refresh())"
+    environment = {**os.environ, "TZ": "Pacific/Kiritimati"}
+    told = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
+    assert "computed anew (the time zone is Pacific/Kiritimati now, and was" in told.stdout
+    moved = duckdb.connect()
+    moved.execute("SET TimeZone = 'Pacific/Kiritimati'")
+    moved.register("arrow", logins.scan().to_table())
+    assert rows("days.lance") == sorted(moved.execute(query.replace("'logins.lance'", "arrow")).fetchall(), key=str)
+    # and back
+    assert view.refresh().mode == "unchanged"
+    logins.delete("id = 31")
+    assert "the time zone is" in (view.refresh(verify=True).reason or "")
+
+
+def test_a_definition_without_a_time_zone_is_computed_anew() -> None:
+    view = lance_sql.materialize(QUERY, "spent.lance")
+    content = json.loads(view.dataset.snapshot.manifest.config["lance_sql.view"])
+    del content["time_zone"]
+    view.dataset.update_config({"lance_sql.view": json.dumps(content)})
+    append(id=[4], customer=["bo"], amount=[1])
+    assert "was not written down" in (view.refresh(verify=True).reason or "")
+    append(id=[5], customer=["bo"], amount=[1])
+    assert view.refresh(verify=True).mode == "changes"
+
+
 def test_tables_without_stable_row_ids_are_read_whole() -> None:
     lance_sql.write(ORDERS, "plain.lance", stable_row_ids=False)
     view = lance_sql.materialize("SELECT id FROM 'plain.lance'", "view.lance")
@@ -264,7 +299,16 @@ def test_what_is_refused() -> None:
     assert not Path("new.lance").exists()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"query": 1, "sources": []}', '{"query": "x", "sources": [{}]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"query": 1, "sources": []}',
+        '{"query": "x", "sources": [{}]}',
+        '{"query": "x", "sources": [], "time_zone": 1}',
+    ],
+)
 def test_a_definition_that_is_damaged(text: str) -> None:
     view = lance_sql.materialize(QUERY, "spent.lance")
     view.dataset.update_config({"lance_sql.view": text})
