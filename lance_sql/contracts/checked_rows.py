@@ -14,6 +14,7 @@ from lance_sql.changes.images import INSERT, POSTIMAGE
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
+from lance_sql.schema import Field
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.snapshot import Snapshot
 
@@ -88,14 +89,16 @@ class ChangedRows(Rows):
 
 
 class ProposedRows(Rows):
-    """Those of a version that is not committed yet, in files that the newest one has not."""
+    """Those of a version that is not committed yet, in files that the newest one has not; all of them where a column
+    has the name that another one had, for then old files have other values by this name."""
 
     is_part = True
 
     def __init__(self, latest: Snapshot, proposed: Snapshot) -> None:
         super().__init__(proposed)
         self._latest = latest
-        files_by_fragment = {each.id: each.files for each in latest.manifest.fragments}
+        are_renamed = _is_other_column(latest.manifest.schema.fields, proposed.manifest.schema.fields)
+        files_by_fragment = {} if are_renamed else {each.id: each.files for each in latest.manifest.fragments}
         fragments = [each for each in proposed.manifest.fragments if files_by_fragment.get(each.id) != each.files]
         self._new = proposed.proposed(replace(proposed.manifest, fragments=Fragments.of(fragments)), proposed.file)
 
@@ -112,3 +115,13 @@ class ProposedRows(Rows):
 def scan(snapshot: Snapshot, columns: Sequence[str] | None, filter: str | None, limit: int | None) -> Scan:
     """A read of a version, as SQL asks for it."""
     return Scan(snapshot, resolve(snapshot, columns), to_predicate(snapshot, filter), limit, None)
+
+
+def _is_other_column(before: Sequence[Field], now: Sequence[Field]) -> bool:
+    """Whether a name that both have, of a column or of a member of one, means another field than before."""
+    by_name = {field.name: field for field in before}
+    return any(
+        old is not None and (old.id != field.id or _is_other_column(old.children, field.children))
+        for field in now
+        for old in (by_name.get(field.name),)
+    )

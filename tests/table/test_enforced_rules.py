@@ -59,6 +59,25 @@ def test_a_write_that_breaks_a_rule_leaves_nothing(table: Dataset, name: str) ->
         assert _files(ruled) == files
 
 
+def test_columns_that_change_names_with_each_other_are_looked_at(tmp_path: Path) -> None:
+    pairs = pa.array([{"x": 1, "y": -1}, {"x": 2, "y": -2}], pa.struct([("x", pa.int64()), ("y", pa.int64())]))
+    rows = pa.table({"amount": [10, 20], "change": [-10, 0], "note": [1, 2], "pair": pairs})
+    ruled = lance_sql.write(rows, tmp_path / "t.lance")
+    ruled = ruled.set_rule("sane", "amount >= 0", enforce=True).set_rule("member", "pair.x > 0", enforce=True)
+    ruled = ruled.set_rule("once", "unique(note)", enforce=True)
+
+    for names, rule in (
+        ({"amount": "change", "change": "amount"}, "sane"),
+        ({"pair.x": "y", "pair.y": "x"}, "member"),
+    ):
+        with pytest.raises(ContractBroken, match=rule):
+            ruled.rename_columns(names)
+    assert ruled.latest().version == ruled.version
+
+    renamed = ruled.rename_columns({"note": "amount", "amount": "note"})
+    assert renamed.check().is_kept
+
+
 def test_the_error_has_the_report(table: Dataset) -> None:
     ruled = table.set_rule("states", "accepted_values(status, 'open', 'paid')", enforce=True).set_rule(
         "ids", "unique(id)"
