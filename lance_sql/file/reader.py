@@ -72,6 +72,11 @@ class FileReader:
         return self._footer.file_size
 
     @property
+    def num_held_bytes(self) -> int:
+        """Of the file's end, which stays in memory."""
+        return int(self._tail.size)
+
+    @property
     def num_columns(self) -> int:
         return self.metadata.num_columns
 

@@ -11,6 +11,7 @@ import mmap
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -33,6 +34,12 @@ from lance_sql.store.touched import BLOCK_BYTES, TouchedBlocks
 GAP: Final = 2**62
 
 _WHOLE_FILE: Final = 2**47
+
+# Two changes within one step of a file system's clock look like one, and some clocks go in steps of two seconds.
+_CLOCK_STEP_NS: Final = 2_000_000_000
+
+# Of so many files it takes too long to ask for each of them.
+_MOST_ASKED: Final = 1024
 
 # A mapping holds a file descriptor, and 1,024 of them is a usual limit.
 MAX_MAPPINGS: Final = 128
@@ -78,6 +85,7 @@ class LocalStore:
         self._inside: set[str] = set()
         self._folders_inside: set[str] = set()
         self._changes = 0
+        self._status_before: dict[str, tuple[int, ...] | None] = {}
         self._touched = TouchedBlocks()
         self._mappings: LruCache[str, _Mapping] = LruCache(
             "mapped files", most_entries=MAX_MAPPINGS, dropped=self._touched.forget
@@ -126,6 +134,7 @@ class LocalStore:
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         # The size is part of opening: what the caller knows saves nothing here.
         full = self.local_path(path)
+        self._note(path)
         tail = _kernels.read_tail(full, min(num_bytes, _WHOLE_FILE))
         if tail is not None:
             return tail[0], pa.py_buffer(tail[1])
@@ -159,8 +168,35 @@ class LocalStore:
         return datetime.fromtimestamp(os.stat(self._prefix + path).st_mtime, UTC)
 
     def identity(self, path: str) -> str | None:
+        self._note(path)
         status = self._status(path)
         return None if status is None else self._identity(path, status)
+
+    @property
+    def num_mapped(self) -> int:
+        """Files that are mapped, each of which holds a descriptor."""
+        return len(self._mappings)
+
+    def is_as_read(self) -> bool:
+        """Whether all files of which something was read are still the same, and what holds of them holds now.
+
+        False where it cannot be told: of very many files, and of those that had just been written.
+        """
+        # a folder may have become a link
+        self._inside.clear()
+        self._folders_inside.clear()
+        statuses = self._status_before.copy()
+        if len(statuses) > _MOST_ASKED:
+            return False
+        return all(status is not None and self._status(path) == status for path, status in statuses.items())
+
+    def _note(self, path: str) -> None:
+        """Remembers a file as it is before the first time that something is read of it."""
+        if path not in self._status_before and len(self._status_before) <= _MOST_ASKED:
+            status = self._status(path)
+            if status is not None and time.time_ns() - max(status[-2:]) < _CLOCK_STEP_NS:
+                status = None
+            self._status_before.setdefault(path, status)
 
     def _identity(self, path: str, status: tuple[int, ...]) -> str:
         device, inode, size, modified, changed = status
@@ -216,6 +252,7 @@ class LocalStore:
         # Another process may have put another file in its place: a table that was dropped and written again.
         if cached is not None and cached.status == self._status(path):
             return cached
+        self._note(path)
         descriptor, size = self._open(path)
         try:
             # An empty file cannot be mapped.

@@ -151,6 +151,18 @@ class TableFiles:
         """What is kept of the files for the next scan, within a budget of memory."""
         return self._page_cache
 
+    @property
+    def num_bytes(self) -> int:
+        """Memory that what was read of the files takes, roughly."""
+        open_files = [self._open.peek(key) for key in self._open]
+        ends = sum(file.num_held_bytes for file in open_files if file is not None)
+        return self._page_cache.num_bytes + self._dictionaries.num_bytes + ends
+
+    @property
+    def has_bases(self) -> bool:
+        """Whether a file was looked for at a base path."""
+        return len(self._bases) > 0
+
     def open(self, file: DataFile) -> FileReader:
         """The open file.
 

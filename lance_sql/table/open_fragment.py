@@ -37,6 +37,9 @@ MAX_OPEN_FRAGMENTS = 1024
 _SCATTERED = 8
 """Of rows that are fewer than one in so many, each is looked up by itself."""
 
+_FRAGMENT_BYTES: Final = 2048
+_VERSION_SEQUENCES: Final = ("created_at_sequence", "last_updated_at_sequence")
+
 _T = TypeVar("_T")
 
 _NO_ROWS: U32 = np.empty(0, np.uint32)
@@ -96,6 +99,14 @@ class OpenFragment:
             with opened.at():
                 raise CorruptFile(f"the file has {opened.num_rows} rows, its fragment {rows}")
         return opened.num_rows
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that what was read of its deletions, row ids and versions takes, roughly."""
+        cached = [self.__dict__.get(name) for name in ("row_id_sequence", *_VERSION_SEQUENCES)]
+        sequences = [each for each in cached if isinstance(each, RowIds | RowVersions)]
+        deleted = self.__dict__.get("deletions", _NO_ROWS)
+        return _FRAGMENT_BYTES + int(deleted.nbytes) + sum(each.num_bytes for each in sequences)
 
     def check_num_rows(self) -> None:
         """Makes sure that there are as many rows as the manifest says, which reading a column does as well.
@@ -356,6 +367,12 @@ class OpenFragments:
         # what a change makes of a fragment has the same id
         made = OpenFragment(self.files, fragment)
         return self._open.keep(fragment.id, made, lambda known: not _is_of(known, fragment))
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that what was read of the fragments and their files takes, roughly."""
+        fragments = [self._open.peek(number) for number in self._open]
+        return self.files.num_bytes + sum(each.num_bytes for each in fragments if each is not None)
 
     @property
     def concurrency(self) -> int:

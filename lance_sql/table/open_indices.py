@@ -83,6 +83,11 @@ class OpenIndices:
             return each
         return None
 
+    @property
+    def num_bytes(self) -> int:
+        """Memory that what was read of the segments takes, roughly."""
+        return self._open.num_bytes
+
     def fully_covered(self, segment: IndexSegment, fragment_ids: Collection[int]) -> set[int]:
         """Those of the fragments of which a segment knows every row, wherever it has them."""
         covered = segment.fragment_ids or frozenset()

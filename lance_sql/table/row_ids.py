@@ -37,6 +37,11 @@ class RowIds:
         """Physical rows."""
         return sum(segment.num_values for segment in self.segments)
 
+    @property
+    def num_bytes(self) -> int:
+        """Memory that the segments take."""
+        return sum(segment.num_bytes for segment in self.segments)
+
     def bounds(self) -> tuple[int, int] | None:
         """No id is below the first or above the second number; None when there are no rows."""
         bounds = [segment.bounds() for segment in self.segments if segment.num_values]

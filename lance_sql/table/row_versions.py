@@ -45,6 +45,11 @@ class RowVersions:
         """Physical rows."""
         return int(self.lengths.sum())
 
+    @property
+    def num_bytes(self) -> int:
+        """Memory that the runs take."""
+        return self.versions.nbytes + self.lengths.nbytes
+
     def bounds(self) -> tuple[int, int] | None:
         """Least and greatest version; None when there are no rows."""
         if not len(self.versions):

@@ -38,6 +38,10 @@ class Range:
     def num_values(self) -> int:
         return self.end - self.start
 
+    @property
+    def num_bytes(self) -> int:
+        return 0
+
     def bounds(self) -> tuple[int, int]:
         """Least and greatest value; only for a segment that has values."""
         return self.start, self.end - 1
@@ -80,6 +84,10 @@ class Values:
     def num_values(self) -> int:
         return len(self.values)
 
+    @property
+    def num_bytes(self) -> int:
+        return self.values.nbytes
+
     def bounds(self) -> tuple[int, int]:
         return int(self.values.min()), int(self.values.max())
 
@@ -115,6 +123,10 @@ class RangeWithHoles:
     @property
     def num_values(self) -> int:
         return self.end - self.start - len(self.holes)
+
+    @property
+    def num_bytes(self) -> int:
+        return self.holes.nbytes
 
     def bounds(self) -> tuple[int, int]:
         """Bounds, not always the tightest: either end may be a hole."""
@@ -154,6 +166,10 @@ class RangeWithBitmap:
     @property
     def num_values(self) -> int:
         return int.from_bytes(self.bitmap, "little").bit_count()
+
+    @property
+    def num_bytes(self) -> int:
+        return len(self.bitmap)
 
     def bounds(self) -> tuple[int, int]:
         """Bounds, not always the tightest: the bits at the ends may be zero."""

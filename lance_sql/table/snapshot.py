@@ -9,14 +9,14 @@ A snapshot never changes. What it has read it keeps, so scans of the same handle
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import date, datetime
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
 from lance_sql.file.learned import Learning
-from lance_sql.store import Store
+from lance_sql.store import LocalStore, Store
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.table import indices, location, manifest, refs, transactions, versions
 from lance_sql.table.files import LEARNS, FileLocation, TableFiles
@@ -25,6 +25,7 @@ from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.open_indices import OpenIndices
+from lance_sql.table.recent_snapshots import RecentSnapshots
 from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import RecordedTransaction
 from lance_sql.table.version_infos import version_info
@@ -89,6 +90,18 @@ class Snapshot:
         """Table and version for messages, as in "events.lance version 42"."""
         branch = f" branch {self.branch!r}" if self.branch else ""
         return f"{self.name}{branch} version {self.version}"
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that what was read of the version takes, roughly; its manifest is counted elsewhere."""
+        return sum(each.num_bytes for each in (self._open_fragments, self._open_indices) if each is not None)
+
+    @property
+    def stores(self) -> tuple[Store, ...] | None:
+        """What files of the version were read from; None where some were at base paths."""
+        if self._open_fragments is not None and self._open_fragments.files.has_bases:
+            return None
+        return (self.store,) if self.store is self._main else (self.store, self._main)
 
     @property
     def main(self) -> Store:
@@ -269,6 +282,10 @@ def open_snapshot(
     main, store, found_branch, file, is_latest = location.locate(
         text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
     )
+    key = _key(text, store, found_branch, file, storage_options, use_indices, learning)
+    recent = _RECENT.get(key) if key is not None else None
+    if recent is not None:
+        return recent
     snapshot = Snapshot(
         text,
         main,
@@ -285,7 +302,29 @@ def open_snapshot(
         if is_latest:
             error.message += _newest_readable(store, file, snapshot.name)
         raise
+    if key is not None:
+        _RECENT.keep(key, snapshot)
     return snapshot
+
+
+def _key(
+    uri: str,
+    store: Store,
+    branch: str | None,
+    file: VersionFile,
+    storage_options: Mapping[str, Any] | None,
+    use_indices: bool,
+    learning: Learning,
+) -> Hashable | None:
+    """What a snapshot depends on; None where it is opened anew each time."""
+    # what is learned for a folder is saved when nobody has the version any more; and files of Windows cannot be removed
+    # while they are mapped
+    if not isinstance(store, LocalStore) or learning.folder is not None or os.name != "posix":
+        return None
+    options = tuple(sorted((storage_options or {}).items()))
+    if not all(isinstance(value, str) for _, value in options):
+        return None
+    return uri, store.root, branch, file.path, options, use_indices, learning
 
 
 def list_snapshots(
@@ -349,3 +388,6 @@ def _restore(
         use_indices=use_indices,
         learning=learning,
     )
+
+
+_RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()
