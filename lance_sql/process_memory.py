@@ -33,8 +33,8 @@ def memory(*, release: bool = False) -> pa.Table:
     """What this process holds in memory for tables, by the caches that hold it; the largest first.
 
     Each open version has caches of its own beside those of the process. They go with it; local versions that were
-    opened last stay open for whoever opens them next. Bytes are rough, and those of index segments say what they may come to.
-    Memory of batches that somebody holds is not counted, nor what the libraries take.
+    opened last stay open for whoever opens them next. Bytes are rough, and those of index segments say what they may
+    come to. Memory of batches that somebody holds is not counted, nor what the libraries take.
 
     release: first lets go of what can be read or made again; queries that run go on, and read some of it anew
 
