@@ -21,7 +21,6 @@ from lance_sql.store import LocalStore, MemoryStore, Store, local
 from lance_sql.table import snapshot
 from lance_sql.table.recent_snapshots import RecentSnapshots
 
-
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened anew on this system")
 
 
