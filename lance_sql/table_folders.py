@@ -13,6 +13,7 @@ from lance_sql.local_paths import expanded
 from lance_sql.store import Store
 from lance_sql.store.open import open_store
 from lance_sql.table.paths import DATA, VERSIONS
+from lance_sql.table.snapshot import let_go
 
 _PARTS: Final = ("_checksums", "_deletions", "_indices", "_mem_wal", "_refs", "_transactions", DATA, "tree")
 
@@ -31,6 +32,7 @@ def drop(uri: str) -> int:
         store.delete(path)
     for path in others:
         store.delete(path)
+    let_go()
     if folder is not None:
         _remove_empty(folder)
     return len(manifests) + len(others)

@@ -31,7 +31,7 @@ from lance_sql.table import applied, checksums, cursors, features, versions
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
 from lance_sql.table.paths import APPLIED, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
-from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.snapshot import Snapshot, let_go
 from lance_sql.table.versions import VersionFile
 
 MIN_LEFTOVER_AGE: Final = timedelta(days=7)
@@ -166,6 +166,7 @@ def execute(planned: CleanupPlan) -> None:
         else:
             left.add(path)
     checksums.tidy(snapshot.store, planned.records, left)
+    let_go()
 
 
 def _pinned(snapshot: Snapshot) -> set[int]:

@@ -41,7 +41,7 @@ from lance_sql.table.paths import (
     BasePath,
     NamingScheme,
 )
-from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.snapshot import Snapshot, let_go
 
 _FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, APPLIED)
 
@@ -103,6 +103,7 @@ def delete_branch(snapshot: Snapshot, name: str) -> None:
     # Only what tables have: other branches lie below when their names begin with this one.
     for folder in _FOLDERS:
         _delete_below(store, folder)
+    let_go()
 
 
 def root_of(snapshot: Snapshot) -> str:

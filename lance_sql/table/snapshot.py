@@ -327,6 +327,12 @@ def _key(
     return uri, store.root, branch, file.path, options, use_indices, learning
 
 
+def let_go() -> None:
+    """Closes the versions that nobody has any more. Files that are mapped take their room on disk until then, also
+    those that were removed."""
+    _RECENT.clear()
+
+
 def list_snapshots(
     uri: str | os.PathLike[str],
     *,

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import caches
+from lance_sql import caches, table_folders
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.store import LocalStore, MemoryStore, Store, local
@@ -241,6 +241,21 @@ if child == 0:
     os._exit(0 if is_right else 1)
 assert os.waitpid(child, 0)[1] == 0
 """
+
+
+def test_what_is_removed_leaves_the_disk(path: Path) -> None:
+    lance_sql.open(path).create_branch("b")
+    lance_sql.open(path, branch="b").delete("x = 9")
+    removals: list[Callable[[], object]] = [
+        lambda: lance_sql.open(path).cleanup(older_than="0d"),
+        lambda: lance_sql.open(path).delete_branch("b"),
+        lambda: table_folders.drop(str(path)),
+    ]
+    for remove in removals:
+        lance_sql.open(path)
+        assert snapshot._RECENT.usage().entries
+        remove()
+        assert snapshot._RECENT.usage().entries == 0
 
 
 def test_a_forked_process_opens_its_own(path: Path) -> None:
