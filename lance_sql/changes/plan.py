@@ -91,6 +91,17 @@ class Range:
             self._sources = column_history.sources(self.history, version, self.last)
         return self._sources[version]
 
+    @property
+    def replaced_columns(self) -> frozenset[str]:
+        """Names of columns before the range that other columns have at its end: these were dropped, or have other names
+        now. Rows without a value in the new columns are not told of."""
+        earlier = self.history.commit(self.first).earlier if self.first <= self.last else None
+        if earlier is None:
+            return frozenset()
+        ids = {field.name: field.id for field in earlier.manifest.schema.fields}
+        now = [(each.column.name, each.stored) for each in self.sources(self.first - 1)]
+        return frozenset(name for name, stored in now if name in ids and (stored is None or stored.id != ids[name]))
+
     def changed(self, version: int) -> Changed:
         """The rows that the commit of one version changed."""
         if version not in self._changed:

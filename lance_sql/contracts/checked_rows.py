@@ -65,7 +65,7 @@ class Rows:
 
 
 class ChangedRows(Rows):
-    """Those that a feed has, as they are at its end."""
+    """Those that a feed has, as they are at its end; all rows where a column has the name that another one had."""
 
     is_part = True
 
@@ -82,7 +82,9 @@ class ChangedRows(Rows):
     def scans(
         self, columns: Sequence[str] | None, filter: str | None = None, limit: int | None = None
     ) -> Iterator[Any]:
-        if self._feed.end >= self._feed.start:
+        if self._feed.range.replaced_columns:
+            yield scan(self.snapshot, columns, filter, limit)
+        elif self._feed.end >= self._feed.start:
             names = self.snapshot.manifest.schema.names if columns is None else columns
             for feed in self._kinds:
                 yield feed.scan(names, filter, limit=limit)

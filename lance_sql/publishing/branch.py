@@ -183,7 +183,9 @@ def _published(branch: _Branch, latest: Snapshot) -> Snapshot | None:
 def _commit(branch: _Branch, session: WriteSession) -> Snapshot:
     latest = session.snapshot
     before, now = (each.manifest.schema.arrow for each in (branch.head, latest))
-    if not before.equals(now):
+    # a column in the place of another one, whose values stay as they are in rows that the branch did not write
+    theirs = ChangeFeed(latest, since=branch.ref.version)
+    if not before.equals(now) or branch.feed.range.replaced_columns != theirs.range.replaced_columns:
         raise UnsupportedFeature(
             f"The columns of {branch.head.label} are not those of {latest.label}: change them on both, then publish"
         )

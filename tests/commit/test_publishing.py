@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import lance
+import pyarrow as pa
 import pytest
 
 import lance_sql
@@ -123,6 +124,35 @@ def test_a_block_that_fails_leaves_the_branch(table: Dataset) -> None:
     assert "load" in table.branches()
     with pytest.raises(InvalidArgument, match="already"), table.staged("load"):
         pass
+
+
+def _another_column(dataset: Dataset) -> Dataset:
+    return dataset.drop_columns("v").add_columns([pa.field("v", pa.string())])
+
+
+@pytest.mark.parametrize("who", ["branch", "main"])
+def test_a_column_in_the_place_of_another_one_has_to_be_so_on_both(table: Dataset, who: str) -> None:
+    with table.staged("load") as branch:
+        if who == "branch":
+            branch = _another_column(branch)
+        branch.update({"id": "id + 10"}, "id = 2")
+    if who == "main":
+        _another_column(table)
+    with pytest.raises(UnsupportedFeature, match="change them on both"):
+        table.publish("load")
+    other = table.latest() if who == "branch" else lance_sql.open(table.uri, branch="load")
+    _another_column(other)
+    table.publish("load")
+    found = table.latest().scan(["id", "v"]).to_table().sort_by("id").to_pydict()
+    assert found == {"id": [1, 3, 4, 12], "v": [None] * 4}
+
+
+def test_a_column_of_another_type_on_both_is_no_other_column(table: Dataset) -> None:
+    with table.staged("load") as branch:
+        branch = branch.alter_column("id", type=pa.int32()).alter_column("id", type=pa.int64())
+        branch.update({"v": "'z'"}, "id = 2")
+    table.publish("load")
+    assert rows(table) == [(0, 1, "a"), (1, 2, "z"), (2, 3, "c"), (3, 4, "d")]
 
 
 def test_what_cannot_be_published(table: Dataset, tmp_path: Path) -> None:

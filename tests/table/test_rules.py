@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import lance
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 
@@ -193,3 +194,12 @@ def test_the_verbs(table: Dataset) -> None:
     assert run("rules", table.uri, "sane", "--drop", "--yes").exit_code == 0
     assert run("check", table.uri).exit_code == 0
     assert run("rules", table.uri, "x").exit_code == 2
+
+
+def test_a_column_in_the_place_of_another_one_changes_every_row(tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1, 2], "v": [5, 6], "w": [-5, -6]}, tmp_path / "t.lance")
+    made = made.set_rule("there", "not_null(v)").set_rule("sane", "v > 0")
+    swapped = made.rename_columns({"v": "w", "w": "v"})
+    assert [each.rule.name for each in swapped.check(since=made.version).broken] == ["sane"]
+    empty = made.drop_columns("v").add_columns([pa.field("v", pa.int64())])
+    assert [each.rule.name for each in empty.check(since=made.version).broken] == ["there"]
