@@ -159,6 +159,13 @@ def test_changes_are_counted_and_named(orders: lance_sql.Dataset) -> None:
         assert_changes(made, since=1, inserted=[7])
 
 
+def test_a_column_in_the_place_of_another_one_is_no_unchanged_column(orders: lance_sql.Dataset) -> None:
+    made = orders.drop_columns("amount").add_columns([orders.schema.field("amount")])
+    assert_changes(made, since=1, updated=0, unchanged_columns="status")
+    message = said(lambda: assert_changes(made, since=1, unchanged_columns="amount"))
+    assert "amount is another column" in message
+
+
 def test_queries_are_compared(orders: lance_sql.Dataset) -> None:
     assert_sql(orders, "SELECT count(*) FROM orders WHERE amount < 0", [(0,)])
     assert_sql({"o": orders}, "SELECT id FROM o WHERE status IS NOT NULL", {"id": [2, 1]})
