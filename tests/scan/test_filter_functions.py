@@ -130,3 +130,20 @@ def test_they_filter_tables(tmp_path: Path) -> None:
     found = made.count_rows("trim(t) = 'row 3' AND list_contains(words, 'odd') AND d * 2 > 50")
     assert found == sum(number % 7 == 3 and number % 2 == 1 and number > 2_500 for number in range(5_000))
     assert made.delete("len(words) = 2").count_rows() == 2_500
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize(
+    "text", ["1970-01-01", "1970-01-01 00:00:00.001", "1970-01-01 00:00:00.0000019", "1969-12-31 12:00:00"]
+)
+@pytest.mark.parametrize("operator", ["=", "<>", "<", ">=", "IS NOT DISTINCT FROM"])
+def test_what_is_truncated_is_a_timestamp_whatever_the_column_is(unit: str, text: str, operator: str) -> None:
+    moments = pa.array([None, -86_400, -1, 0, 1, 86_400, 1_711_843_201], pa.int64()).cast(pa.timestamp("s"))
+    rows = pa.table({"m": moments.cast(pa.timestamp(unit)), "row": range(len(moments))})
+    connection = duckdb.connect()
+    connection.register("rows", rows)
+    for part in ("day", "hour", "year"):
+        condition = f"date_trunc('{part}', m) {operator} '{text}'"
+        expected = connection.execute(f"SELECT ({condition}) FROM rows ORDER BY row").fetchall()
+        found = evaluate(from_sql(condition, rows.schema), rows.to_batches()[0]).to_pylist()
+        assert found == [each for (each,) in expected], condition

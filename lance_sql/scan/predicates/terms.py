@@ -115,7 +115,8 @@ def _clock_part(types: Types) -> pa.DataType | None:
 
 
 def _truncated(types: Types) -> pa.DataType | None:
-    return types[0] if _is_naive(types[0]) else None
+    """A timestamp of microseconds, whatever the argument is, as in DuckDB: text beside it is read as one."""
+    return pa.timestamp("us") if _is_naive(types[0]) else None
 
 
 def _is_naive(type: pa.DataType) -> bool:
@@ -172,7 +173,7 @@ def _truncate(unit: str) -> Callable[..., pa.Array]:
     def evaluate(result: pa.DataType, argument: pa.Array) -> pa.Array:
         import pyarrow.compute as pc
 
-        return pc.floor_temporal(argument, unit=unit)
+        return pc.floor_temporal(argument, unit=unit).cast(result)
 
     return evaluate
 
