@@ -167,6 +167,12 @@ def _blocks() -> Iterator[Values]:
     mask = oracles.bitmap(np.arange(700) % 13 < 9)
     yield _call("mask_to_ranges", bitmap=mask, bit_offset=3, num_bits=690)
     yield _call("mask_to_ranges", bitmap=bytes(90), bit_offset=0, num_bits=720)
+    strings = [b"the quick fox", b"jumps over", b"a fo", b"x and a dog", b""] * 40
+    for bits in (32, 64):
+        offsets = np.cumsum([0, *map(len, strings)]).astype(f"<i{bits // 8}").tobytes()
+        yield _call(
+            "contains", offsets=offsets, offset_bits=bits, num_strings=200, data=b"".join(strings), text=b"fox", out=25
+        )
     yield _call("narrow_decimal", values=np.array([5, 0, -3, -1] * 20, "<i8").tobytes(), num_values=40, out=320)
 
 

@@ -986,6 +986,12 @@ def mask_to_ranges(bitmap: Buffer, bit_offset: int, num_bits: int) -> npt.NDArra
 def narrow_decimal(values: Buffer, num_values: int, out: Buffer) -> bool:
     """Writes the low 8 of every 16 bytes; False if a value needs more (`out` is then useless)."""
 
+def contains(offsets: Buffer, offset_bits: int, num_strings: int, data: Buffer, text: Buffer, out: Buffer) -> None:
+    """Sets the bit of each string that has the bytes of `text`, which is not empty, and clears those of all others.
+
+    offsets: of the strings in `data`: num_strings + 1 of 32 or 64 bits, ascending
+    """
+
 def scatter_ranges(data: Buffer, starts: Buffer, lengths: Buffer, out_starts: Buffer, out: Buffer) -> None:
     """Copies byte ranges of `data` to positions of `out`: the inverse of `gather_ranges`.
 

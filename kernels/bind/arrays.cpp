@@ -8,6 +8,7 @@
 #include "bind/python.h"
 #include "encodings/decode.h"
 #include "layouts/entries.h"
+#include "predicates/substrings.h"
 
 using namespace nanobind::literals;
 
@@ -109,6 +110,14 @@ void bind_gather(nb::module_& m) {
             return to_numpy(std::move(bounds), {num_ranges, 2});
         },
         "bitmap"_a, "bit_offset"_a, "num_bits"_a);
+    m.def(
+        "contains",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_strings, const InputBuffer& data,
+           const InputBuffer& text, const OutputBuffer& out) {
+            Unlocked unlocked;
+            contains(offsets, offset_bits, num_strings, data, text, out);
+        },
+        "offsets"_a, "offset_bits"_a, "num_strings"_a, "data"_a, "text"_a, "out"_a);
     m.def(
         "narrow_decimal",
         [](const InputBuffer& values, Count num_values, const OutputBuffer& out) {

@@ -144,6 +144,7 @@ def test_impossible_counts_are_refused(count: int) -> None:
         lambda: kernels.gather_fixed(b"", 8, 1, b"", 1, count, out),
         lambda: kernels.gather_fixed(b"", 8, count, b"", 1, 8, out),
         lambda: kernels.narrow_decimal(b"", count, out),
+        lambda: kernels.contains(b"", 32, count, b"", b"x", out),
         lambda: kernels.mask_to_ranges(b"", count, 1),
         lambda: kernels.unzip_fixed(b"", 0, np.array([0, 1]), 1, 0, count, out, None),
         lambda: kernels.unzip_scan(b"", count, 0, 0, 0, 0, 1, 0),
@@ -163,6 +164,7 @@ def test_large_counts_need_large_buffers(count: int) -> None:
         lambda: kernels.gather_fixed(bytes(8), 8, 1, b"", count, count, out),
         lambda: kernels.unzip_fixed(b"", 0, np.array([0, count]), count, 0, count, out, None),
         lambda: kernels.narrow_decimal(b"", count, out),
+        lambda: kernels.contains(b"", 32, count, b"", b"x", out),
         lambda: kernels.select_rows(b"", None, count, 0, 0, 0, 1),
     ):
         with pytest.raises(ValueError, match=r"needs|too many"):

@@ -153,7 +153,7 @@ def _fold(kernel: str, arguments: Sequence[Predicate], columns: _Columns) -> pa.
 def _leaf(predicate: Predicate, columns: _Columns) -> pa.BooleanArray:
     import pyarrow.compute as pc
 
-    from . import comparisons
+    from . import comparisons, substrings
 
     match predicate:
         case Compare(op, left, Literal(value)):
@@ -171,7 +171,7 @@ def _leaf(predicate: Predicate, columns: _Columns) -> pa.BooleanArray:
         case TextMatch("suffix", operand, pattern):
             return pc.ends_with(_term(operand, columns), pattern)
         case TextMatch("contains", operand, pattern):
-            return pc.match_substring(_term(operand, columns), pattern)
+            return substrings.contain(_term(operand, columns), pattern)
         case TextMatch("like", operand, pattern):
             return pc.match_like(_term(operand, columns), pattern)
     raise AssertionError(f"no evaluation of {type(predicate).__name__}")
