@@ -2,12 +2,24 @@
 #include "predicates/substrings.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace lance {
 
 namespace {
 
 constexpr int64_t kBlock = 64;
+
+// A bit for each byte, which is 0 or 1.
+uint64_t to_bits(const std::array<uint8_t, kBlock>& flags) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < kBlock; i += 8) {
+        // The product brings the lowest bits of eight bytes together in the highest byte, the first one lowest.
+        bits |= ((load<uint64_t>(flags.data() + i) * 0x0102040810204080) >> 56) << i;
+    }
+    return bits;
+}
 
 // The first position from `at` on where the text begins, of those before `end`; `end` where there is none. So many bytes
 // as the text has lie behind each position.
@@ -18,15 +30,18 @@ const uint8_t* find(const uint8_t* at, const uint8_t* end, Bytes text) {
     const auto is_here = [&](const uint8_t* position) {
         return *position == first && position[to_last] == last && std::memcmp(position, text.data(), text.size()) == 0;
     };
+    std::array<uint8_t, kBlock> fits;
     for (; end - at >= kBlock; at += kBlock) {
-        uint8_t fits = 0;
         const uint8_t* const at_last = at + to_last;
-        for (int64_t i = 0; i < kBlock; ++i) {
-            fits |= static_cast<uint8_t>((at[i] == first) & (at_last[i] == last));
+        uint8_t any = 0;
+        for (size_t i = 0; i < kBlock; ++i) {
+            fits[i] = static_cast<uint8_t>((at[i] == first) & (at_last[i] == last));
+            any |= fits[i];
         }
-        if (!fits) continue;
-        for (const uint8_t* here = at; here != at + kBlock; ++here) {
-            if (is_here(here)) return here;
+        if (!any) continue;
+        for (uint64_t left = to_bits(fits); left != 0; left &= left - 1) {
+            const uint8_t* const here = at + std::countr_zero(left);
+            if (std::memcmp(here, text.data(), text.size()) == 0) return here;
         }
     }
     while (at != end && !is_here(at)) ++at;
