@@ -281,7 +281,8 @@ class LocalStore:
     def _status(self, path: str) -> tuple[int, ...] | None:
         try:
             return _status(os.stat(self._prefix + path))
-        except OSError:
+        except (OSError, ValueError):
+            # ValueError of a name that no file can have, which is refused where it is opened
             return None
 
     def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
