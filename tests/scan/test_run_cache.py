@@ -26,6 +26,7 @@ from lance_sql.scan.scan import Scan
 from lance_sql.scan.stream import run_cache, runs
 from lance_sql.scan.stream.run_cache import RUN_CACHE, PreparedRun, RunCache
 from lance_sql.store import ByteRange, LocalStore
+from lance_sql.table.snapshot import let_go
 
 NUM_ROWS = 150_000
 FILTERS = (None, "k < 10", "s = 'word 3' AND k > 50", "n IS NULL", "x > 0.5 OR k = 7")
@@ -142,6 +143,7 @@ def test_nobody_but_a_handle_keeps_a_file_open(tmp_path: Path) -> None:
     assert RUN_CACHE.num_bytes > 0
     assert open_files(uri)
     del table
+    let_go()
     gc.collect()
     assert not open_files(uri)
     assert RUN_CACHE.num_bytes == 0
