@@ -70,11 +70,10 @@ void contains(Bytes offsets, int64_t num_strings, Bytes data, Bytes text, Mutabl
     while ((at = find(at, end, text)) != end) {
         const int64_t position = at - begin;
         while (offset(string + 1) <= position) ++string;
-        if (offset(string + 1) - position < size) {
-            ++at;
-            continue;
+        // Where there is no room for the text up to the end of the string, there is none behind this position either.
+        if (offset(string + 1) - position >= size) {
+            out[static_cast<size_t>(string / 8)] |= static_cast<uint8_t>(1 << string % 8);
         }
-        out[static_cast<size_t>(string / 8)] |= static_cast<uint8_t>(1 << string % 8);
         at = std::min(begin + offset(string + 1), end);
     }
 }

@@ -38,7 +38,7 @@ _SCATTERED = 8
 """Of rows that are fewer than one in so many, each is looked up by itself."""
 
 _FRAGMENT_BYTES: Final = 2048
-_VERSION_SEQUENCES: Final = ("created_at_sequence", "last_updated_at_sequence")
+_SEQUENCES: Final = ("row_id_sequence", "created_at_sequence", "last_updated_at_sequence")
 
 _T = TypeVar("_T")
 
@@ -103,7 +103,7 @@ class OpenFragment:
     @property
     def num_bytes(self) -> int:
         """Memory that what was read of its deletions, row ids and versions takes, roughly."""
-        cached = [self.__dict__.get(name) for name in ("row_id_sequence", *_VERSION_SEQUENCES)]
+        cached = [self.__dict__.get(name) for name in _SEQUENCES]
         sequences = [each for each in cached if isinstance(each, RowIds | RowVersions)]
         deleted = self.__dict__.get("deletions", _NO_ROWS)
         return _FRAGMENT_BYTES + int(deleted.nbytes) + sum(each.num_bytes for each in sequences)
