@@ -11,12 +11,11 @@ import mmap
 import os
 import stat
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import accumulate, count, islice
+from itertools import count
 from threading import Lock
 from typing import Final
 from weakref import ref
@@ -27,19 +26,15 @@ from lance_sql import _kernels
 from lance_sql.caches import LruCache, Measured, Usage
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.store import durable, touched
+from lance_sql.store.containment import Containment
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
+from lance_sql.store.file_statuses import FileStatuses, Status, identity_of, read_status, status_of
 from lance_sql.store.touched import BLOCK_BYTES, TouchedBlocks
 
 # Reading over a gap of a mapping costs nothing, for nothing is read until it is touched.
 GAP: Final = 2**62
 
 _WHOLE_FILE: Final = 2**47
-
-# Two changes within one step of a file system's clock look like one, and some clocks go in steps of two seconds.
-_CLOCK_STEP_NS: Final = 2_000_000_000
-
-# Of so many files it takes too long to ask for each of them.
-_MOST_ASKED: Final = 1024
 
 # A mapping holds a file descriptor, and 1,024 of them is a usual limit.
 MAX_MAPPINGS: Final = 128
@@ -65,7 +60,7 @@ class _Mapping:
     path: str
     content: pa.Buffer
     mapping: mmap.mmap | None
-    status: tuple[int, ...]
+    status: Status
     identity: str
 
     def touch(self, ranges: Sequence[ByteRange]) -> None:
@@ -82,10 +77,9 @@ class LocalStore:
         self.uri = os.fspath(root) if uri is None else uri
         self._root = os.path.abspath(root)
         self._prefix = os.path.join(self._root, "")
-        self._inside: set[str] = set()
-        self._folders_inside: set[str] = set()
+        self._containment = Containment(self._root)
         self._changes = 0
-        self._status_before: dict[str, tuple[int, ...] | None] = {}
+        self._statuses = FileStatuses(self._prefix)
         self._touched = TouchedBlocks()
         self._mappings: LruCache[str, _Mapping] = LruCache(
             "mapped files", most_entries=MAX_MAPPINGS, dropped=self._touched.forget
@@ -115,13 +109,8 @@ class LocalStore:
 
     def local_path(self, path: str) -> str:
         check_path(path)
-        full = self._prefix + path
-        folder = path.rpartition("/")[0]
-        # a name of few characters is looked up in less time than a path is put together
-        if folder not in self._folders_inside:
-            self._check_folder(os.path.dirname(full), path)
-            self._folders_inside.add(folder)
-        return full
+        self._containment.check_file(path)
+        return self._prefix + path
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self.mapped(path).content
@@ -134,7 +123,7 @@ class LocalStore:
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         # The size is part of opening: what the caller knows saves nothing here.
         full = self.local_path(path)
-        self._note(path)
+        self._statuses.note(path)
         tail = _kernels.read_tail(full, min(num_bytes, _WHOLE_FILE))
         if tail is not None:
             return tail[0], pa.py_buffer(tail[1])
@@ -168,9 +157,9 @@ class LocalStore:
         return datetime.fromtimestamp(os.stat(self._prefix + path).st_mtime, UTC)
 
     def identity(self, path: str) -> str | None:
-        self._note(path)
-        status = self._status(path)
-        return None if status is None else self._identity(path, status)
+        self._statuses.note(path)
+        status = read_status(self._prefix + path)
+        return None if status is None else identity_of(self._prefix + path, status)
 
     @property
     def num_mapped(self) -> int:
@@ -182,25 +171,8 @@ class LocalStore:
 
         False where it cannot be told: of very many files, and of those that had just been written.
         """
-        # a folder may have become a link
-        self._inside.clear()
-        self._folders_inside.clear()
-        statuses = self._status_before.copy()
-        if len(statuses) > _MOST_ASKED:
-            return False
-        return all(status is not None and self._status(path) == status for path, status in statuses.items())
-
-    def _note(self, path: str) -> None:
-        """Remembers a file as it is before the first time that something is read of it."""
-        if path not in self._status_before and len(self._status_before) <= _MOST_ASKED:
-            status = self._status(path)
-            if status is not None and time.time_ns() - max(status[-2:]) < _CLOCK_STEP_NS:
-                status = None
-            self._status_before.setdefault(path, status)
-
-    def _identity(self, path: str, status: tuple[int, ...]) -> str:
-        device, inode, size, modified, changed = status
-        return f"{self._prefix}{path}\0{device},{inode},{size},{modified},{changed}"
+        self._containment.forget()
+        return self._statuses.are_current()
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._writable_path(path)
@@ -226,7 +198,7 @@ class LocalStore:
         full = os.path.join(self._root, path)
         folder = os.path.dirname(full)
         # Before the folder is made: it may lie behind a link.
-        self._check_folder(folder, path)
+        self._containment.check(folder, path)
         durable.make_folder(folder)
         return full
 
@@ -250,14 +222,14 @@ class LocalStore:
             cached = self._mappings.get(path)
             changes = self._changes
         # Another process may have put another file in its place: a table that was dropped and written again.
-        if cached is not None and cached.status == self._status(path):
+        if cached is not None and cached.status == read_status(self._prefix + path):
             return cached
-        self._note(path)
+        self._statuses.note(path)
         descriptor, size = self._open(path)
         try:
             # An empty file cannot be mapped.
             mapping = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else None
-            status = _status(os.fstat(descriptor))
+            status = status_of(os.fstat(descriptor))
         except ValueError as error:
             with at(file=path):
                 raise CorruptFile(f"the file became shorter while it was read: {error}") from error
@@ -269,7 +241,7 @@ class LocalStore:
         finally:
             os.close(descriptor)
         content = pa.py_buffer(mapping if mapping is not None else b"")
-        mapped = _Mapping(ref(self), path, content, mapping, status, self._identity(path, status))
+        mapped = _Mapping(ref(self), path, content, mapping, status, identity_of(self._prefix + path, status))
         with self._lock:
             # What was mapped while files changed may be the file of before.
             if changes == self._changes:
@@ -277,13 +249,6 @@ class LocalStore:
                     self._touched.forget(path)
                 self._mappings.put(path, mapped)
         return mapped
-
-    def _status(self, path: str) -> tuple[int, ...] | None:
-        try:
-            return _status(os.stat(self._prefix + path))
-        except (OSError, ValueError):
-            # ValueError of a name that no file can have, which is refused where it is opened
-            return None
 
     def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
         """Counts what may be looked at, and gives memory back where that is too much."""
@@ -307,7 +272,7 @@ class LocalStore:
         """A descriptor of the file, and its size."""
         check_path(path)
         full = os.path.join(self._root, path)
-        self._check_folder(os.path.dirname(full), path)
+        self._containment.check(os.path.dirname(full), path)
         try:
             descriptor = os.open(full, _OPEN_FLAGS)
         except OSError as error:
@@ -316,35 +281,13 @@ class LocalStore:
             if error.errno not in (errno.ELOOP, errno.EMLINK):
                 raise
             real = os.path.realpath(full)
-            self._check_folder(os.path.dirname(real), path)
+            self._containment.check(os.path.dirname(real), path)
             descriptor = os.open(real, _OPEN_FLAGS)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         return descriptor, status.st_size
-
-    def _check_folder(self, folder: str, path: str) -> None:
-        """Makes sure, once per folder, that no link leads out of the root."""
-        if folder in self._inside:
-            return
-        if not self._is_without_links(folder):
-            root = os.path.realpath(self._root)
-            real = os.path.realpath(folder)
-            if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
-                with at(file=path):
-                    raise CorruptFile("a link leads out of the table's folder")
-        self._inside.add(folder)
-
-    def _is_without_links(self, folder: str) -> bool:
-        """Whether no part of the way from the root to a folder is a link, so that it is below the root. Resolving both
-        would look at every part of their whole paths."""
-        # Windows has junctions, which are no links to Python
-        if os.name != "posix" or not os.path.join(folder, "").startswith(self._prefix):
-            return False
-        parts = [part for part in folder[len(self._prefix) :].split(os.sep) if part]
-        folders = accumulate(parts, os.path.join, initial=self._root)
-        return os.pardir not in parts and not any(os.path.islink(each) for each in islice(folders, 1, None))
 
 
 @contextmanager
@@ -410,11 +353,6 @@ def _give_back(mapping: mmap.mmap) -> None:
     """Takes what was touched of a file out of the memory of the process."""
     if hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)
-
-
-def _status(status: os.stat_result) -> tuple[int, ...]:
-    # a file that was written over has another time of change, even where its times are set back
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _read(descriptor: int, start: int, length: int) -> bytes:

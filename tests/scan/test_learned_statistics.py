@@ -30,7 +30,7 @@ from lance_sql.row_ranges import count, expand, single
 from lance_sql.scan import batches
 from lance_sql.scan.evidence.learned import LearnedZones
 from lance_sql.scan.scan import Scan
-from lance_sql.store import local
+from lance_sql.store import file_statuses
 from lance_sql.table import learning
 
 ROWS = 40_000
@@ -40,7 +40,7 @@ NAME = LearnedZones.name
 @pytest.fixture(autouse=True)
 def forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is learned, and whoever opens a table learns anew."""
-    monkeypatch.setattr(local, "_CLOCK_STEP_NS", 10**18)
+    monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 10**18)
     LEARNED.clear()
     yield
     LEARNED.clear()

@@ -17,7 +17,7 @@ import lance_sql
 from lance_sql import caches, table_folders
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
-from lance_sql.store import LocalStore, MemoryStore, Store, local
+from lance_sql.store import LocalStore, MemoryStore, Store, file_statuses
 from lance_sql.table import snapshot
 from lance_sql.table.recent_snapshots import RecentSnapshots
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened 
 @pytest.fixture(autouse=True)
 def exact_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file system's clock tells all changes apart, so that nobody has to wait until files are old."""
-    monkeypatch.setattr(local, "_CLOCK_STEP_NS", 0)
+    monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 0)
     monkeypatch.setattr(snapshot, "_RECENT", RecentSnapshots())
 
 
@@ -167,10 +167,10 @@ def test_a_folder_that_becomes_a_link_out_of_the_table_is_refused(path: Path, tm
 
 
 def test_files_that_have_just_been_written_are_not_trusted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_CLOCK_STEP_NS", 10**18)
+    monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 10**18)
     first, second = lance_sql.open(path), lance_sql.open(path)
     assert first.snapshot is not second.snapshot
-    monkeypatch.setattr(local, "_CLOCK_STEP_NS", 0)
+    monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 0)
     # what was read then is not trusted later
     assert lance_sql.open(path).snapshot is not second.snapshot
     assert is_used(path)
@@ -229,10 +229,10 @@ def test_it_is_let_go_of_with_all_else(path: Path) -> None:
 _FORKED = """
 import os, sys
 import lance_sql
-from lance_sql.store import local
+from lance_sql.store import file_statuses
 from lance_sql.table import snapshot
 
-local._CLOCK_STEP_NS = 0
+file_statuses._CLOCK_STEP_NS = 0
 expected = lance_sql.open(sys.argv[1]).to_table()
 assert snapshot._RECENT.usage().entries == 1
 child = os.fork()
