@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from datetime import datetime
 from threading import Lock
 from typing import Any, Final
 
@@ -19,7 +18,8 @@ import pyarrow as pa
 
 from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode, Sink, Store, check_path, check_range
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path, check_range
+from lance_sql.store.delegating import DelegatingStore
 from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache
 
 CACHE: Final = "cache"
@@ -38,36 +38,17 @@ _lock = Lock()
 _caches: dict[tuple[str, int], DiskCache] = {}
 
 
-class CachedStore:
+class CachedStore(DelegatingStore):
     """The files of another store. Thread-safe and picklable, as that one is."""
 
     def __init__(self, files: Store, cache: DiskCache) -> None:
-        self.uri = files.uri
-        self._files = files
+        super().__init__(files)
         self._cache = cache
         self._sizes: LruCache[str, int] = LruCache("sizes of cached files", most_entries=_MOST_SIZES)
         self._listed: LruCache[str, ObjectInfo] = LruCache("listed manifests", most_entries=_MOST_SIZES)
 
     def __reduce__(self) -> tuple[Any, tuple[Store, str, int]]:
         return _restore, (self._files, str(self._cache.folder), self._cache.most_bytes)
-
-    @property
-    def gap(self) -> int:
-        return self._files.gap
-
-    @property
-    def concurrency(self) -> int:
-        return self._files.concurrency
-
-    @property
-    def lists_by_name(self) -> bool:
-        return self._files.lists_by_name
-
-    def local_path(self, path: str) -> str | None:
-        return self._files.local_path(path)
-
-    def mapped(self, path: str) -> MappedFile | None:
-        return self._files.mapped(path)
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         size = self._sizes.get(path)
@@ -156,18 +137,6 @@ class CachedStore:
         for info in self._files.files(prefix):
             self._listed.put(info.path, info)
             yield info
-
-    def names(self, prefix: str) -> list[str] | None:
-        return self._files.names(prefix)
-
-    def folders(self, prefix: str) -> Iterator[str]:
-        return self._files.folders(prefix)
-
-    def modified(self, path: str) -> datetime | None:
-        return self._files.modified(path)
-
-    def identity(self, path: str) -> str | None:
-        return self._files.identity(path)
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         self._forget(path)

@@ -15,14 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, LanceError, at
-from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode, Sink, Store
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Store
+from lance_sql.store.delegating import DelegatingStore
 from lance_sql.store.manifest_store import ManifestEntry, ManifestStore
 
 _VERSIONS: Final = "_versions"
@@ -33,7 +33,7 @@ _WHOLE_FILE: Final = 2**62
 _TOP: Final = 2**64 - 1
 
 
-class ExternalManifests:
+class ExternalManifests(DelegatingStore):
     """The files of another store; manifests are created by their entry, and seen where their entry says.
 
     uri: of the table, as the user spelled it
@@ -41,31 +41,12 @@ class ExternalManifests:
     """
 
     def __init__(self, files: Store, manifests: ManifestStore, uri: str, table: str) -> None:
-        self.uri = uri
-        self._files = files
+        super().__init__(files, uri)
         self._manifests = manifests
         self._table = table
 
     def __reduce__(self) -> tuple[type[ExternalManifests], tuple[Store, ManifestStore, str, str]]:
         return ExternalManifests, (self._files, self._manifests, self.uri, self._table)
-
-    @property
-    def gap(self) -> int:
-        return self._files.gap
-
-    @property
-    def concurrency(self) -> int:
-        return self._files.concurrency
-
-    @property
-    def lists_by_name(self) -> bool:
-        return self._files.lists_by_name
-
-    def local_path(self, path: str) -> str | None:
-        return self._files.local_path(path)
-
-    def mapped(self, path: str) -> MappedFile | None:
-        return self._files.mapped(path)
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         try:
@@ -101,15 +82,6 @@ class ExternalManifests:
     def names(self, prefix: str) -> None:
         return None
 
-    def folders(self, prefix: str) -> Iterator[str]:
-        return self._files.folders(prefix)
-
-    def modified(self, path: str) -> datetime | None:
-        return self._files.modified(path)
-
-    def identity(self, path: str) -> str | None:
-        return self._files.identity(path)
-
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         version = _version(path)
         if version is None:
@@ -132,9 +104,6 @@ class ExternalManifests:
         # The version exists: what fails now is made up for by whoever comes next.
         with suppress(OSError, LanceError):
             self._finalize(entry, data)
-
-    def create(self, path: str) -> Sink:
-        return self._files.create(path)
 
     def delete(self, path: str) -> None:
         version = _version(path)
