@@ -59,18 +59,21 @@ def _bytes(values: FixedWidth, nulls: BoolMask | None) -> tuple[bytes, ...] | No
 def _string(values: VariableWidth, nulls: BoolMask | None) -> tuple[bytes, ...] | None:
     raw = memoryview(values.data)
     bounds = variable.bounds_of(values)
-    trials = _trials(values.num_values, nulls)
-    some = {bytes(raw[bounds[i] : bounds[i + 1]]) for i in trials}
-    if len(some) > 1:
-        return None
-    (first,) = some
-    starts, lengths = bounds[:-1], bounds[1:] - bounds[:-1]
-    if nulls is not None:
-        starts, lengths = starts[~nulls], lengths[~nulls]
-    if (lengths != len(first)).any():
-        return None
-    if not _are_all(np.frombuffer(values.data, np.uint8), starts, np.frombuffer(first, np.uint8)):
-        return None
+    if values.num_values == 1:
+        first = bytes(raw[bounds[0] : bounds[1]])
+    else:
+        trials = _trials(values.num_values, nulls)
+        some = {bytes(raw[bounds[i] : bounds[i + 1]]) for i in trials}
+        if len(some) > 1:
+            return None
+        (first,) = some
+        starts, lengths = bounds[:-1], bounds[1:] - bounds[:-1]
+        if nulls is not None:
+            starts, lengths = starts[~nulls], lengths[~nulls]
+        if (lengths != len(first)).any():
+            return None
+        if not _are_all(np.frombuffer(values.data, np.uint8), starts, np.frombuffer(first, np.uint8)):
+            return None
     return (np.array([0, len(first)], f"<i{values.offset_bits // 8}").tobytes(), first)
 
 

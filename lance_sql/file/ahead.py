@@ -22,7 +22,7 @@ from lance_sql.store.ranges import GAP_BYTES, ROUND_TRIP_BYTES
 
 if TYPE_CHECKING:
     from lance_sql.file.columns import Column
-    from lance_sql.file.reader import FileReader
+    from lance_sql.file.file_bytes import FileBytes
 
 _MOST: Final = 2
 """Where at least one row in so many is wanted, so are all bytes of the page."""
@@ -93,10 +93,10 @@ def holding(columns: Sequence[Column], rows: RowRanges) -> Iterator[None]:
 
     raises: CorruptFile for a file that is shorter than it says
     """
-    by_file: dict[FileReader, list[Column]] = {}
+    by_file: dict[FileBytes, list[Column]] = {}
     for column in columns:
-        if not column.file.is_mapped:
-            by_file.setdefault(column.file, []).append(column)
+        if not column.file.bytes.is_mapped:
+            by_file.setdefault(column.file.bytes, []).append(column)
     calls = [partial(_hold, file, _ranges(several, rows)) for file, several in by_file.items()]
     held = together(calls, max((file.concurrency for file in by_file), default=1))
     try:
@@ -106,12 +106,12 @@ def holding(columns: Sequence[Column], rows: RowRanges) -> Iterator[None]:
             file.let_go(each)
 
 
-def _hold(file: FileReader, ranges: Sequence[ByteRange]) -> tuple[FileReader, HeldBytes]:
+def _hold(file: FileBytes, ranges: Sequence[ByteRange]) -> tuple[FileBytes, HeldBytes]:
     return file, file.hold(ranges)
 
 
 def _ranges(columns: Sequence[Column], rows: RowRanges) -> list[ByteRange]:
-    is_far = columns[0].file.is_far
+    is_far = columns[0].file.bytes.is_far
     short = min(_SHORT_BYTES // len(columns), ROUND_TRIP_BYTES) if is_far else None
     ranges: list[ByteRange] = []
     for opened in (False, True) if is_far else (False,):

@@ -70,10 +70,10 @@ def open_pages(
     needs, make: the ranges of a page's head, and the page from their buffers
     depends_on_file: on nothing else, so that every table that has the file may use them
     """
-    is_known = depends_on_file and file.identity is not None
+    is_known = depends_on_file and file.bytes.identity is not None
     pages = [
-        (KNOWN.get((file.identity, column, number)) if is_known else None)
-        or file.page_cache.get((file, column, number))
+        (KNOWN.get((file.bytes.identity, column, number)) if is_known else None)
+        or file.page_cache.get((file.bytes, column, number))
         for number in numbers
     ]
     missing = []
@@ -89,8 +89,8 @@ def open_pages(
         done = 0
         for index, number, count in missing:
             head = buffers[done : done + count]
-            is_shared = is_known and not file.is_in_memory and sum(map(len, head)) <= MOST_SHARED_BYTES
-            if is_shared or file.is_far:
+            is_shared = is_known and not file.bytes.is_in_memory and sum(map(len, head)) <= MOST_SHARED_BYTES
+            if is_shared or file.bytes.is_far:
                 # a page that outlives the table must not hold the mapping of the file, nor more than its own bytes of
                 # what was asked for together
                 head = [pa.py_buffer(buffer.to_pybytes()) for buffer in head]
@@ -99,15 +99,15 @@ def open_pages(
             done += count
             pages[index] = page
             if is_shared:
-                KNOWN.keep((file.identity, column, number), page)
-            elif not file.is_in_memory:
-                file.page_cache.keep((file, column, number), page)
+                KNOWN.keep((file.bytes.identity, column, number), page)
+            elif not file.bytes.is_in_memory:
+                file.page_cache.keep((file.bytes, column, number), page)
     return pages  # type: ignore[return-value]  # the cache gives back what `make` has put there
 
 
 def is_open(file: FileReader, column: object, number: int) -> bool:
     """Whether a page needs no bytes to be opened."""
-    return file.page_cache.get((file, column, number)) is not None
+    return file.page_cache.get((file.bytes, column, number)) is not None
 
 
 def value_bytes(type: pa.DataType, stored: float) -> float:

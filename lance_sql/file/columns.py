@@ -19,6 +19,7 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.arrays import I64, ByteMask
 from lance_sql.errors import CorruptFile
 from lance_sql.file import ahead, native_columns, page_parts
+from lance_sql.file.file_bytes import FileBytes
 from lance_sql.file.native_columns import NativeRows, PageParts
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
@@ -126,7 +127,7 @@ def streamed(column: Column, rows: RowRanges, *, is_nested: bool = False) -> Nat
     """Some rows of a column that a stream reads by itself, which asks for the bytes of many batches at once: see
     `Column.native`. Nothing of files that are near and not mapped, of which a batch at a time is enough."""
     file = column.file
-    is_possible = native_columns.are_kept(file) and (file.is_mapped or file.is_far)
+    is_possible = native_columns.are_kept(file) and (file.bytes.is_mapped or file.bytes.is_far)
     return column.native(rows, is_nested=is_nested) if is_possible else None
 
 
@@ -142,7 +143,7 @@ def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None
     # pages that the kernels do not read are passed over, and what is damaged has its error when it is read
     with suppress(CorruptFile, _kernels.InvalidDataError):
         (parts,) = page_parts.fetch([wanted])
-        if column.file.is_unchanged:
+        if column.file.bytes.is_unchanged:
             wanted.column.reader.observe(rows, parts, zones)
 
 
@@ -283,12 +284,12 @@ def _fetch(
     native: Sequence[NativeRows], others: Sequence[_PythonPiece]
 ) -> tuple[list[PageParts | _kernels.FileParts], list[pa.Array]]:
     """The bytes of rows that the kernels read, and what Python has decoded; those of one file share their requests."""
-    by_file: dict[FileReader, tuple[list[int], list[int]]] = {}
+    by_file: dict[FileBytes, tuple[list[int], list[int]]] = {}
     for index, rows in enumerate(native):
         assert rows.column.file is not None
         by_file.setdefault(rows.column.file, ([], []))[0].append(index)
     for index, piece in enumerate(others):
-        by_file.setdefault(piece.column.file, ([], []))[1].append(index)
+        by_file.setdefault(piece.column.file.bytes, ([], []))[1].append(index)
     calls = [
         partial(_fetch_file, file, [native[index] for index in of_native], [others[index] for index in of_others])
         for file, (of_native, of_others) in by_file.items()
@@ -304,7 +305,7 @@ def _fetch(
 
 
 def _fetch_file(
-    file: FileReader, native: Sequence[NativeRows], others: Sequence[_PythonPiece]
+    file: FileBytes, native: Sequence[NativeRows], others: Sequence[_PythonPiece]
 ) -> tuple[list[PageParts | _kernels.FileParts], list[pa.Array]]:
     apart = page_parts.read_apart(file, native)
     left = [rows for rows, parts in zip(native, apart, strict=True) if parts is None]

@@ -68,7 +68,7 @@ def read(file: FileReader, columns: Sequence[ColumnMetadata]) -> list[list[PageB
 
     raises: CorruptFile; what the store raises
     """
-    buffers = iter(file.fetch([each for column in columns for page in column.pages for each in page.buffers]))
+    buffers = iter(file.bytes.fetch([each for column in columns for page in column.pages for each in page.buffers]))
     pages: list[list[PageBytes]] = []
     for column in columns:
         pages.append([])

@@ -90,13 +90,13 @@ class LeafColumn:
         """See `Column`."""
         file, chain = self.file, self.chain
         if chain.stored == blob_v2.DESCRIPTOR:
-            return max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES)
+            return max(file.bytes.size / max(file.num_rows, 1), BLOB_BYTES)
         with file.at(self.name):
             stored = self.metadata.row_bytes
             # of items that are alike, many take little in a file
             num_values = 1.0 if chain.is_flat else max(self.metadata.items_per_row, 1.0)
         if stored is None:
-            return file.num_bytes / max(file.num_rows, 1)
+            return file.bytes.size / max(file.num_rows, 1)
         return max(num_values * value_bytes(chain.leaf, stored / num_values), stored)
 
     def num_dictionary_items(self) -> int | None:
@@ -161,14 +161,14 @@ class LeafColumn:
             self.index,
             self.row_starts,
             chain,
-            InPages(self.file.path, self.name, self.file.table),
+            InPages(self.file.path, self.name, self.file.bytes.table),
             rows,
             self._open_pages,
             is_nested=is_nested and bool(chain.outer),
         )
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:
-        return run(self._reading(numbers), self.file.fetch)
+        return run(self._reading(numbers), self.file.bytes.fetch)
 
     def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""
@@ -179,7 +179,7 @@ class LeafColumn:
 
     def _decoded(self, number: int, rows: RowRanges, page: Page) -> Reading[pa.Array]:
         with self.at(number):
-            array = yield from page.decode(rows, self.chain, self.file.gap)
+            array = yield from page.decode(rows, self.chain, self.file.bytes.gap)
             # levels that no layer has make rows disappear
             if len(array) != row_ranges.count(rows):
                 raise CorruptFile(f"{row_ranges.count(rows)} rows became {len(array)}")

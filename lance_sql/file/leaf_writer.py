@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -38,13 +38,13 @@ class LeafWriter:
         self._put = put
         self._rules = rules
         self._shapes = shredding.shapes(field)
-        self._leaves = [field] if is_leaf(field) else [leaf.field for leaf in leaves(field)]
+        self._leaves = (field,) if is_leaf(field) else tuple(leaf.field for leaf in leaves(field))
         self._plain = plain_type(field)
         self._are_numbers = self._plain is not None and encode_numbers.are_numbers(self._plain)
         self._pages = [LeafPages(shape, page_bytes) for shape in self._shapes]
 
     @property
-    def fields(self) -> list[Field]:
+    def fields(self) -> Sequence[Field]:
         """The fields that have columns, in the order of these."""
         return self._leaves
 

@@ -20,6 +20,7 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.arrays import I64
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file.column_pages import pages_with
+from lance_sql.file.file_bytes import FileBytes
 from lance_sql.file.reader import FileReader
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import Form
@@ -84,7 +85,7 @@ class NativeColumn:
 
     def __init__(
         self,
-        file: FileReader | None,
+        file: FileBytes | None,
         row_starts: I64,
         chain: Chain,
         where: InPages,
@@ -331,7 +332,7 @@ def _offset_bits(type: pa.DataType) -> int:
 def are_kept(file: FileReader) -> bool:
     """Whether columns of the file are kept for the kernels from one batch to the next."""
     # of a short file that was read when it was opened, keeping them costs more than it saves
-    return not file.is_in_memory or file.num_rows >= LONG_FILE_ROWS
+    return not file.bytes.is_in_memory or file.num_rows >= LONG_FILE_ROWS
 
 
 def open_rows(
@@ -352,10 +353,10 @@ def open_rows(
     is_nested: as `NativeColumn`
     raises: CorruptFile, UnsupportedFeature
     """
-    cache_key = (file, key, chain.leaf, chain.outer, is_nested)
+    cache_key = (file.bytes, key, chain.leaf, chain.outer, is_nested)
     column = file.page_cache.get(cache_key) if are_kept(file) else None
     if column is None:
-        column = NativeColumn(file, row_starts, chain, where, key=cache_key, is_nested=is_nested)
+        column = NativeColumn(file.bytes, row_starts, chain, where, key=cache_key, is_nested=is_nested)
         if are_kept(file):
             file.page_cache.keep(cache_key, column)
     assert isinstance(column, NativeColumn)

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.file.file_bytes import FileBytes
 from lance_sql.file.native_columns import NativeRows, PagePart, PageParts
-from lance_sql.file.reader import FileReader
 from lance_sql.layouts.reading import Reading, run
 from lance_sql.store import ByteRange
 from lance_sql.store.ranges import GAP_BYTES
@@ -21,7 +21,7 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
 
     raises: CorruptFile
     """
-    by_file: dict[FileReader, list[int]] = {}
+    by_file: dict[FileBytes, list[int]] = {}
     for index, each in enumerate(columns):
         if each.column.file is not None:
             by_file.setdefault(each.column.file, []).append(index)
@@ -33,14 +33,14 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
     return parts_of_columns
 
 
-def fetching(file: FileReader, columns: Sequence[NativeRows]) -> Reading[list[PageParts]]:
+def fetching(file: FileBytes, columns: Sequence[NativeRows]) -> Reading[list[PageParts]]:
     """The same for columns of one file, as one round of requests."""
     spans = _spans(columns) if file.is_mapped else _scattered_spans(columns, min(file.gap, GAP_BYTES))
     data = iter((yield [ByteRange(start, end) for parts in spans for _, start, end in parts]))
     return [_joined([PagePart(page, next(data), start) for page, start, _ in parts]) for parts in spans]
 
 
-def read_apart(file: FileReader, columns: Sequence[NativeRows]) -> list[_kernels.FileParts | None]:
+def read_apart(file: FileBytes, columns: Sequence[NativeRows]) -> list[_kernels.FileParts | None]:
     """The bytes of rows that are far apart in a local file, without what lies between them; None for other columns.
 
     raises: CorruptFile

@@ -73,14 +73,14 @@ class StoredColumn:
         """The leaf of the chain at `rows`."""
         if len(rows) == 0:
             return pa.nulls(0, chain.leaf)
-        arrays = yield from self._read(rows, lambda page, part: page.decode(part, chain, self.file.gap))
+        arrays = yield from self._read(rows, lambda page, part: page.decode(part, chain, self.file.bytes.gap))
         return concat([array for _, array in arrays])
 
     def lists(self, rows: RowRanges) -> Reading[ListRows]:
         """Where the items of the lists at `rows` are, among the rows of the next column."""
         if len(rows) == 0:
             return ListRows(Bounds(np.empty(0, np.int64), row_ranges.EMPTY), None)
-        parts = yield from self._read(rows, lambda page, part: page.lists(part, self.file.gap))
+        parts = yield from self._read(rows, lambda page, part: page.lists(part, self.file.bytes.gap))
         lengths = np.concatenate([part.bounds.lengths for _, part in parts])
         items = np.concatenate([part.bounds.items + self.metadata.item_starts[number] for number, part in parts])
         valid = None
@@ -93,7 +93,7 @@ class StoredColumn:
     def open_pages(self, numbers: Sequence[int]) -> Sequence[ArrayPage]:
         """The pages of some numbers."""
         pages = open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
-        return run(pages, self.file.fetch)
+        return run(pages, self.file.bytes.fetch)
 
     def at(self, page: int) -> at:
         """Where errors in a page are."""
@@ -192,7 +192,7 @@ class PathColumn:
         """See `Column`."""
         num_rows = max(self.file.num_rows, 1)
         if self.leaf.is_blob:
-            return self.file.num_bytes / num_rows
+            return self.file.bytes.size / num_rows
         stored = self.leaf.metadata.num_bytes + (self.characters.metadata.num_bytes if self.characters else 0)
         values_per_row = self.leaf.metadata.num_rows / num_rows
         stored_per_value = stored / max(self.leaf.metadata.num_rows, 1)
@@ -237,7 +237,7 @@ class PathColumn:
             leaf.key,
             self.row_starts,
             chain,
-            InPages(self.file.path, leaf.name, self.file.table),
+            InPages(self.file.path, leaf.name, self.file.bytes.table),
             rows,
             leaf.open_pages,
             is_nested=is_nested and bool(chain.outer),

@@ -1,29 +1,21 @@
 """Opening a data file: its footer, and the metadata of its columns as they are asked for."""
 
-from collections.abc import Sequence
-from threading import Lock
-
-import pyarrow as pa
-
-from lance_sql import _kernels
 from lance_sql.errors import at
-from lance_sql.file import held_bytes
+from lance_sql.file.file_bytes import FileBytes
 from lance_sql.file.footer import LegacyFooter, parse_footer
-from lance_sql.file.held_bytes import HeldBytes
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
 from lance_sql.file.page_cache import PageCache
 from lance_sql.file_versions import FileVersion
-from lance_sql.row_ranges import RowRanges
-from lance_sql.store import ByteRange, Store
-from lance_sql.store.ranges import ROUND_TRIP_BYTES
-
-TAIL_BYTES = 64 * 1024
-"""Read at the end of a file to open it; holds all metadata of most files."""
+from lance_sql.store import Store
 
 
 class FileReader:
-    """An open data file. Thread-safe."""
+    """An open data file. Thread-safe.
+
+    page_cache: pages and columns of this file and others; what is in it may lead to the bytes of a file, not to its
+        reader
+    """
 
     def __init__(
         self,
@@ -40,41 +32,25 @@ class FileReader:
         size: of the file, as the table has it; saves a request where a store would have to ask
         has_short_end: what is wanted first lies near the end, so that a far file is opened with more of it
         """
-        self.path = path
-        self.table = table
-        self._store = store
-        self._page_cache = page_cache
-        self._held: tuple[HeldBytes, ...] = ()
-        self._lock = Lock()
+        self.bytes = FileBytes(store, path, size=size, table=table, has_short_end=has_short_end)
+        self.page_cache = page_cache
         with self.at():
-            # before anything is read: what was read is of this file as long as the store still says the same
-            self.identity = store.identity(path)
-            # of a file that is far away, little more takes no longer than another request
-            is_quick = store.concurrency > 1 and (has_short_end or (size is not None and size <= ROUND_TRIP_BYTES))
-            file_size, self._tail = store.tail(path, ROUND_TRIP_BYTES if is_quick else TAIL_BYTES, size=size)
-            self._footer = parse_footer(file_size, self._tail)
+            footer = parse_footer(self.bytes.size, self.bytes.tail)
             self.metadata: LegacyMetadata | MetadataV2
-            if isinstance(self._footer, LegacyFooter):
-                self.metadata = LegacyMetadata(self._footer, self._read)
+            if isinstance(footer, LegacyFooter):
+                self.metadata = LegacyMetadata(footer, self.bytes.read)
             else:
-                self.metadata = MetadataV2(self._footer, self._read, None if self.is_in_memory else self.identity)
+                identity = None if self.bytes.is_in_memory else self.bytes.identity
+                self.metadata = MetadataV2(footer, self.bytes.read, identity)
+        self.file_version: FileVersion = footer.file_version
 
     @property
-    def file_version(self) -> FileVersion:
-        return self._footer.file_version
+    def path(self) -> str:
+        return self.bytes.path
 
     @property
     def num_rows(self) -> int:
         return self.metadata.num_rows
-
-    @property
-    def num_bytes(self) -> int:
-        return self._footer.file_size
-
-    @property
-    def num_held_bytes(self) -> int:
-        """Of the file's end, which stays in memory."""
-        return int(self._tail.size)
 
     @property
     def num_columns(self) -> int:
@@ -89,90 +65,6 @@ class FileReader:
         with self.at():
             return self.metadata.column(index)
 
-    def fetch(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        """The bytes of each range, which lie anywhere in the file."""
-        if not ranges:
-            return []
-        with self.at():
-            return self._read(ranges)
-
-    def read_scattered(
-        self, columns: Sequence[tuple[_kernels.ColumnReader, RowRanges]]
-    ) -> tuple[Sequence[_kernels.FileParts | None] | None, tuple[int, str] | None]:
-        """The bytes of rows that are far apart; see `_kernels.read_scattered`. Nothing of a file that is not local.
-
-        columns: of this file, with ranges of rows
-        raises: CorruptFile for a path that leads out of the store
-        """
-        with self.at():
-            local = self._store.local_path(self.path)
-        return (None, None) if local is None else _kernels.read_scattered(local, columns)
-
-    def hold(self, ranges: Sequence[ByteRange]) -> HeldBytes:
-        """Asks for bytes that are about to be read: until they are let go of, they are in memory.
-
-        raises: CorruptFile where the file does not have them
-        """
-        # what the tail has is there already
-        tail_start = self._footer.file_size - self._tail.size
-        with self.at():
-            held = held_bytes.read([each for each in ranges if each.start < tail_start], self._read)
-        with self._lock:
-            self._held = (*self._held, held)
-        return held
-
-    def let_go(self, held: HeldBytes) -> None:
-        """Ends `hold`."""
-        with self._lock:
-            self._held = tuple(each for each in self._held if each is not held)
-
-    @property
-    def concurrency(self) -> int:
-        """How many requests to the file's store pay off at once."""
-        return self._store.concurrency
-
-    @property
-    def is_far(self) -> bool:
-        """Whether whoever reads the file waits for an answer."""
-        return self._store.concurrency > 1
-
-    @property
-    def gap(self) -> int:
-        """Bytes between two ranges that are better read over than asked for separately."""
-        return self._store.gap
-
-    @property
-    def is_mapped(self) -> bool:
-        """Whether bytes cost nothing as long as nobody looks at them."""
-        return self.is_in_memory or self.gap >= self.num_bytes
-
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether no other file has taken its place since it was opened, as far as its store can tell."""
-        return self.identity is not None and self._store.identity(self.path) == self.identity
-
-    @property
-    def page_cache(self) -> PageCache:
-        return self._page_cache
-
-    @property
-    def is_in_memory(self) -> bool:
-        """Whether opening the file has read all of it, so that nothing is gained by keeping parts of it once more."""
-        return bool(self._tail.size == self._footer.file_size)
-
     def at(self, column: str | None = None, page: int | None = None) -> at:
         """Where errors in the file are."""
-        return at(table=self.table, file=self.path, column=column, page=page)
-
-    def _read(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        """Like `fetch`; asks for what is not in memory."""
-        known = [self._in_memory(start, end) for start, end in ranges]
-        missing = [each for each, content in zip(ranges, known, strict=True) if content is None]
-        asked = iter(self._store.get_ranges(self.path, missing) if missing else ())
-        return [next(asked) if content is None else content for content in known]
-
-    def _in_memory(self, start: int, end: int) -> pa.Buffer | None:
-        tail_start = self._footer.file_size - self._tail.size
-        if tail_start <= start <= end <= self._footer.file_size:
-            return self._tail.slice(start - tail_start, end - start)
-        return next((content for held in self._held if (content := held.find(start, end)) is not None), None)
+        return self.bytes.at(column, page)

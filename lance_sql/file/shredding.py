@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -89,10 +89,14 @@ class Shredded:
         return size
 
 
-def shapes(field: Field) -> list[Shape]:
+_FLAT: Final = (Shape((False,)),)
+"""Of a field that is a leaf itself: one object for wide tables, which have thousands of them."""
+
+
+def shapes(field: Field) -> Sequence[Shape]:
     """The shape of each leaf of the field, in the order of the schema."""
     if is_leaf(field):
-        return [Shape((False,))]
+        return _FLAT
     is_list, dimension = field.is_list, 1
     if field.logical_type.startswith("fixed_size_list:"):
         dimension = int(field.logical_type.rpartition(":")[2])

@@ -14,7 +14,7 @@ Source: data file 2.x.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -24,6 +24,7 @@ import pyarrow as pa
 from lance_sql import file_versions
 from lance_sql.casts.storage import check_batch
 from lance_sql.errors import CorruptFile, InvalidArgument
+from lance_sql.file.aligned_sink import AlignedSink
 from lance_sql.file.blob_v2 import as_filed
 from lance_sql.file.copied_pages import PageBytes
 from lance_sql.file.footer import serialize_footer
@@ -36,13 +37,11 @@ from lance_sql.gathering import joined
 from lance_sql.layouts.shredded import EncodedPage
 from lance_sql.schema import Field, Schema
 from lance_sql.store import ByteRange, Store
-from lance_sql.store.checksums import Checksum, HashingSink
+from lance_sql.store.checksums import Checksum
 
 PAGE_BYTES = 8 << 20
 _PENDING_BYTES = 256 << 20
 _LEAST_PAGE_BYTES = 256 << 10
-_ALIGNMENT = 64
-_ZEROS = bytes(_ALIGNMENT)
 _NUM_THREADS = 2
 _MAX_JOBS = 2 * _NUM_THREADS
 # Less than this is encoded sooner than handed over.
@@ -96,13 +95,16 @@ class FileWriter:
         self._schema = schema
         self._version = version
         self._checked: pa.Schema | None = None
+        self._sink = AlignedSink(store, path)
+        # not of the writer: columns that held it would be held by it
+        put = self._sink.put
         self._columns: list[ColumnsWriter] = []
         self._encoded: list[ColumnsWriter] = []
         self._written = Schema(tuple(field for field in schema.fields if field not in copied), schema.metadata)
         num_columns = 0
         page_bytes = max(min(PAGE_BYTES, _PENDING_BYTES // max(len(schema.by_id), 1)), _LEAST_PAGE_BYTES)
         for field in schema.fields:
-            self._columns.append(self._columns_writer(field, num_columns, page_bytes))
+            self._columns.append(self._columns_writer(field, num_columns, page_bytes, put))
             if field not in copied:
                 self._encoded.append(self._columns[-1])
             num_columns += len(self._columns[-1].fields)
@@ -115,7 +117,6 @@ class FileWriter:
         self._held_bytes = 0
         self._held_rows = 0
         self.num_rows = 0
-        self._sink = HashingSink(store.create(path))
 
     @property
     def num_bytes(self) -> int:
@@ -149,13 +150,13 @@ class FileWriter:
 
         column: among those of the file, which are the leaves of its schema
         """
-        buffers = tuple(map(self._write_aligned, page.buffers))
+        buffers = tuple(map(self._sink.write_aligned, page.buffers))
         self._pages[column].append(WrittenPage(page.num_rows, buffers, page.encoding, self._next_rows[column]))
         self._next_rows[column] += page.num_rows
 
     def add_buffer(self, data: bytes) -> int:
         """Writes bytes beside the pages, and returns the number of the global buffer that they are."""
-        self._buffers.append(self._write_aligned(data))
+        self._buffers.append(self._sink.write_aligned(data))
         return len(self._buffers)
 
     def finish(self) -> WrittenFile:
@@ -163,7 +164,7 @@ class FileWriter:
 
         raises: as `write`
         """
-        self._take_apart()
+        self._take_apart(is_end=True)
         last = (job for column in self._columns for job in column.finish())
         for job, page in with_numbers(last, self._version.pages):
             if page is None:
@@ -180,7 +181,7 @@ class FileWriter:
         filed = self._schema
         if any(field.is_blob_v2 for field in filed.by_id.values()):
             filed = Schema(tuple(as_filed(field) for field in filed.fields), filed.metadata)
-        descriptor = self._write_aligned(serialize_descriptor(filed, self.num_rows))
+        descriptor = self._sink.write_aligned(serialize_descriptor(filed, self.num_rows))
         described = [
             # elsewhere the pages say that they have blobs
             serialize_column(pages, is_blob=self._version.pages is None and field.is_blob_v1)
@@ -191,13 +192,10 @@ class FileWriter:
         self._sink.write(b"".join(described))
         self._sink.write(serialize_footer(self._version, columns, [descriptor, *self._buffers], self._sink.tell()))
         size = self._sink.tell()
-        self._sink.close()
+        checksum = self._sink.close()
         ids, indices = tuple(field.id for field in fields), tuple(range(len(fields)))
         assert self._version.in_manifests is not None
-        assert self._sink.checksum is not None
-        return WrittenFile(
-            self._path, size, self.num_rows, ids, indices, self._version.in_manifests, self._sink.checksum
-        )
+        return WrittenFile(self._path, size, self.num_rows, ids, indices, self._version.in_manifests, checksum)
 
     def abort(self) -> None:
         """Removes what was written."""
@@ -208,14 +206,17 @@ class FileWriter:
         self._close_pool()
         self._sink.abort()
 
-    def _take_apart(self) -> None:
-        """Hands the held batches to the columns."""
+    def _take_apart(self, *, is_end: bool = False) -> None:
+        """Hands the held batches to the columns.
+
+        is_end: pages are made of all values right after this
+        """
         first_row = self.num_rows - self._held_rows
         held, self._held, self._held_rows, self._held_bytes = self._held, [], 0, 0
         for rows in joined(held):
             num_bytes = rows.nbytes
             for column, array in zip(self._encoded, rows.columns, strict=True):
-                self._encode(column.add(_own(array, num_bytes), first_row))
+                self._encode(column.add(array if is_end else _own(array, num_bytes), first_row))
             first_row += rows.num_rows
 
     def _encode(self, jobs: Iterable[PageJob]) -> None:
@@ -232,34 +233,22 @@ class FileWriter:
         while len(self._jobs) > most_waiting:
             job, made = self._jobs.popleft()
             page = made.result() if isinstance(made, Future) else made
-            buffers = tuple(self._write_aligned(buffer) for buffer in page.buffers)
+            buffers = tuple(self._sink.write_aligned(buffer) for buffer in page.buffers)
             first_row = self._next_rows[job.column]
             self._pages[job.column].append(WrittenPage(page.num_rows, buffers, page.layout, first_row))
             self._next_rows[job.column] += job.num_rows
-
-    def _write_aligned(self, data: bytes | pa.Buffer) -> ByteRange:
-        gap = -self._sink.tell() % _ALIGNMENT
-        if gap:
-            self._sink.write(_ZEROS[:gap])
-        return self._write(data)
-
-    def _write(self, data: bytes | pa.Buffer) -> ByteRange:
-        start = self._sink.tell()
-        self._sink.write(data)
-        return ByteRange(start, self._sink.tell())
 
     def _close_pool(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
-    def _columns_writer(self, field: Field, first_column: int, page_bytes: int) -> ColumnsWriter:
+    def _columns_writer(
+        self, field: Field, first_column: int, page_bytes: int, put: Callable[[pa.Buffer], int]
+    ) -> ColumnsWriter:
         if self._version.pages is None:
-            return PathWriter(field, first_column, page_bytes, self._put)
-        return LeafWriter(field, first_column, page_bytes, self._put, self._version.pages)
-
-    def _put(self, data: pa.Buffer) -> int:
-        return self._write_aligned(data).start
+            return PathWriter(field, first_column, page_bytes, put)
+        return LeafWriter(field, first_column, page_bytes, put, self._version.pages)
 
 
 def _own(array: pa.Array, batch_bytes: int) -> pa.Array:

@@ -112,7 +112,7 @@ class IndexFile:
     @property
     def num_bytes(self) -> int:
         """Bytes of the file."""
-        return self._file.num_bytes
+        return self._file.bytes.size
 
     def note(self, key: str) -> str | None:
         """A value of the metadata of the schema; None without it.

@@ -155,7 +155,7 @@ class TableFiles:
     def num_bytes(self) -> int:
         """Memory that what was read of the files takes, roughly."""
         open_files = [self._open.peek(key) for key in self._open]
-        ends = sum(file.num_held_bytes for file in open_files if file is not None)
+        ends = sum(int(file.bytes.tail.size) for file in open_files if file is not None)
         return self._page_cache.num_bytes + self._dictionaries.num_bytes + ends
 
     @property
@@ -196,7 +196,7 @@ class TableFiles:
         """How the leaf's column in this file becomes Arrow."""
         chain = _chain(leaf)
         if chain is None:
-            source = BlobSource(self.open(file).fetch, *self.resolve(file), self.base_store)
+            source = BlobSource(self.open(file).bytes.fetch, *self.resolve(file), self.base_store)
             return Chain(leaf.type, leaf.outer, DESCRIPTOR, source.resolve)
         return chain
 

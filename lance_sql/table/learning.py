@@ -79,7 +79,7 @@ def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> N
         unknown = unknown_column(fragment, field)
         if unknown is None or unknown.kind.is_prefix:
             continue
-        if unknown.column.file.is_in_memory:
+        if unknown.column.file.bytes.is_in_memory:
             # its pages are tested without their values, and there are few
             learn_values(fragment, field, rows, fragment.read([field], rows)[0])
         else:
@@ -98,7 +98,7 @@ def learn_values(fragment: OpenFragment, field: Field, rows: RowRanges, values: 
     if unknown is None:
         return
     values = _inside(values)
-    if key_kind(values.type) != unknown.kind or not unknown.column.file.is_unchanged:
+    if key_kind(values.type) != unknown.kind or not unknown.column.file.bytes.is_unchanged:
         return
     done = 0
     for start, end in rows.tolist():
@@ -122,7 +122,7 @@ def unknown_bounds(fragment: OpenFragment, field: Field, rows: RowRanges) -> _ke
     if fragment.files.learned is None or not _has_zones(fragment, rows):
         return None
     unknown = unknown_column(fragment, field)
-    if unknown is None or not unknown.column.file.is_unchanged:
+    if unknown is None or not unknown.column.file.bytes.is_unchanged:
         return None
     return unknown.bounds
 
@@ -159,8 +159,8 @@ def _open(fragment: OpenFragment, field: Field) -> UnknownColumn | None:
     if stored is None or learned is None or fragment.num_rows > MAX_ROWS:
         return None
     columns = list(fragment.columns_of(field))
-    if len(columns) != 1 or columns[0].file.identity is None:
+    if len(columns) != 1 or columns[0].file.bytes.identity is None:
         return None
-    key = LearnedKey(columns[0].file.identity, stored.index, stored.kind)
+    key = LearnedKey(columns[0].file.bytes.identity, stored.index, stored.kind)
     bounds = learned.column(key, fragment.num_rows, fragment.files.location.store.uri)
     return UnknownColumn(columns[0], stored.kind, bounds)

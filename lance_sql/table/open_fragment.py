@@ -281,7 +281,7 @@ class OpenFragment:
         store, path = self._files.resolve(file)
         if store.local_path(path) is None:
             return None
-        size = self._open(file).num_bytes
+        size = self._open(file).bytes.size
         (content,) = store.get_ranges(path, [ByteRange(0, size)])
         return content
 

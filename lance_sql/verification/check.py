@@ -259,9 +259,9 @@ class _Check:
 
         def check() -> None:
             opened = snapshot.open_fragments.files.open(file)
-            if file.size_bytes and file.size_bytes != opened.num_bytes:
+            if file.size_bytes and file.size_bytes != opened.bytes.size:
                 with at(file=opened.path):
-                    raise CorruptFile(f"the file has {opened.num_bytes} bytes, the manifest says {file.size_bytes}")
+                    raise CorruptFile(f"the file has {opened.bytes.size} bytes, the manifest says {file.size_bytes}")
 
         return self._once(("file", file, _base_path(snapshot, file.base_id)), check)
 

@@ -24,11 +24,11 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
 from lance_sql.file import column_pages
 from lance_sql.file.columns import filter_columns, read_columns
+from lance_sql.file.file_bytes import FileBytes
 from lance_sql.file.leaf_column import LeafColumn
 from lance_sql.file.native_columns import NativeRows
 from lance_sql.file.page_cache import KNOWN
 from lance_sql.file.path_columns import PathColumn
-from lance_sql.file.reader import FileReader
 from lance_sql.layouts.mini_block import MiniBlockPage
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.compact_types import compact_types
@@ -234,13 +234,13 @@ def test_rows_that_are_far_apart_are_read_as_all_rows_are(
     fields = list(long_table.snapshot.manifest.schema.fields)
     read: list[object] = []
 
-    def noted(file: FileReader, columns: Any) -> Any:
+    def noted(file: FileBytes, columns: Any) -> Any:
         found, failure = read_scattered(file, columns)
         read.extend(each for each in found or () if each is not None)
         return found, failure
 
-    read_scattered = FileReader.read_scattered
-    monkeypatch.setattr(FileReader, "read_scattered", noted)
+    read_scattered = FileBytes.read_scattered
+    monkeypatch.setattr(FileBytes, "read_scattered", noted)
     places = np.arange(3, fragment.num_rows, step)[:2000]
     rows = row_ranges.from_sorted(places)
     found = fragment.read(fields, rows)

@@ -14,7 +14,7 @@ import pytest
 import lance_sql
 from lance_sql import file_versions, row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.file import reader
+from lance_sql.file import file_bytes
 from lance_sql.file.columns import read_columns
 from lance_sql.file.leaf_column import LeafColumn
 from lance_sql.file.page_cache import PageCache
@@ -131,7 +131,7 @@ def test_every_store_gives_the_same(files: dict[str, bytes], tmp_path: Path) -> 
 def test_metadata_beyond_the_tail_is_read_in_further_requests(tmp_path: Path) -> None:
     table = pa.table({f"column {i}": pa.array([i, i + 1], pa.int64()) for i in range(3000)})
     files = write(tmp_path / "wide", table, "2.2")
-    assert len(files[data_file(files)]) > 2 * reader.TAIL_BYTES
+    assert len(files[data_file(files)]) > 2 * file_bytes.TAIL_BYTES
     store = CountingStore(files)
     dataset = store.open()
     assert dataset.scan(["column 0", "column 2999"]).to_table().to_pydict() == {
@@ -154,7 +154,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def test_an_open_file_says_what_it_is(small: bytes) -> None:
     file = opened(small)
-    assert (file.num_rows, file.num_columns, file.num_bytes) == (3, 2, len(small))
+    assert (file.num_rows, file.num_columns, file.bytes.size) == (3, 2, len(small))
     assert file.file_version is file_versions.V2_2
     assert opened(small[:-8] + struct.pack("<HH4s", 2, 1, b"LANC")).file_version is file_versions.V2_1
 

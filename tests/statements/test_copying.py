@@ -60,7 +60,7 @@ def _contents(path: Path) -> list[list[tuple[int, object, list[bytes]]]]:
         for field in snapshot.manifest.schema.by_id.values():
             stored = snapshot.open(fragment).stored(field)
             for page in () if stored is None else stored[1].pages:
-                content = [buffer.to_pybytes() for buffer in stored[0].fetch(page.buffers)]  # type: ignore[index]
+                content = [buffer.to_pybytes() for buffer in stored[0].bytes.fetch(page.buffers)]  # type: ignore[index]
                 columns.setdefault(field.id, []).append((page.num_rows, page.encoding, content))
     return [columns[number] for number in sorted(columns)]
 

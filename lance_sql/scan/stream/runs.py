@@ -20,8 +20,8 @@ import pyarrow as pa
 from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import page_parts
+from lance_sql.file.file_bytes import FileBytes
 from lance_sql.file.native_columns import InPages, Items
-from lance_sql.file.reader import FileReader
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import null_pages, read_ahead
 from lance_sql.scan.batches import Cutting, Run, runs_of
@@ -176,7 +176,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     )
 
 
-def _identity(files: Collection[FileReader]) -> str | None:
+def _identity(files: Collection[FileBytes]) -> str | None:
     """Of the only file; None where there are several, or it is not mapped."""
     identities = {None if file.is_in_memory else file.identity for file in files}
     return identities.pop() if len(identities) == 1 else None
