@@ -597,6 +597,22 @@ class BatchStream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A capsule with the stream itself, for one consumer; the schema is always the stream's."""
 
+class FileMapping:
+    """The bytes of a whole file as memory, until it is let go of. It needs no descriptor."""
+
+    def __init__(self, descriptor: int, num_bytes: int) -> None:
+        """
+        descriptor: of a file that is open for reading, and not needed afterwards
+        num_bytes: all of them, more than 0
+        raises: OSError; InvalidDataError where the file has fewer
+        """
+    @property
+    def address(self) -> int: ...
+    @property
+    def num_bytes(self) -> int: ...
+    def give_back(self) -> None:
+        """Takes what was looked at out of the memory of the process."""
+
 @final
 class ProcessShare:
     """What one holder has of something that the process has a bounded number of; given back when it is let go of.

@@ -1,14 +1,17 @@
-// Binds the kernels that read small data files and ends of files, and what holders share.
+// Binds the kernels that map files, read small ones and ends of them, and what holders share.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <system_error>
 
 #include "bind/bound_pages.h"
 #include "bind/python.h"
 #include "bind/shared_numbers.h"
 #include "file/file_extents.h"
 #include "file/small_files.h"
+#include "system/file_mapping.h"
 #include "system/process_share.h"
 
 using namespace nanobind::literals;
@@ -52,6 +55,25 @@ void bind_files(nb::module_& m) {
         .def("take", [](ProcessShare& self, Count number, Count most) { return self.take(number, most); }, "number"_a,
              "most"_a)
         .def_static("total", [] { return num_shared.load(); });
+    nb::class_<FileMapping>(m, "FileMapping")
+        .def(
+            "__init__",
+            [](FileMapping* self, Count descriptor, Count num_bytes) {
+                try {
+                    new (self) FileMapping(static_cast<int>(static_cast<int64_t>(descriptor)), num_bytes);
+                } catch (const std::system_error& error) {
+                    errno = error.code().value();
+                    PyErr_SetFromErrno(PyExc_OSError);
+                    throw nb::python_error();
+                }
+            },
+            "descriptor"_a, "num_bytes"_a)
+        .def_prop_ro("address", [](const FileMapping& self) { return reinterpret_cast<uintptr_t>(self.data()); })
+        .def_prop_ro("num_bytes", &FileMapping::num_bytes)
+        .def("give_back", [](const FileMapping& self) {
+            Unlocked unlocked;
+            self.give_back();
+        });
     nb::class_<FlatPages>(m, "FlatPages")
         .def(nb::init<>())
         .def(

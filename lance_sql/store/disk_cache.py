@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import mmap
 import os
 import struct
 import time
@@ -29,6 +28,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.caches import LruCache
 from lance_sql.store.contract import ByteRange
 
@@ -192,8 +192,8 @@ class CachedFile:
             self._identity = stat.st_dev, stat.st_ino
             if stat.st_size < self._read_to:
                 raise ValueError(f"{path}: cut off")
-            mapped = mmap.mmap(file.fileno(), self._read_to, access=mmap.ACCESS_READ)
-            self._bytes = pa.py_buffer(mapped).slice(_HEADER_BYTES, size)
+            mapping = _kernels.FileMapping(file.fileno(), self._read_to)
+            self._bytes = pa.foreign_buffer(mapping.address, self._read_to, mapping).slice(_HEADER_BYTES, size)
             self._read_records(file.fileno())
         self._touched = 0.0
         self.touch()

@@ -7,7 +7,6 @@ touched. A tail is read instead, for a mapping costs more than a few kilobytes d
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import stat
 import sys
@@ -36,7 +35,7 @@ GAP: Final = 2**62
 
 _WHOLE_FILE: Final = 2**47
 
-# A mapping holds a file descriptor, and 1,024 of them is a usual limit.
+# A process may have some ten thousand mappings.
 MAX_MAPPINGS: Final = 128
 
 _OPEN_FLAGS: Final = (
@@ -59,7 +58,7 @@ class _Mapping:
     store: ref[LocalStore]
     path: str
     content: pa.Buffer
-    mapping: mmap.mmap | None
+    mapping: _kernels.FileMapping | None
     status: Status
     identity: str
 
@@ -163,7 +162,7 @@ class LocalStore:
 
     @property
     def num_mapped(self) -> int:
-        """Files that are mapped, each of which holds a descriptor."""
+        """Files that are mapped, each of which keeps its room on the disk when it is removed."""
         return len(self._mappings)
 
     def is_as_read(self) -> bool:
@@ -228,9 +227,9 @@ class LocalStore:
         descriptor, size = self._open(path)
         try:
             # An empty file cannot be mapped.
-            mapping = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else None
+            mapping = _kernels.FileMapping(descriptor, size) if size else None
             status = status_of(os.fstat(descriptor))
-        except ValueError as error:
+        except _kernels.InvalidDataError as error:
             with at(file=path):
                 raise CorruptFile(f"the file became shorter while it was read: {error}") from error
         except OSError as error:
@@ -240,7 +239,7 @@ class LocalStore:
                 raise UnsupportedFeature(f"a file of {size} bytes has no room in the address space") from error
         finally:
             os.close(descriptor)
-        content = pa.py_buffer(mapping if mapping is not None else b"")
+        content = pa.foreign_buffer(mapping.address, size, mapping) if mapping is not None else pa.py_buffer(b"")
         mapped = _Mapping(ref(self), path, content, mapping, status, identity_of(self._prefix + path, status))
         with self._lock:
             # What was mapped while files changed may be the file of before.
@@ -255,16 +254,16 @@ class LocalStore:
         with self._lock:
             mappings = self._mappings_of(self._touched.touch(path, ranges))
         for mapping in mappings:
-            _give_back(mapping)
+            mapping.give_back()
 
     def release(self) -> None:
         """Gives back the memory of all files; reading them again is cheap."""
         with self._lock:
             mappings = self._mappings_of(self._touched.release())
         for mapping in mappings:
-            _give_back(mapping)
+            mapping.give_back()
 
-    def _mappings_of(self, paths: Sequence[str]) -> list[mmap.mmap]:
+    def _mappings_of(self, paths: Sequence[str]) -> list[_kernels.FileMapping]:
         mappings = [self._mappings.peek(path) for path in paths]
         return [each.mapping for each in mappings if each is not None and each.mapping is not None]
 
@@ -347,12 +346,6 @@ def _alive() -> list[LocalStore]:
         else:
             _stores.pop(number, None)
     return stores
-
-
-def _give_back(mapping: mmap.mmap) -> None:
-    """Takes what was touched of a file out of the memory of the process."""
-    if hasattr(mmap, "MADV_DONTNEED"):
-        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def _read(descriptor: int, start: int, length: int) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import mmap
 import os
 import sys
 from pathlib import Path
@@ -170,13 +169,13 @@ def test_a_commit_that_the_disk_has_not_confirmed_is_not_acknowledged(
 def given_back(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Mappings whose memory the store has given back."""
     found: list[object] = []
-    give_back = local_module._give_back
 
-    def note(mapping: mmap.mmap) -> None:
-        found.append(mapping)
-        give_back(mapping)
+    class Noted(_kernels.FileMapping):
+        def give_back(self) -> None:
+            found.append(self)
+            super().give_back()
 
-    monkeypatch.setattr(local_module, "_give_back", note)
+    monkeypatch.setattr(_kernels, "FileMapping", Noted)
     monkeypatch.setattr(touched, "MAX_TOUCHED_BLOCKS", 32)
     return found
 
