@@ -22,7 +22,7 @@ from benchmarks.object_store_server import BUCKET, StoreServer
 from lance_sql.cli.main import main
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.file import ahead, native_columns, page_parts, reader
+from lance_sql.file import ahead, file_bytes, native_columns, page_parts
 from lance_sql.scan import batches
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.stream import far_runs
@@ -45,8 +45,8 @@ def small(request: pytest.FixtureRequest) -> Iterator[None]:
     """What is much is little, so that small tables are read in many runs, with many requests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native_columns, "LONG_FILE_ROWS", 0)
-        patch.setattr(reader, "TAIL_BYTES", 512)
-        patch.setattr(reader, "ROUND_TRIP_BYTES", 4000)
+        patch.setattr(file_bytes, "TAIL_BYTES", 512)
+        patch.setattr(file_bytes, "ROUND_TRIP_BYTES", 4000)
         patch.setattr(batches, "FIRST_BATCH_ROWS", 64)
         patch.setattr(batches, "MAX_RUN_BYTES", 20_000)
         patch.setattr(batches, "ROUND_TRIP_BYTES", 4000)
