@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
@@ -10,6 +11,7 @@ from sqlglot import exp
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.changes import only
 from lance_sql.one_sql.changing import assignments
+from lance_sql.one_sql.free_columns import qualified
 
 Side: TypeAlias = Literal["matched", "not_matched", "by_source"]
 Action: TypeAlias = Literal["update", "insert", "delete", "nothing"]
@@ -28,6 +30,18 @@ class Clause:
     condition: exp.Expr | None
     is_simple: bool
     values: tuple[tuple[str, exp.Expr], ...] | None
+
+    def qualified(self, table: str, names: Collection[str]) -> Clause:
+        """The same for rows that are in one of both tables alone: columns that do not say whose they are are its own.
+
+        names: of its columns
+        """
+        condition, values = self.condition, self.values
+        if condition is not None:
+            condition = qualified(condition, table, names)
+        if values is not None:
+            values = tuple((column, qualified(value, table, names)) for column, value in values)
+        return replace(self, condition=condition, values=values)
 
 
 def check_reachable(clauses: tuple[Clause, ...]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sqlglot import exp
@@ -55,6 +55,16 @@ class Merge(Change):
         row_changes.check_engine(engine, "MERGE")
         dataset = lance_sql.dataset.open(path)
         names = self._source_columns(engine)
+        sides = {"by_source": (self.alias, dataset.schema.names), "not_matched": (self.source_name, names)}
+        clauses = tuple(
+            clause.qualified(*sides[clause.side]) if clause.side in sides else clause for clause in self.clauses
+        )
+        return replace(self, clauses=clauses)._carried_out(dataset, names, engine)
+
+    def _carried_out(self, dataset: Dataset, names: list[str], engine: Engine) -> Dataset:
+        """
+        names: of the source's columns
+        """
         values = {
             number: self._values(clause, names, dataset)
             for number, clause in enumerate(self.clauses, 1)

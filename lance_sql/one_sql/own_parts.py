@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.dialects import OwnQuery
+from lance_sql.one_sql.free_columns import unqualified
 from lance_sql.one_sql.own_words import Words
 
 
@@ -93,37 +94,39 @@ def _put_merge(tree: exp.Merge, words: Words) -> None:
         end = words.find(("WHEN",), when + 1)
         then = words.find(("THEN",), when, end)
         condition = words.find(("AND",), when, then)
+        # of these rows one table has none, so that a column without a table is always one of the other
+        is_one_sided = not clause.args.get("matched")
         if clause.args.get("condition"):
-            _put_node(clause, "condition", words, condition + 1, then)
-        _put_action(clause.args["then"], words, then + 1, end)
+            _put_node(clause, "condition", words, condition + 1, then, splits=is_one_sided)
+        _put_action(clause.args["then"], words, then + 1, end, splits=is_one_sided)
         when = end
     if when != len(words):
         raise _misunderstood("WHEN")
 
 
-def _put_action(action: exp.Expr, words: Words, first: int, end: int) -> None:
+def _put_action(action: exp.Expr, words: Words, first: int, end: int, *, splits: bool) -> None:
     if isinstance(action, exp.Update) and action.expressions and isinstance(action.expressions[0], exp.EQ):
-        _put_assignments(action.expressions, words, words.find(("SET",), first, end) + 1, end)
+        _put_assignments(action.expressions, words, words.find(("SET",), first, end) + 1, end, splits=splits)
     if isinstance(action, exp.Insert) and isinstance(action.expression, exp.Tuple):
-        _put_values(action.expression, words, words.find(("VALUES",), first, end) + 1)
+        _put_values(action.expression, words, words.find(("VALUES",), first, end) + 1, splits=splits)
 
 
-def _put_assignments(nodes: list[exp.Expr], words: Words, first: int, end: int) -> None:
+def _put_assignments(nodes: list[exp.Expr], words: Words, first: int, end: int, *, splits: bool = False) -> None:
     """Puts words on the right sides of what SET says."""
     parts = words.split(first, end)
     _check_count(parts, nodes, "columns of SET")
     for (start, stop), node in zip(parts, nodes, strict=True):
         if isinstance(node, exp.EQ) and isinstance(node.this, exp.Column) and not _is_default(node.expression):
-            _put_node(node, "expression", words, words.find(("=",), start, stop) + 1, stop)
+            _put_node(node, "expression", words, words.find(("=",), start, stop) + 1, stop, splits=splits)
 
 
-def _put_values(row: exp.Expr, words: Words, opening: int) -> None:
+def _put_values(row: exp.Expr, words: Words, opening: int, *, splits: bool = False) -> None:
     """Puts words in the place of the values between two parentheses."""
     parts = words.split(opening + 1, words.closing(opening))
     nodes = row.expressions if isinstance(row, exp.Tuple) else [row.this]
     _check_count(parts, nodes, "values")
     values = [
-        node if _is_default(node) else words.piece(start, stop)
+        node if _is_default(node) else words.piece(start, stop, columns=unqualified(node) if splits else ())
         for (start, stop), node in zip(parts, nodes, strict=True)
     ]
     row.replace(exp.Tuple(expressions=values)) if not isinstance(row, exp.Tuple) else row.set("expressions", values)
@@ -133,8 +136,12 @@ def _put(clause: exp.Expr, words: Words, first: int, end: int) -> None:
     _put_node(clause, "this", words, first, end)
 
 
-def _put_node(parent: exp.Expr, key: str, words: Words, first: int, end: int) -> None:
-    parent.set(key, words.piece(first, end, parent.args[key]))
+def _put_node(parent: exp.Expr, key: str, words: Words, first: int, end: int, *, splits: bool = False) -> None:
+    """
+    splits: columns without a table become nodes among the words
+    """
+    tree = parent.args[key]
+    parent.set(key, words.piece(first, end, tree, columns=unqualified(tree) if splits else ()))
 
 
 def _end(words: Words, where: int) -> int:

@@ -7,7 +7,7 @@ but Lance tables is replaced by names. The tree says which parts there are; the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from sqlglot import exp
@@ -42,22 +42,31 @@ class Words:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def piece(self, first: int, end: int, tree: exp.Expr | None = None, kind: type[OwnWords] = OwnWords) -> OwnWords:
+    def piece(
+        self,
+        first: int,
+        end: int,
+        tree: exp.Expr | None = None,
+        kind: type[OwnWords] = OwnWords,
+        columns: Iterable[exp.Column] = (),
+    ) -> OwnWords:
         """The words from one token up to another one, which is not among them.
 
         tree: what they mean, for those who have to know
+        columns: names among the words that become nodes, for those who have to say whose they are
         raises: InvalidArgument where there is none
         """
         if not first < end <= len(self.tokens):
             raise InvalidArgument("Not SQL: an expression is missing")
         start, stop = self.tokens[first].start, self.tokens[end - 1].end + 1
-        texts, tables = [], []
-        for begins, ends, table in self._tables:
+        named = [(column.this.meta["start"], column.this.meta["end"] + 1, column) for column in columns]
+        texts, nodes = [], []
+        for begins, ends, node in sorted((*self._tables, *named), key=lambda span: span[0]):
             if start <= begins and ends <= stop:
                 texts.append(self.text[start:begins])
-                tables.append(table.copy())
+                nodes.append(node.copy())
                 start = ends
-        words = kind(texts=[*texts, self.text[start:stop]], expressions=tables)
+        words = kind(texts=[*texts, self.text[start:stop]], expressions=nodes)
         words.meta["tree"] = tree
         return words
 

@@ -199,6 +199,50 @@ def test_a_merge_takes_the_first_clause_that_holds() -> None:
     assert table().history()[-1].operation == "merge"
 
 
+@pytest.mark.parametrize(
+    ("clause", "expected"),
+    [
+        ("NOT MATCHED BY SOURCE AND id = 2 THEN DELETE", [(1, "open"), (3, "open"), (4, None)]),
+        (
+            'NOT MATCHED BY SOURCE AND "Amount" > 3 THEN UPDATE SET status = concat(status, id)',
+            [(1, "open"), (2, "paid"), (3, "open3"), (4, "4")],
+        ),
+        (
+            "NOT MATCHED BY SOURCE AND id IN (SELECT id FROM (VALUES (3)) AS u(id)) THEN DELETE",
+            [(1, "open"), (2, "paid"), (4, None)],
+        ),
+        (
+            "NOT MATCHED BY SOURCE THEN UPDATE SET status = list_transform([1], lambda id: id + amount)[1]::VARCHAR",
+            [(1, "open"), (2, "3.5"), (3, "4.5"), (4, "5.5")],
+        ),
+        (
+            "NOT MATCHED BY SOURCE THEN UPDATE SET status = [id + amount FOR id IN [1]][1]::VARCHAR",
+            [(1, "open"), (2, "3.5"), (3, "4.5"), (4, "5.5")],
+        ),
+        (
+            "NOT MATCHED AND amount > 8 THEN INSERT (id, status) VALUES (id, status || id)",
+            [(1, "open"), (2, "paid"), (3, "open"), (4, None), (9, "new9")],
+        ),
+    ],
+)
+def test_a_column_without_a_table_is_of_the_one_table_that_has_the_row(
+    clause: str, expected: list[tuple[object, ...]]
+) -> None:
+    run(
+        "MERGE INTO 't.lance' AS t USING (VALUES (1, 'old', 1.0), (8, 'new', 8.0), (9, 'new', 9.0))"
+        f" AS s(id, status, amount) ON t.id = s.id WHEN {clause}"
+    )
+    assert rows("status") == expected
+
+
+def test_a_column_without_a_table_stays_ambiguous_where_both_tables_have_the_row() -> None:
+    with pytest.raises(InvalidArgument, match='Ambiguous reference to column name "status"'):
+        run(
+            "MERGE INTO 't.lance' AS t USING (VALUES (1, 'old')) AS s(id, status) ON t.id = s.id"
+            " WHEN MATCHED AND status = 'old' THEN DELETE"
+        )
+
+
 def test_merges_of_whole_rows_are_upserts() -> None:
     run("CREATE TABLE 's.lance' AS SELECT 'x' AS status, unnest([2, 9]) AS id")
     text = "MERGE INTO t.lance USING 's.lance' ON t.id = s.id"

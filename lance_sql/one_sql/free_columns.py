@@ -1,0 +1,40 @@
+"""Columns that a statement names without a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlglot import exp
+
+
+def unqualified(tree: exp.Expr) -> list[exp.Column]:
+    """The columns of an expression without a table, but for those of queries inside, which have tables of their own."""
+    return [
+        column
+        for column in tree.find_all(exp.Column)
+        if not column.table
+        and isinstance(column.this, exp.Identifier)
+        and column.find_ancestor(exp.Query) is None
+        and not isinstance(column.parent, exp.Columns)
+        and not _is_bound(column)
+    ]
+
+
+def qualified(tree: exp.Expr, table: str, names: Collection[str]) -> exp.Expr:
+    """A copy of an expression whose columns of these names say that they are of the table."""
+    copy = tree.copy()
+    known = {name.lower() for name in names}
+    for column in unqualified(copy):
+        if column.name.lower() in known:
+            column.set("table", exp.to_identifier(table, quoted=True))
+    return copy
+
+
+def _is_bound(column: exp.Column) -> bool:
+    """Whether a name is that of the elements of a list: [x + 1 FOR x IN values]."""
+    parent = column.find_ancestor(exp.Comprehension)
+    while parent is not None:
+        if column.name.lower() in {parent.expression.name.lower(), parent.text("position").lower()}:
+            return True
+        parent = parent.find_ancestor(exp.Comprehension)
+    return False
