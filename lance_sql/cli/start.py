@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import gc
+import io
+import json
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
@@ -13,6 +16,7 @@ from lance_sql.cli.termination import raise_on_sigterm, send_again_what_callback
 
 # Imports make many objects and no garbage: looking for some would take a tenth of the time until the first answer.
 _ALLOCATIONS_BETWEEN_COLLECTIONS: Final = 300_000
+_ESCAPED: Final = "lance-sql-escaped"
 
 
 def run() -> None:
@@ -22,7 +26,32 @@ def run() -> None:
     sys.meta_path.insert(0, _NoPandas())
     raise_on_sigterm()
     send_again_what_callbacks_lose()
+    _write_every_character()
     main(prog_name="lance-sql")
+
+
+def _write_every_character() -> None:
+    """Writes UTF-8 where the locale names no encoding but ASCII, as click does; where it names another one, what that
+    does not have is written as JSON escapes it."""
+    codecs.register_error(_ESCAPED, _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        # none where it was closed by whoever began the process
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        encoding = codecs.lookup(stream.encoding).name
+        if encoding == "ascii":
+            stream.reconfigure(encoding="utf-8")
+        elif encoding != "utf-8":
+            stream.reconfigure(errors=_ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """
+    raises: UnicodeError for what is read, not written
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 class _NoPandas:

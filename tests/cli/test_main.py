@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import re
 import resource
 import signal
@@ -287,6 +288,18 @@ def test_queries_do_without_pandas(table: str) -> None:
     assert "count_star()" in result.stdout
     assert "pyarrow.lib" in result.stderr
     assert "pandas.core" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [("ascii", "é😀".encode()), ("utf-8", "é😀".encode()), ("latin-1", b"\xe9\\ud83d\\ude00")],
+)
+def test_every_character_is_written_in_every_locale(encoding: str, shown: bytes) -> None:
+    command = [sys.executable, "-m", "lance_sql.cli", "SELECT 'é😀' AS a", "-o", "json"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    result = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert result.stdout.strip() == b'[{"a": "' + shown + b'"}]'
+    assert json.loads(result.stdout.decode("utf-8" if encoding == "ascii" else encoding)) == [{"a": "é😀"}]
 
 
 def of_children() -> float:
