@@ -57,6 +57,9 @@ class DefaultQuery(click.Group):
             arguments = [*arguments[1:2], "--help"]
         if arguments and arguments[0] not in {*self.commands, *_GROUP_OPTIONS}:
             self._check_verb(context, arguments[0])
+            # SQL is one argument: a word before another one was meant to be a verb
+            if arguments[0].isidentifier() and arguments[1:] and not arguments[1].startswith("-"):
+                raise click.UsageError(f"There is no verb {arguments[0]!r}; SQL is one argument, in quotes", context)
             arguments = ["query", *arguments]
         return super().parse_args(context, arguments)
 
@@ -148,11 +151,21 @@ def _without_arguments(context: click.Context) -> None:
 
         shell.start()
         return
-    sql = "" if sys.stdin.isatty() else sys.stdin.read()
+    sql = "" if sys.stdin.isatty() else _read(sys.stdin)
     if sql.strip():
         context.invoke(query, sql=sql, output="table")
     else:
         click.echo(context.get_help())
+
+
+def _read(file: IO[str]) -> str:
+    """
+    raises: click.UsageError for what is not UTF-8
+    """
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"The SQL is not UTF-8: {file.name}, byte {error.start}.") from None
 
 
 @main.command(epilog='The verb may be left out: lance-sql "SELECT 1".')
@@ -193,14 +206,17 @@ def query(
     lance-sql "DELETE FROM 'events.lance' WHERE ts < '2026-01-01'" --dry-run
     echo "FROM 'events.lance' LIMIT 3" | lance-sql
     """
-    given = [text for text in (sql, command, file.read() if file is not None else None) if text is not None]
+    given = [text for text in (sql, command, _read(file) if file is not None else None) if text is not None]
     if not given and not sys.stdin.isatty():
-        text = sys.stdin.read()
+        text = _read(sys.stdin)
         given = [text] if text.strip() else []
     if len(given) != 1:
         raise click.UsageError("Give the SQL once: as the argument, with -c, with -f, or on stdin.")
     if not given[0].strip():
         raise click.UsageError("The SQL is empty.")
+    if any("\ud800" <= character <= "\udfff" for character in given[0]):
+        # Python makes these of bytes of arguments that it cannot decode
+        raise click.UsageError("The SQL is not UTF-8.")
     import lance_sql
     from lance_sql.cli import statements
 

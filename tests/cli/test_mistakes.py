@@ -83,6 +83,9 @@ STATEMENTS_OF_2_0 = [
 VERBS = [
     (("head", T, "--where", "amont > 3"), "No column 'amont' in orders.lance version 9. Closest: 'amount'."),
     (("versons", T), "There is no verb 'versons'. Did you mean 'versions'?"),
+    (("log", T), "There is no verb 'log'; SQL is one argument, in quotes."),
+    (("SELECT", "1"), "There is no verb 'SELECT'; SQL is one argument, in quotes."),
+    (("SELECT 'caf\udce9'",), "The SQL is not UTF-8."),
     (("help", "nothing"), "There is no verb 'nothing'"),
     (("help", "histroy"), "Did you mean 'history'?"),
     (("delete", T), "Say which rows: --where SQL, or --all."),

@@ -71,6 +71,14 @@ def test_what_is_nearly_a_verb_is_a_mistake(folder: Path, word: str, hint: str) 
     assert (result.exit_code, hint in result.stderr) == (2, True), result.stderr
 
 
+@pytest.mark.parametrize("arguments", [["-f", "latin.sql"], ["query", "-f", "latin.sql"]])
+def test_a_file_that_is_not_utf_8_is_named(folder: Path, arguments: list[str]) -> None:
+    Path("latin.sql").write_bytes("SELECT 'é'".encode("latin-1"))
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: The SQL is not UTF-8: latin.sql, byte 8.")
+
+
 def test_one_word_may_be_sql(folder: Path) -> None:
     assert run("CHECKPOINT").exit_code == 0
 
