@@ -12,6 +12,7 @@ from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, Versio
 from lance_sql.store import Store, check_path, open_store
 from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import refs, versions
+from lance_sql.table.paths import DATA
 from lance_sql.table.versions import VersionFile
 from lance_sql.version_names import unknown_name
 
@@ -54,7 +55,7 @@ def locate(
         ref = refs.tags(main).get(tag)
         if ref is None:
             _check_table(main, uri)
-            raise VersionNotFound(unknown_name("tag", tag, table, refs.tags(main)))
+            raise VersionNotFound(_unknown_tag(main, tag, table))
         branch, version = ref.branch, ref.version
     branch = None if branch == MAIN else branch
     store = main if branch is None else branch_store(uri, branch, storage_options)
@@ -130,6 +131,12 @@ def _as_of(store: Store, when: datetime | date | str, where: str) -> VersionFile
     raise VersionNotFound(f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}.")
 
 
+def _unknown_tag(main: Store, tag: str, table: str) -> str:
+    if tag in refs.branches(main):
+        return f"No tag {tag[:100]!r} in {table}, but a branch of that name: branch={tag!r}, or --branch {tag}."
+    return unknown_name("tag", tag, table, refs.tags(main))
+
+
 def _check_table(main: Store, uri: str) -> None:
     """Makes sure that there is a table.
 
@@ -147,10 +154,24 @@ def _check_table(main: Store, uri: str) -> None:
     else:
         reason = "no _versions directory"
     message = f"No Lance table at {uri!r} ({reason})."
+    if path is not None and _has_data_files(path):
+        # a table of a similar name is not what was meant
+        raise TableNotFound(
+            f"{message} It has data files that no version names: its first writer did not commit, or the versions are"
+            " lost, which a backup may have."
+        )
     neighbour = _neighbour(uri, path) if path is not None else None
     if neighbour is not None:
         message += f" Did you mean {neighbour!r}?"
     raise TableNotFound(message)
+
+
+def _has_data_files(folder: str) -> bool:
+    try:
+        with os.scandir(os.path.join(folder, DATA)) as entries:
+            return any(entry.name.endswith(".lance") and entry.is_file() for entry in entries)
+    except OSError:
+        return False
 
 
 def _has_versions(folder: str) -> bool:

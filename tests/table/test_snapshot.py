@@ -214,6 +214,10 @@ def test_branches_are_tables_of_their_own(table: Path) -> None:
     assert (tagged.version, tagged.branch) == (4, "feature/x")
     assert list(tagged.tags()) == ["there"]
     assert latest.branches()["feature/x"].version == 4
+    with pytest.raises(
+        VersionNotFound, match=r"No tag 'feature/x' in events\.lance, but a branch of that name: branch="
+    ):
+        open_snapshot(table, tag="feature/x")
     with pytest.raises(VersionNotFound, match=r"No branch 'y' in events\.lance\. Branches: feature/x\."):
         open_snapshot(table, branch="y")
     with pytest.raises(
@@ -247,6 +251,19 @@ def test_no_table_names_its_neighbour(
     neighbour = os.path.join(table.parent.name, "events.lance")
     assert str(raised.value) == f"No Lance table at {uri!r} ({reason}). Did you mean {neighbour!r}?"
     assert isinstance(raised.value, FileNotFoundError)
+
+
+def test_a_table_whose_versions_are_lost_is_not_taken_for_its_neighbour(table: Path) -> None:
+    lost = table.parent / "event.lance"
+    (lost / "data").mkdir(parents=True)
+    with pytest.raises(TableNotFound, match="Did you mean"):
+        open_snapshot(str(lost))
+    (lost / "data" / "x.lance").write_text("x")
+    with pytest.raises(
+        TableNotFound, match=r"\(no _versions directory\)\. It has data files that no version names"
+    ) as raised:
+        open_snapshot(str(lost))
+    assert "Did you mean" not in str(raised.value)
 
 
 def test_a_pickled_snapshot_reads_the_same_version_when_it_is_used(table: Path) -> None:
