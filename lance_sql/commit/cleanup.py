@@ -23,7 +23,7 @@ from typing import Final
 from lance_sql import _kernels
 from lance_sql._kernels import NamedKind
 from lance_sql.commit.clones import root_of
-from lance_sql.errors import InvalidArgument, RetryableConflict
+from lance_sql.errors import CorruptFile, InvalidArgument, RetryableConflict
 from lance_sql.progress import Work
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
@@ -90,8 +90,25 @@ def plan(
     for name, age in (("older_than", older_than), ("max_lag", max_lag)):
         if age is not None and age < timedelta(0):
             raise InvalidArgument(f"{name} is negative")
-    now = now or datetime.now(UTC)
-    snapshot = snapshot.latest()
+    try:
+        return _planned(snapshot.latest(), older_than, retain_versions, max_lag, now or datetime.now(UTC))
+    except CorruptFile as error:
+        if not (error.file or "").startswith(VERSIONS):
+            raise
+        told = CorruptFile(
+            f"{error.message}: which files this version needs is not known, so nothing is removed; put the manifest"
+            " back, or remove it, where the version may go"
+        )
+        raise told.located(error.file, table=error.table) from error
+
+
+def _planned(
+    snapshot: Snapshot,
+    older_than: timedelta | None,
+    retain_versions: int | None,
+    max_lag: timedelta | None,
+    now: datetime,
+) -> CleanupPlan:
     files = versions.list_versions(snapshot.store)
     snapshots = [snapshot.sibling(file) for file in files]
     latest = snapshots[-1]
