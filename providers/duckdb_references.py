@@ -26,7 +26,7 @@ from .arrow import EngineDataset
 from .changes import open_changes, open_row_history
 from .duckdb_macros import CHANGES, HISTORY, METADATA, REFERENCE, SEARCH
 from .duckdb_tables import FreshTable, feed_table, table
-from .folders import check_alike, paths_of
+from .folders import check_alike, check_system_columns, paths_of
 from .searching import open_search
 from .snapshots import open_version
 
@@ -88,6 +88,8 @@ def _scan(
         if fresh:
             rows = [dataset.fresh_rows() for _, dataset in datasets]
             return [FreshTable(each if filter is None else each.where(filter)) for each in rows]
+        if with_system_columns:
+            check_system_columns(dict(datasets))
         return [
             table(
                 dataset,

@@ -13,6 +13,8 @@ from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.local_paths import expanded
 from lance_sql.version_names import split_name
 
+from .arrow import Relation
+
 _PATTERN = ("*", "?", "[")
 
 
@@ -54,6 +56,21 @@ def _matching(path: str) -> list[str]:
     if not matches:
         raise TableNotFound(f"No Lance table matches {path!r}")
     return matches
+
+
+def check_system_columns(tables: Mapping[str, Relation]) -> None:
+    """
+    tables: by path, which are read with their system columns
+    raises: InvalidArgument where some have stable row ids, and with them columns that the others do not have
+    """
+    names = {path: set(relation.system_columns) for path, relation in tables.items()}
+    every = set().union(*names.values())
+    for path, own in names.items():
+        if own != every:
+            raise InvalidArgument(
+                f"Tables that are read together have the same columns: {path} has no stable row ids, and so no "
+                f"{', '.join(sorted(every - own))}; lance_table reads without system columns"
+            )
 
 
 def check_alike(tables: Mapping[str, pa.Schema]) -> None:

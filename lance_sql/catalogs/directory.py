@@ -176,7 +176,8 @@ class DirectoryCatalog(Catalog):
     def _plain(self) -> dict[str, str]:
         """The folders of tables at the top that are in no table of contents, by the names of these tables."""
         listed = {CONTENTS, *(row["location"] for row in self._rows())}
-        folders = sorted(name for name in self._store.folders("") if name not in listed)
+        # what an archive of Windows was unpacked to may have backslashes, which no path in a store has
+        folders = sorted(name for name in self._store.folders("") if name not in listed and "\\" not in name)
         return {
             name.removesuffix(_SUFFIX): name
             for name in folders

@@ -190,7 +190,9 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
         return
     old = sum(len(group.fragment_ids) for group in groups)
     click.echo(
-        f"Rewrite {count(old, 'fragment')} with {count(sum(group.num_rows for group in groups), 'row')}.", err=True
+        f"{'Would rewrite' if dry_run else 'Rewrite'} {count(old, 'fragment')}"
+        f" with {count(sum(group.num_rows for group in groups), 'row')}.",
+        err=True,
     )
     if not dry_run:
         with progress.shown("rows compacted", hidden=quiet):

@@ -14,7 +14,7 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.dialects import TITLES, generate
 from lance_sql.one_sql.narrowing import narrowed
 from lance_sql.one_sql.references import Reference, references
-from lance_sql.providers.folders import check_alike, paths_of
+from lance_sql.providers.folders import check_alike, check_system_columns, paths_of
 from lance_sql.providers.sources import Source
 
 _PREFIX: Final = "__lance_sql_"
@@ -77,6 +77,8 @@ def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source
             _put_name(node, names[parts[0]], table_reference.name)
         else:
             check_alike({str(part.path): sources[names[part]].relation.schema for part in parts})
+            with_system_columns = (part for part in parts if sources[names[part]].with_system_columns)
+            check_system_columns({str(part.path): sources[names[part]].relation for part in with_system_columns})
             _put_union(node, [names[part] for part in parts], table_reference.name)
     if is_narrowed:
         sources = narrowed(query, sources, wanted)

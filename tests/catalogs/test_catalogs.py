@@ -190,6 +190,12 @@ def test_rest_namespaces_are_attached(lake: Path) -> None:
         lance_sql.catalog(address, token=TOKEN).tables()
 
 
+def test_a_folder_that_no_path_can_name_hides_no_table(tmp_path: Path) -> None:
+    (tmp_path / "back\\slash.lance").mkdir()
+    lance_sql.write(ROWS, tmp_path / "orders.lance")
+    assert lance_sql.catalog(tmp_path).tables() == ["orders"]
+
+
 def test_a_folder_without_a_table_of_contents_is_one_of_tables(tmp_path: Path) -> None:
     lance_sql.write(ROWS, tmp_path / "orders.lance")
     catalog = lance_sql.catalog(tmp_path)

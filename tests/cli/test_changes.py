@@ -161,7 +161,7 @@ def test_updating(table: str) -> None:
 
 def test_compacting(table: str) -> None:
     dry = run("compact", table, "--dry-run")
-    assert dry.stderr == "Rewrite 2 fragments with 12 rows.\n"
+    assert dry.stderr == "Would rewrite 2 fragments with 12 rows.\n"
     assert version(table) == 2
     assert run("compact", table).stderr.endswith("data.lance is at version 4: 1 fragment\n")
     assert run("compact", table).stderr == "Nothing to compact.\n"

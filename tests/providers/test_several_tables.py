@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import lance_sql
+from lance_sql.errors import InvalidArgument
 
 
 @pytest.fixture
@@ -52,13 +53,25 @@ def test_filters_reach_every_table(connection: Any) -> None:
         ("lance_scan(['a.lance', 'other.lance'])", "other.lance has word string where a.lance has id int64"),
         ("lance_scan(['a.lance', 'wide.lance'])", "wide.lance has more int64 where a.lance has no such column"),
         ("lance_scan(['wide.lance', 'a.lance'])", "wide.lance has more than a.lance"),
+        ("lance_scan(['a.lance', 'old.lance'])", "old.lance has no stable row ids, and so no _row_created_at_version"),
+        ("lance_scan(['old.lance', 'a.lance'])", "old.lance has no stable row ids, and so no _row_created_at_version"),
     ],
 )
 def test_tables_that_do_not_go_together_are_refused(connection: Any, table: str, message: str) -> None:
     lance_sql.write({"word": ["x"]}, "other.lance")
     lance_sql.write({"id": [1], "more": [1]}, "wide.lance")
+    lance_sql.write({"id": [7]}, "old.lance", stable_row_ids=False)
     with pytest.raises(duckdb.Error, match=message.replace("(", r"\(")):
         connection.execute(f"FROM {table}")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+def test_tables_with_and_without_stable_row_ids_are_read_without_system_columns(connection: Any, engine: str) -> None:
+    lance_sql.write({"id": [7]}, "old.lance", stable_row_ids=False)
+    text = "SELECT count(*) AS n FROM {}(['a.lance', 'old.lance'])"
+    assert lance_sql.sql(text.format("lance_table"), engine).to_pylist() == [{"n": 3}]
+    with pytest.raises(InvalidArgument, match=r"old\.lance has no stable row ids, .* lance_table reads without"):
+        lance_sql.sql(text.format("lance_scan"), engine)
 
 
 def test_a_folder_with_signs_of_a_pattern_is_a_table(connection: Any) -> None:

@@ -101,7 +101,8 @@ def materialize(
         raise InvalidArgument(f"{dataset.snapshot.label} is there already, and is no view")
     if recorded is not None and recorded.query != query.strip() and not replace:
         raise InvalidArgument(
-            f"{dataset.snapshot.label} is a view of another query: {recorded.query[:200]}. Say replace"
+            f"{dataset.snapshot.label} is a view of another query: {recorded.query[:200]}; replace=True (--replace)"
+            " makes it one of this query"
         )
     view = View(dataset)
     is_another = recorded is None or recorded.query != query.strip()
@@ -138,7 +139,9 @@ class View:
         """
         stored_definition = definition.of(self.dataset.snapshot.manifest.config, self.dataset.snapshot.label)
         if stored_definition is None:
-            raise InvalidArgument(f"{self.dataset.snapshot.label} is no materialized view: lance_sql.materialize")
+            raise InvalidArgument(
+                f"{self.dataset.snapshot.label} is no materialized view; lance_sql.materialize makes one"
+            )
         return stored_definition
 
     @property
@@ -321,7 +324,7 @@ class _Run:
         is_old = query is not None and self._other is None and recorded is not None and _is_behind(query, recorded)
         if query is None or is_old:
             if recorded is None:
-                raise InvalidArgument(f"{view.snapshot.label} is no materialized view: lance_sql.materialize")
+                raise InvalidArgument(f"{view.snapshot.label} is no materialized view; lance_sql.materialize makes one")
             query = _Query(recorded.query, recorded, view.uri)
         if tuple(query.names) != tuple(view.schema.names):
             raise InvalidArgument(
