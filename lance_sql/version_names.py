@@ -19,10 +19,14 @@ def split_name(name: str) -> tuple[str, int | None, str | None]:
     """
     path, at, chosen = name.rpartition("@")
     # An address may hold an @ itself (s3://user@host/...), and so may a folder.
-    if not at or not chosen or "/" in chosen or os.path.exists(name):
+    if not at or not chosen or "/" in chosen or os.path.exists(name) or _is_table(chosen) > _is_table(path):
         return name, None, None
     version = as_version(chosen)
     return (path, version, None) if version is not None else (path, None, chosen)
+
+
+def _is_table(name: str) -> bool:
+    return name.rstrip("/").lower().endswith(".lance")
 
 
 def as_version(text: str) -> int | None:

@@ -56,12 +56,8 @@ Signature function(const Function *api, std::size_t place) {
 
 char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + ('a' - 'A')) : letter; }
 
-// x.lance, x.lance/ and, with a version or a tag, x.lance@41.
-bool is_path(const char *name) {
-  std::size_t length = std::strlen(name);
-  std::size_t word = length;
-  while (word > 0 && name[word - 1] != '@' && name[word - 1] != '/') --word;
-  if (word > 0 && word < length && name[word - 1] == '@') length = word - 1;
+// Whether so much of a name is x.lance or x.lance/.
+bool has_suffix(const char *name, std::size_t length) {
   while (length > 0 && name[length - 1] == '/') --length;
   const std::size_t suffix = sizeof(SUFFIX) - 1;
   if (length <= suffix) return false;
@@ -69,6 +65,15 @@ bool is_path(const char *name) {
     if (lower(name[length - suffix + i]) != SUFFIX[i]) return false;
   }
   return true;
+}
+
+// x.lance, x.lance/ and, with a version or a tag, x.lance@41. A folder may be called me@x.lance.
+bool is_path(const char *name) {
+  const std::size_t length = std::strlen(name);
+  if (has_suffix(name, length)) return true;
+  std::size_t word = length;
+  while (word > 0 && name[word - 1] != '@' && name[word - 1] != '/') --word;
+  return word > 0 && word < length && name[word - 1] == '@' && has_suffix(name, word - 1);
 }
 
 }  // namespace

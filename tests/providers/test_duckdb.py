@@ -20,7 +20,7 @@ import pytest
 
 import lance_sql
 from lance_sql.commit import committer
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, LanceError
 from lance_sql.providers.duckdb_protocol import has_sources
 from lance_sql.providers.duckdb_tables import DuckDBTable
 from lance_sql.providers.duckdb_tables import table as duckdb_table
@@ -88,6 +88,24 @@ def test_paths_with_quotes_points_and_letters_of_all_kinds(connection: Any, tmp_
         assert connection.execute(f"FROM {quoted(str(tmp_path / name))}").fetchall() == [(1,)]
         double = '"' + str(tmp_path / name).replace('"', '""') + '"'
         assert connection.execute(f"FROM {double}").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("engine", ["a connection", "duckdb", "datafusion"])
+def test_the_name_of_a_table_may_have_an_at(connection: Any, tmp_path: Path, engine: str) -> None:
+    path = str(tmp_path / "me@home.lance")
+
+    def count(name: str) -> list[tuple[int]]:
+        text = f"SELECT count(*) FROM '{name}'"
+        return list((connection.sql(text) if engine == "a connection" else lance_sql.sql(text, engine)).fetchall())
+
+    with pytest.raises((duckdb.Error, LanceError), match=r"No Lance table at '.*me@home\.lance'"):
+        count(path)
+    lance_sql.write({"id": [1, 2]}, path)
+    lance_sql.write({"id": [3]}, path, mode="append")
+    assert [count(path), count(f"{path}@1"), count(f"{path}@-1")] == [[(3,)], [(2,)], [(2,)]]
+    elsewhere = f"memory://{tmp_path.name}/me@home.lance"
+    lance_sql.write({"id": [1]}, elsewhere)
+    assert count(elsewhere) == [(1,)]
 
 
 def test_a_database_in_a_file_has_paths(tmp_path: Path, path: str) -> None:
