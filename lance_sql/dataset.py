@@ -1217,14 +1217,25 @@ def open(
     if (version, tag) == (None, None):
         return opening(uri)
     try:
+        return tag_or_branch(opening, path, version, tag)
+    except TableNotFound:
+        # where the name without its end is no table's, the whole may be one's
+        return opening(uri)
+
+
+def tag_or_branch(opening: Callable[..., Dataset], path: str, version: int | None, tag: str | None) -> Dataset:
+    """What is named behind the path of a table: a version, what a tag names, or the newest version of a branch.
+
+    opening: `open`, with what else it is told
+    version, tag: of `split_name`
+    raises: as `opening`
+    """
+    try:
         return opening(path, version=version, tag=tag)
     except VersionNotFound:
         if tag is None or tag not in opening(path).branches():
             raise
         return opening(path, branch=tag)
-    except TableNotFound:
-        # where the name without its end is no table's, the whole may be one's
-        return opening(uri)
 
 
 def _open(uri: str | os.PathLike[str], **chosen: Any) -> Dataset:

@@ -6,11 +6,12 @@ the same manifest (metadata of data files, deletions, row ids) is cached with it
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import lance_sql.dataset
-from lance_sql.dataset import Dataset
+from lance_sql.dataset import Dataset, tag_or_branch
 from lance_sql.errors import InvalidArgument
 from lance_sql.store.allowed_bases import allowed_by
 from lance_sql.version_names import split_name
@@ -35,12 +36,16 @@ def open_version(
     raises: as `lance_sql.open`; InvalidArgument where two versions are named
     """
     path, version, tag = split_name(uri)
-    if path != uri:
+    opening = partial(lance_sql.dataset.open, use_indices=use_indices, statistics_cache=statistics_cache)
+    if path == uri:
+        opened = opening(path, **time_travel)
+    elif all(chosen is None for chosen in time_travel.values()):
+        opened = tag_or_branch(opening, path, version, tag)
+    else:
         given = [name for name in ("version", "tag", "as_of") if time_travel.get(name) is not None]
         if given:
             raise InvalidArgument(f"{uri!r} names a version, and {given[0]} another: give one of them")
-        time_travel = {**time_travel, "version": version, "tag": tag}
-    opened = lance_sql.dataset.open(path, use_indices=use_indices, statistics_cache=statistics_cache, **time_travel)
+        opened = opening(path, **{**time_travel, "version": version, "tag": tag})
     snapshot = opened.snapshot
     # A table that was deleted and written anew may count the same versions. Its manifest is another file, or else its
     # commits have other times and names.

@@ -224,6 +224,8 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
     if number is None and tag is None:
         raise click.UsageError(f"Say which version: {path} 41, or {path}@tag.")
     earlier = tables.open_table(named)
+    if tag is not None and tag not in earlier.tags():
+        raise click.UsageError(f"{tag!r} is a branch, not a version to go back to.")
     what = (
         f"return from {_newest(path, earlier)} to version {earlier.version} "
         f"({count(earlier.count_rows(), 'row')}); no version is removed"

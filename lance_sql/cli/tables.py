@@ -1,11 +1,12 @@
-"""Tables as the command line names them: `path`, `path@41`, `path@tag`."""
+"""Tables as the command line names them: `path`, `path@41`, `path@tag`, `path@branch`."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import lance_sql.dataset
-from lance_sql.dataset import Dataset
+from lance_sql.dataset import Dataset, tag_or_branch
 from lance_sql.version_names import as_version, split_name
 
 if TYPE_CHECKING:
@@ -20,9 +21,10 @@ def open_table(
     raises: as `lance_sql.open`
     """
     path, version, tag = split_name(name)
-    return lance_sql.dataset.open(
-        path, version=version, tag=tag, branch=branch, use_indices=use_indices, statistics_cache=statistics_cache
-    )
+    opening = partial(lance_sql.dataset.open, use_indices=use_indices, statistics_cache=statistics_cache)
+    if branch is None:
+        return tag_or_branch(opening, path, version, tag)
+    return opening(path, version=version, tag=tag, branch=branch)
 
 
 def open_version(path: str, version: int, *, branch: str | None = None) -> Dataset:

@@ -67,6 +67,9 @@ def test_a_merge_says_what_it_would_do(table: str) -> None:
 def test_branches(table: str) -> None:
     assert run("branch", "t.lance@start", "dev").exit_code == 0
     assert run("branch", table).stdout == "dev\tmain@1\n"
+    assert json.loads(run("describe", "t.lance@dev", "-o", "json").stdout)["branch"] == "dev"
+    result = run("restore", "t.lance@dev", "--yes")
+    assert (result.exit_code, "'dev' is a branch, not a version to go back to." in result.stderr) == (2, True)
     assert run("branch", table, "dev").exit_code == 2
     assert run("branch", table, "dev", "--delete").exit_code == 2
     assert run("branch", table, "none", "--delete", "--yes").exit_code == 3

@@ -108,6 +108,18 @@ def test_the_name_of_a_table_may_have_an_at(connection: Any, tmp_path: Path, eng
     assert count(elsewhere) == [(1,)]
 
 
+@pytest.mark.parametrize("engine", ["a connection", "duckdb", "datafusion"])
+def test_a_branch_is_named_behind_the_path(connection: Any, path: str, engine: str) -> None:
+    branch = lance_sql.open(path).create_branch("load")
+    branch.delete("id = 1")
+    text = f"SELECT count(*) FROM {quoted(path + '@load')}"
+    rows = connection.sql(text) if engine == "a connection" else lance_sql.sql(text, engine)
+    assert rows.fetchall() == [(1098,)]
+    assert lance_sql.open(f"{path}@load").count_rows() == 1098
+    with pytest.raises((duckdb.Error, LanceError), match="names a version, and version another"):
+        connection.sql(f"FROM lance_scan({quoted(path + '@load')}, version := 1)")
+
+
 def test_a_database_in_a_file_has_paths(tmp_path: Path, path: str) -> None:
     database = str(tmp_path / "native.duckdb")
     with lance_sql.connect(database) as connection:
