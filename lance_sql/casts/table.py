@@ -37,6 +37,7 @@ class TableCast:
 
     def _match(self, source: pa.Schema, table: Schema, name: str) -> None:
         problems = list(_name_problems(source, table))
+        other_types = list[str]()
         present: list[Field] = []
         self._indices.clear()
         for field in table.fields:
@@ -44,11 +45,12 @@ class TableCast:
             if index >= 0:
                 present.append(field)
                 self._indices.append(index)
-                problems += _type_problems(source.field(index), arrow_field(field))
-            elif not field.nullable and not problems:
+                other_types += _type_problems(source.field(index), arrow_field(field))
+            elif not field.nullable and not problems and not other_types:
                 problems.append(f"{field.name}: missing, and it may not be NULL")
-        if problems:
-            raise InvalidArgument(f"The rows do not fit {name}: " + "; ".join(problems))
+        if problems or other_types:
+            way_out = ". Cast them; INSERT INTO and MERGE INTO do so by themselves" if other_types else ""
+            raise InvalidArgument(f"The rows do not fit {name}: {'; '.join([*problems, *other_types])}{way_out}")
         self.schema = Schema(tuple(present), table.metadata)
         self._target = self.schema.arrow
 

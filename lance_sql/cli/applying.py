@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -80,6 +82,10 @@ def apply(
     try:
         dataset = tables.open_table(path)
     except TableNotFound:
+        if not yes:
+            # whatever is wrong with the change comes out
+            with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
+                change(os.path.join(folder, "new.lance"))
         if agreed(f"make {path} of {rows.num_rows} changes", dry_run, yes):
             done(change(path))
         return

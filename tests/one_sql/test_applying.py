@@ -112,6 +112,9 @@ def run(*arguments: str) -> Result:
 
 def test_the_verb() -> None:
     options = ["--keys", "user", "--sequence-by", "at", "--delete-when", "op = 'd'", "--except", "op,at", "--scd", "2"]
+    for wrong in (["--keys", "nothing"], ["--keys", "user", "--delete-when", "nothing = 1"]):
+        result = run("apply", "h.lance", "moves.csv", *wrong, "--dry-run")
+        assert (result.exit_code, "nothing" in result.stderr) == (2, True), result.stderr
     assert "Would make h.lance of 4 changes" in run("apply", "h.lance", "moves.csv", *options, "--dry-run").stderr
     assert run("apply", "h.lance", "moves.csv", *options, "--yes").exit_code == 0
     assert rows("h.lance") == HISTORY
