@@ -100,11 +100,12 @@ class DuckDBTable(EngineDataset):
         raises: InvalidArgument for a plan that is run once more, while there is a newer version
         """
         if self._follows and self._was_read:
-            newest = self.dataset.latest().version
-            if newest != self.dataset.version:
+            newest = self.dataset.latest()
+            if newest.snapshot.commit_id != self.dataset.snapshot.commit_id:
+                of_another = " of another table" if newest.version == self.dataset.version else ""
                 raise InvalidArgument(
-                    f"{self.dataset.uri} is at version {newest}, and the statement was prepared for version "
-                    f"{self.dataset.version}: prepare it again, or name a version"
+                    f"{self.dataset.uri} is at version {newest.version}{of_another}, and the statement was prepared for"
+                    f" version {self.dataset.version}: prepare it again, or name a version"
                 )
         self._was_read = True
 

@@ -156,6 +156,9 @@ def _commit(
         files = versions.list_newer(snapshot.store, judged.version)
         if not files:
             raise TableNotFound(f"{snapshot.name} is gone")
+        # of versions before it there is the newest one at most, in a table that has fewer
+        if files[0].version <= judged.version and not judged.is_still(files[0]):
+            raise RetryableConflict(f"{snapshot.name}: another table has taken the place of {judged.label}")
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
         features.check_writable(latest.manifest.reader_flags, latest.manifest.writer_flags, latest.label)
         if latest.manifest.fragments.repeated_ids():

@@ -176,7 +176,7 @@ def open_fresh_rows(snapshot: Snapshot) -> FreshRows:
     raises: InvalidArgument for an earlier version, whose rows are not all there any longer; CorruptFile,
         UnsupportedFeature
     """
-    if snapshot.latest().version != snapshot.version:
+    if snapshot.latest().commit_id != snapshot.commit_id:
         raise InvalidArgument(f"{snapshot.label} is not the newest version: a write-ahead log goes on from that one")
     return FreshRows(snapshot, write_ahead_log.read(snapshot))
 

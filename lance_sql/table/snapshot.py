@@ -68,6 +68,8 @@ class Snapshot:
         self._file = file
         self._storage_options = dict(storage_options or {})
         self._manifest: Manifest | None = None
+        # what tells the manifest that was read from another one in its place; None where the store does not
+        self._mark: str | None = None
         self._open_fragments: OpenFragments | None = None
         self._indices: tuple[IndexSegment, ...] | None = None
         self._open_indices: OpenIndices | None = None
@@ -132,9 +134,18 @@ class Snapshot:
         if self._manifest is None:
             with self._lock:
                 if self._manifest is None:
+                    self._mark = self._mark_of(self._file)
                     with at(table=self.label):
                         self._manifest = _read_manifest(self.store, self._file, self.name)
         return self._manifest
+
+    @property
+    def commit_id(self) -> tuple[int, datetime, str]:
+        """What no other commit has: two tables that one after the other had the same path may count the same versions.
+
+        raises: as `manifest`
+        """
+        return self.version, self.manifest.timestamp, self.manifest.transaction_file
 
     @property
     def open_fragments(self) -> OpenFragments:
@@ -177,7 +188,31 @@ class Snapshot:
         file = versions.newest(self.store)
         if file is None:
             raise TableNotFound(f"{self.name} is gone: there is no version of it in {self.store.uri}")
-        return self if file.version == self.version else self.sibling(file)
+        return self._at(file)
+
+    def is_still(self, file: VersionFile) -> bool:
+        """Whether a version that was listed just now is this one. A table that was dropped and written again has other
+        ones with the same numbers.
+
+        raises: CorruptFile, UnsupportedFeature for another manifest that cannot be read
+        """
+        if file.version != self.version:
+            return False
+        if self._manifest is None:
+            # whoever reads it reads what is there now
+            return file.path == self._file.path
+        mark = self._mark_of(file)
+        if file.path == self._file.path and mark is not None and mark == self._mark:
+            return True
+        if (mark is None or self._mark is None) and self.store.concurrency > 1:
+            # to read it takes another request
+            sizes = {file.size, self._file.size} - {None}
+            is_same = len(sizes) < 2
+        else:
+            is_same = self.sibling(file).commit_id == self.commit_id
+        if is_same and file.path == self._file.path:
+            self._mark = mark
+        return is_same
 
     def sibling(self, file: VersionFile) -> Snapshot:
         """Another version of this branch, whose manifest is at a known place."""
@@ -211,14 +246,21 @@ class Snapshot:
             learning=self.learning,
             commit_properties=dict(properties or {}),
         )
-        made._manifest = self._manifest
+        made._manifest, made._mark = self._manifest, self._mark
         return made
 
     def siblings(self) -> list[Snapshot]:
         """Every version of this branch as of now, ascending; this one is itself. No manifest is read for it, so damaged
         ones are there too."""
         files = versions.list_versions(self.store)
-        return [self if file.version == self.version else self.sibling(file) for file in files]
+        return [self._at(file) for file in files]
+
+    def _at(self, file: VersionFile) -> Snapshot:
+        """The version that was listed just now: this one where it is the same."""
+        return self if file.path == self._file.path and self.is_still(file) else self.sibling(file)
+
+    def _mark_of(self, file: VersionFile) -> str | None:
+        return self.store.identity(file.path) or file.tag
 
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version of this branch as of now, ascending, damaged ones among them. Reads every manifest.

@@ -27,11 +27,15 @@ _MAX_VERSION = 2**64 - 1
 
 
 class VersionFile(NamedTuple):
-    """A version and its manifest file; `size` is None when the listing does not tell it."""
+    """A version and its manifest file; `size` and `tag` are None when the listing does not tell them.
+
+    tag: see `ObjectInfo`
+    """
 
     version: int
     path: str
     size: int | None = None
+    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def list_versions(store: Store) -> list[VersionFile]:
         if parsed is not None:
             version, scheme = parsed
             schemes[scheme] = name
-            files.append(VersionFile(version, info.path, info.size))
+            files.append(VersionFile(version, info.path, info.size, info.tag))
     if len(schemes) > 1:
         with at(file=VERSIONS):
             shown = " and ".join(sorted(schemes.values()))
@@ -120,7 +124,7 @@ def list_newer(store: Store, since: int | None) -> list[VersionFile]:
             return _from(list_versions(store), since)
         if files and (since is None or version < since):
             break
-        files.append(VersionFile(version, info.path, info.size))
+        files.append(VersionFile(version, info.path, info.size, info.tag))
     return files[::-1]
 
 
