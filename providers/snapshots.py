@@ -1,16 +1,17 @@
 """Tables opened by path from SQL: each query reads the newest version, and known versions stay warm.
 
 Opening reads the manifest, always, so that a query sees every commit before it. What else an earlier query has read of
-the same manifest (metadata of data files, deletions, row ids) is cached with its Dataset here.
+the same manifest (metadata of data files, deletions, row ids) is cached with its Dataset here, as long as no file of it
+has changed, where its store can tell: a damaged file may have been put right.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import lance_sql.dataset
+from lance_sql.caches import LruCache
 from lance_sql.dataset import Dataset, tag_or_branch
 from lance_sql.errors import InvalidArgument
 from lance_sql.store.allowed_bases import allowed_by
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 _MAX_DATASETS: Final = 32
 
-_cached: dict[Hashable, Dataset] = {}
-_lock = Lock()
+# they have locks of their own
+_cached: LruCache[Hashable, Dataset] = LruCache("versions of queries", most_entries=_MAX_DATASETS, forgets_at_fork=True)
 
 
 def open_version(
@@ -60,9 +61,8 @@ def open_version(
         snapshot.manifest.timestamp,
         snapshot.manifest.transaction_file,
     )
-    with _lock:
-        dataset = _cached.pop(identity, opened)
-        _cached[identity] = dataset
-        while len(_cached) > _MAX_DATASETS:
-            del _cached[next(iter(_cached))]
-    return dataset
+    cached = _cached.get(identity)
+    if cached is not None and cached.snapshot.is_as_read():
+        return cached
+    _cached.put(identity, opened)
+    return opened

@@ -159,6 +159,12 @@ class TableFiles:
         return self._page_cache.num_bytes + self._dictionaries.num_bytes + ends
 
     @property
+    def base_stores(self) -> list[Store]:
+        """The stores at base paths that are open."""
+        stores = [self._bases.peek(number) for number in self._bases]
+        return [store for store in stores if store is not None]
+
+    @property
     def has_bases(self) -> bool:
         """Whether a file was looked for at a base path."""
         return len(self._bases) > 0

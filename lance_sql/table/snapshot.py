@@ -105,6 +105,15 @@ class Snapshot:
             return None
         return (self.store,) if self.store is self._main else (self.store, self._main)
 
+    def is_as_read(self) -> bool:
+        """Whether no file of which something was read has changed. True where it is far away, which would have to be
+        asked for; False where a near store does not tell."""
+        opened = self._open_fragments
+        stores = {id(each): each for each in (self.store, self._main, *(opened.files.base_stores if opened else ()))}
+        return all(
+            each.is_as_read() if isinstance(each, LocalStore) else each.concurrency > 1 for each in stores.values()
+        )
+
     @property
     def main(self) -> Store:
         """The store of the table's root, which has the tags and branches."""
