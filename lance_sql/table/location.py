@@ -76,7 +76,10 @@ def locate(
     files = versions.list_versions(store)
     if not files:
         _check_table(main, uri)
-        raise VersionNotFound(unknown_name("branch", str(branch), table, refs.branches(main)))
+        if branch is None:
+            # it was written while it was looked for
+            return locate(uri, version=version, as_of=as_of, storage_options=storage_options)
+        raise VersionNotFound(unknown_name("branch", branch, table, refs.branches(main)))
     if version is not None:
         available = versions.describe(files, whole_history=branch is None)
         named = f" (tag {tag!r})" if tag is not None else ""

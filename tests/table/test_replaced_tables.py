@@ -17,7 +17,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import RetryableConflict
 from lance_sql.store import MemoryStore
 from lance_sql.store.contract import ObjectInfo
-from lance_sql.table import versions
+from lance_sql.table import location, versions
 from lance_sql.table.paths import NamingScheme, manifest_path
 from lance_sql.table.snapshot import Snapshot
 
@@ -127,3 +127,14 @@ def test_stores_without_identities_tell_tables_apart(path: Path, kind: type[Memo
     files.update(other)
     assert snapshot.latest().commit_id != old
     assert snapshot.commit_id == old
+
+
+def test_a_table_that_is_written_while_it_is_looked_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_table = location._check_table
+
+    def write_first(*arguments: object) -> None:
+        monkeypatch.setattr(location, "_check_table", check_table)
+        written(path, 1)
+
+    monkeypatch.setattr(location, "_check_table", write_first)
+    assert rows(lance_sql.open(path)) == [1, 2, 3]
