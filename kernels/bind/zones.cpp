@@ -12,11 +12,20 @@ namespace {
 
 constexpr size_t kNumbers = 6;
 
+// While the process forks nobody gets at bounds. Whoever waits for its end lets others have the interpreter, which hooks
+// of the fork may want. A fork begins with the interpreter held, so not between this question and the call.
+template <typename Call>
+auto once_free(const Call& call) {
+    std::optional<Unlocked> unlocked;
+    if (!are_zone_bounds_free()) unlocked.emplace();
+    return call();
+}
+
 // (start, end, low, high, valid, NaN) for each zone; keys as the bits of int64.
 Int64Array to_numbers(const ZoneBounds& zones) {
     std::vector<int64_t> numbers;
     numbers.reserve(static_cast<size_t>(zones.num_zones()) * kNumbers);
-    for (const SeenRows& seen : zones.zones()) {
+    for (const SeenRows& seen : once_free([&] { return zones.zones(); })) {
         numbers.insert(numbers.end(), {seen.start, seen.end, static_cast<int64_t>(seen.keys.low),
                                        static_cast<int64_t>(seen.keys.high), seen.keys.num_valid, seen.keys.num_nans});
     }
@@ -38,7 +47,7 @@ void add_numbers(ZoneBounds& zones, const InputBuffer& buffer) {
         }
         runs.push_back(run);
     }
-    zones.add(runs);
+    once_free([&] { zones.add(runs); });
 }
 
 }  // namespace
@@ -85,8 +94,12 @@ void bind_zones(nb::module_& m) {
             "order"_a, "num_bits"_a, "num_rows"_a, "rows_per_zone"_a)
         .def_prop_ro("num_rows", &ZoneBounds::num_rows)
         .def_prop_ro("number", &ZoneBounds::number)
-        .def_prop_ro("num_known", &ZoneBounds::num_known)
-        .def_prop_ro("all_known", [](const ZoneBounds& self) { return self.num_known() == self.num_zones(); })
+        .def_prop_ro("num_known",
+                     [](const ZoneBounds& self) { return once_free([&] { return self.num_known(); }); })
+        .def_prop_ro("all_known",
+                     [](const ZoneBounds& self) {
+                         return once_free([&] { return self.num_known() == self.num_zones(); });
+                     })
         .def("numbers", to_numbers)
         .def("add_numbers", add_numbers, "numbers"_a)
         .def(

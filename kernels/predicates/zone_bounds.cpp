@@ -24,6 +24,8 @@ void hold_zone_bounds() { fork_gate->lock(); }
 
 void release_zone_bounds() { fork_gate->unlock(); }
 
+bool are_zone_bounds_free() { return std::shared_lock(*fork_gate, std::try_to_lock).owns_lock(); }
+
 // The thread that held it has another number in the child, and could not unlock it.
 void renew_zone_bounds() { fork_gate = new std::shared_mutex; }
 

@@ -20,6 +20,8 @@ namespace lance {
 void hold_zone_bounds();
 void release_zone_bounds();
 void renew_zone_bounds();
+// Whether the process does not fork now.
+bool are_zone_bounds_free();
 
 // What is known of rows [start, end) of a zone.
 struct SeenRows {

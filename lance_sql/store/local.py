@@ -348,6 +348,16 @@ def _alive() -> list[LocalStore]:
     return stores
 
 
+def _renew_locks() -> None:
+    """A forked process has none of the threads that may have held a lock."""
+    for store in _alive():
+        store._lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
 def _read(descriptor: int, start: int, length: int) -> bytes:
     if start:
         os.lseek(descriptor, start, os.SEEK_SET)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -414,3 +415,18 @@ def test_files_that_were_looked_at_leave_the_memory_of_the_process(tmp_path: Pat
     assert after - before <= 64
     # the bytes are those of the file, whoever still has them
     assert not np.frombuffer(content, np.uint8).any()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_forked_process_waits_for_no_thread_of_its_parent(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(bytes(10))
+    store = LocalStore(tmp_path)
+    # as a thread does that maps a file while another one forks
+    with store._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            local_module.release_memory()
+            store.release()
+            os._exit(0 if len(store.mapped("a").content) == 10 else 1)
+    assert os.waitpid(child, 0)[1] == 0
