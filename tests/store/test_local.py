@@ -417,6 +417,7 @@ def test_files_that_were_looked_at_leave_the_memory_of_the_process(tmp_path: Pat
     assert not np.frombuffer(content, np.uint8).any()
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 def test_a_forked_process_waits_for_no_thread_of_its_parent(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(10))
