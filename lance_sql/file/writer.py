@@ -95,19 +95,24 @@ class FileWriter:
         self._schema = schema
         self._version = version
         self._checked: pa.Schema | None = None
-        self._sink = AlignedSink(store, path)
-        # not of the writer: columns that held it would be held by it
-        put = self._sink.put
         self._columns: list[ColumnsWriter] = []
         self._encoded: list[ColumnsWriter] = []
         self._written = Schema(tuple(field for field in schema.fields if field not in copied), schema.metadata)
         num_columns = 0
         page_bytes = max(min(PAGE_BYTES, _PENDING_BYTES // max(len(schema.by_id), 1)), _LEAST_PAGE_BYTES)
-        for field in schema.fields:
-            self._columns.append(self._columns_writer(field, num_columns, page_bytes, put))
-            if field not in copied:
-                self._encoded.append(self._columns[-1])
-            num_columns += len(self._columns[-1].fields)
+        self._sink = AlignedSink(store, path)
+        # not of the writer: columns that held it would be held by it
+        put = self._sink.put
+        try:
+            for field in schema.fields:
+                self._columns.append(self._columns_writer(field, num_columns, page_bytes, put))
+                if field not in copied:
+                    self._encoded.append(self._columns[-1])
+                num_columns += len(self._columns[-1].fields)
+        except BaseException:
+            # whoever makes the writer has nothing to abort yet
+            self._sink.abort()
+            raise
         self._pages: list[list[WrittenPage]] = [[] for _ in range(num_columns)]
         self._next_rows = [0] * num_columns
         self._buffers: list[ByteRange] = []

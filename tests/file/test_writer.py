@@ -615,3 +615,13 @@ def test_an_abandoned_file_is_removed(tmp_path: Path) -> None:
     assert writing.num_bytes > 20_000_000
     writing.abort()
     assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_writer_that_cannot_be_made_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*arguments: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(writer, "LeafWriter", failing)
+    with pytest.raises(MemoryError):
+        FileWriter(LocalStore(str(tmp_path)), "data/a.lance", from_arrow(pa.schema([pa.field("a", pa.int64())])))
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

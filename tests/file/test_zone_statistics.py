@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -208,3 +210,33 @@ def test_edges_that_do_not_fit_are_refused() -> None:
             _kernels.bound_runs(ValueOrder.SIGNED, 32, bytes(32), None, 0, np.array(edges, np.int64))
     with pytest.raises(_kernels.InvalidDataError, match=r"edges of 4 bytes"):
         _kernels.bound_runs(ValueOrder.SIGNED, 32, bytes(32), None, 0, bytes(4))
+
+
+# What a fork does before and after, while threads ask for bounds and the fork's other hooks run Python.
+_ASKED_WHILE_A_FORK_BEGINS = """
+import threading, time
+from lance_sql import _kernels
+bounds = _kernels.ZoneBounds(_kernels.ValueOrder.SIGNED, 64, 1000, 100)
+answers = []
+calls = [
+    lambda: answers.append(bounds.num_known),
+    lambda: answers.append(bounds.all_known),
+    lambda: answers.append(len(bounds.numbers())),
+    lambda: answers.append(bounds.add_numbers(b"")),
+]
+_kernels.hold_zone_bounds()
+threads = [threading.Thread(target=call) for call in calls]
+for thread in threads:
+    thread.start()
+time.sleep(0.2)
+assert not answers
+_kernels.release_zone_bounds()
+for thread in threads:
+    thread.join()
+assert len(answers) == len(calls)
+"""
+
+
+def test_whoever_waits_for_the_end_of_a_fork_lets_others_have_the_interpreter() -> None:
+    # in a process of its own, which can be ended where it hangs
+    subprocess.run([sys.executable, "-c", _ASKED_WHILE_A_FORK_BEGINS], check=True, timeout=60)
