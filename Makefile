@@ -1,5 +1,9 @@
-# Each target sets up what it needs. Variables: PYTHON (the interpreter to make .venv with), VENV (where to make it),
-# PROCESSES (how many run the tests at a time), FUZZ_SECONDS and RACES_SECONDS (how long `make fuzz` and `make races` take).
+# Each target sets up what it needs. Variables:
+#   PYTHON        the interpreter to make .venv with
+#   VENV          the folder of the environment, .venv
+#   T, ARGS       the tests to run, and options of pytest: make test T=tests/scan ARGS="-x --ff"
+#   PROCESSES     how many processes run the tests
+#   FUZZ_SECONDS, RACES_SECONDS     how long `make fuzz` and `make races` take
 
 VENV ?= .venv
 # Not `python -m pytest`: that would put this folder before the installed package.
@@ -12,26 +16,62 @@ RACES := $(VENV)/races
 # Tests take memory, too: no more than four.
 PROCESSES ?= $(shell count=$$(getconf _NPROCESSORS_ONLN); echo $$((count < 4 ? count : 4)))
 PARALLEL = -n $(PROCESSES) --dist loadfile
+T ?=
+ARGS ?=
 FUZZ_SECONDS ?= 300
 RACES_SECONDS ?= 60
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*/*) $(wildcard providers/*.cpp)
+CPP_FILES := $(wildcard kernels/*/*.cpp kernels/*/*.h kernels/*/*.inc providers/*.cpp)
 SHARED_TESTS := tests/contracts tests/properties/test_filters_in_streams.py tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
 # Spark's workers take minutes, and are the same in every Python but for what tests/providers/test_spark.py tests.
 ONCE := --ignore-glob 'tests/providers/test_spark_*' --deselect \
 	tests/testing/test_spark_pipeline.py::test_the_job_writes_what_its_tests_expect
 
+# An environment that was moved, or whose Python is gone, is made again.
+$(shell scripts/setup.sh --stale $(VENV))
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines pythons slow fuzz races check bench pictures site wheel protos clean
+.PHONY: help demo quick affected test format lint types generated debug engines pythons slow fuzz races check bench pictures site wheel protos clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/duckdb.stamp ## write a table step by step, and ask in SQL what each step changed
 	@$(VENV)/bin/python examples/demo.py
 
-test: $(VENV)/test.stamp ## run the tests once: 15 to 40 minutes on two processors, after 3 of building the first time
+quick: $(VENV)/test.stamp ## run a selection of the tests in three minutes: no Java, no other processes, few examples
+	@$(PYTEST) -q $(PARALLEL) --quick $(ARGS) $(T)
+
+affected: $(VENV)/test.stamp ## run the tests of the modules that differ from main and of those that import them
+	@tests=$$($(VENV)/bin/python scripts/affected_tests.py) && \
+		if [ -n "$$tests" ]; then $(PYTEST) -q $(PARALLEL) --quick $(ARGS) $$tests; fi
+
+test: $(VENV)/test.stamp ## run the tests once
 	@echo "lance-sql: all tests but the slow ones"
-	@$(PYTEST) -q $(PARALLEL)
+	@$(PYTEST) -q $(PARALLEL) $(ARGS) $(T)
+
+format: $(VENV)/dev.stamp ## format the Python and the C++
+	@$(VENV)/bin/ruff format --quiet .
+	@$(VENV)/bin/ruff check --quiet --fix .
+	@$(VENV)/bin/clang-format -i $(CPP_FILES)
+
+lint: $(VENV)/dev.stamp ## check the format of the Python and the C++, and lint
+	@echo "lance-sql: format and lint"
+	@$(VENV)/bin/ruff format --check --quiet --diff . || { echo "run 'make format'" >&2; exit 1; }
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/clang-format --dry-run --Werror $(CPP_FILES) || { echo "run 'make format'" >&2; exit 1; }
+
+types: $(VENV)/dev.stamp ## check the types
+	@echo "lance-sql: types"
+	@$(VENV)/bin/mypy
+
+generated: ## check that lance_sql/proto is generated from protos/
+	@scripts/protos_are_current.sh
+
+debug: $(VENV)/test.stamp ## run the tests of the kernels, or T, with kernels that check each index; the next target restores the fast ones
+	@PATH="$(abspath $(VENV))/bin:$$PATH" scripts/debug_kernels.sh $(VENV)
+	@rm -f $(VENV)/*.stamp
+	@$(PYTEST) -q $(ARGS) $(or $(T),tests/kernels)
 
 engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp $(DBT)/stamp ## run the tests of engines again, with DuckDB 1.5, with Sail instead of Spark, and in dbt
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
@@ -62,16 +102,8 @@ races: $(RACES)/stamp ## read streams with many threads for a minute, with kerne
 		LD_PRELOAD="$$preload" TSAN_OPTIONS="suppressions=fuzz/races.supp report_mutex_bugs=0" \
 		$(RACES)/bin/python -m fuzz.races --seconds $(RACES_SECONDS)
 
-check: $(VENV)/dev.stamp ## everything a change must pass: format, lint, types, generated code, tests, with every engine and Python
-	@echo "lance-sql: format and lint"
-	@$(VENV)/bin/ruff format --check .
-	@$(VENV)/bin/ruff check .
-	@echo "lance-sql: types"
-	@$(VENV)/bin/mypy
-	@scripts/protos_are_current.sh
-	@$(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory engines
-	@$(MAKE) --no-print-directory pythons
+check: ## everything a change must pass: format, lint, types, generated code, tests, with every engine and Python
+	@$(MAKE) --no-print-directory lint types generated test engines pythons
 
 bench: $(VENV)/test.stamp ## measure against pylance and Parquet
 	@$(VENV)/bin/python -m benchmarks

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-from tests import scheduling
+from tests import durations, quick, scheduling
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,18 +87,34 @@ class Case:
             return pa.ipc.open_file(file).read_all()
 
 
-def corpus_params(kind: str, *prefixes: str) -> list[Any]:
+def corpus_params(kind: str, *prefixes: str, of_each_release: bool = False) -> list[Any]:
     """A parameter per case of "cases" or "negative" whose name starts with one of the prefixes."""
     folders = sorted(path.parent for path in (CORPUS / kind).glob("*/case.json"))
-    found = [pytest.param(Case(folder), id=folder.name) for folder in folders if folder.name.startswith(prefixes)]
+    cases = [Case(folder) for folder in folders if folder.name.startswith(prefixes)]
+    if of_each_release:
+        cases = quick.one_of_each_release(cases)
     reason = f"there is no corpus at {CORPUS}"
-    return found or [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="none")]
+    none = pytest.param(None, marks=pytest.mark.skip(reason=reason), id="none")
+    return [pytest.param(case, id=case.name) for case in cases] or [none]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("lance-sql")
+    group.addoption("--quick", action="store_true", help="leave out what takes long, such as all of Spark")
+    group.addoption("--record-durations", action="store_true", help="store how long each test takes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # the process that hands out the tests gets the reports of all
+    if config.getoption("record_durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(durations.Recorder())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    few = metafunc.config.getoption("quick")
     for fixture, kind in _FOLDERS.items():
         if fixture in metafunc.fixturenames:
-            metafunc.parametrize(fixture, corpus_params(kind, ""))
+            metafunc.parametrize(fixture, corpus_params(kind, "", of_each_release=few))
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +131,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("quick"):
+        quick.select(config, items)
     # one process keeps the order of the files
     if hasattr(config, "workerinput"):
         scheduling.sort(items)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Reports the parts that were skipped for want of something on this machine, and where to read how to get it."""
+    parts = missing_parts()
+    if parts and not config.getoption("quick"):
+        terminalreporter.write_line(f"Not tested, see docs/testing.md: {'; '.join(parts)}")
+
+
+def missing_parts() -> list[str]:
+    """What this machine lacks for tests that are skipped."""
+    parts = []
+    if not CORPUS.is_dir():
+        parts.append(f"tables of other writers (no corpus at {CORPUS})")
+    if shutil.which("java") is None:
+        parts.append("Spark (no Java)")
+    if find_spec("pysail") is None:
+        parts.append("Sail (make engines)")
+    if find_spec("dbt") is None:
+        parts.append("dbt (make engines)")
+    return parts

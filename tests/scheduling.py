@@ -1,30 +1,37 @@
 """Which process runs which tests, where pytest-xdist has several (`-n 2 --dist loadfile`).
 
-The tests of a file stay together, for its fixtures. All files of Spark are one piece, which comes first: a second
-session would cost more than it saves, and the longest piece is not to begin when the others end.
+The tests of a file stay together, for its fixtures, and all files of Spark are one piece, since a second session costs
+more than it saves. The pieces that took longest when `--record-durations` was last given come first, so that no process
+is left alone with a long one at the end.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
 
+from tests import durations
+
 
 def piece(nodeid: str) -> str:
-    """What a test belongs to: a file, or "spark"."""
+    """The unit that one process runs: a file, or "spark"."""
     file = nodeid.split("::", 1)[0]
     return "spark" if PurePosixPath(file).name.startswith("test_spark") else file
 
 
 def sort(items: list[pytest.Item]) -> None:
-    """Puts what takes longest first; the rest stays in its order."""
-    items.sort(key=lambda item: piece(item.nodeid) != "spark")
+    """Orders the pieces by their recorded seconds, longest first. A file without a record counts as a long one."""
+    seconds: Counter[str] = Counter()
+    for file, recorded in durations.of_files().items():
+        seconds[piece(file)] += recorded
+    items.sort(key=lambda item: -seconds.get(piece(item.nodeid), durations.LONG))
 
 
 def scheduler(config: pytest.Config, log: Any) -> object:
-    """The scheduler of `--dist loadfile`; None for the other ways, which xdist knows by itself."""
+    """The scheduler of `--dist loadfile`; None for the other ways of pytest-xdist."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
@@ -33,6 +40,6 @@ def scheduler(config: pytest.Config, log: Any) -> object:
         def _split_scope(self, nodeid: str) -> str:
             return piece(nodeid)
 
-    # pieces by the number of their tests is what xdist does otherwise
+    # by default xdist orders the pieces by the number of their tests
     config.option.loadscopereorder = False
     return LoadPieces(config, log)

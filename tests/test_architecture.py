@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import lance_sql
 
@@ -120,42 +120,53 @@ def imports(name: str, path: Path) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def own_imports(name: str, path: Path) -> Iterator[str]:
-    """The same for what is in lance_sql, without that name."""
+@cache
+def graph() -> Mapping[str, tuple[str, ...]]:
+    """What each module imports, by its name below lance_sql; each file is parsed once."""
+    return {name: tuple(imports(name, path)) for name, path in modules() if name != "__init__"}
+
+
+def own_imports(name: str) -> Iterator[str]:
+    """The imports of a module that lie in lance_sql, without that prefix."""
     prefix = "lance_sql."
-    yield from (found.removeprefix(prefix) for found in imports(name, path) if found.startswith(prefix))
+    yield from (found.removeprefix(prefix) for found in graph()[name] if found.startswith(prefix))
 
 
-MODULES = [module for module in modules() if module[0] != "__init__"]
-USERS = [module for module in MODULES if module[0].startswith(("providers.", "cli."))]
-CORE = [module for module in MODULES if module not in USERS]
+def is_user(name: str) -> bool:
+    return name.startswith(("providers.", "cli."))
 
 
-def each(chosen: list[tuple[str, Path]]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(("name", "path"), chosen, ids=[name for name, _ in chosen])
+def test_a_module_imports_from_lower_floors_only() -> None:
+    upwards = [
+        f"{name} imports {found}"
+        for name in graph()
+        for found in own_imports(name)
+        if (below := found.partition(".")[0]) in FLOOR_OF
+        and below != (unit := name.partition(".")[0])
+        and FLOOR_OF[below] >= FLOOR_OF[unit]
+    ]
+    assert not upwards
 
 
-@each(MODULES)
-def test_a_module_imports_from_lower_floors_only(name: str, path: Path) -> None:
-    unit = name.partition(".")[0]
-    for found in own_imports(name, path):
-        below = found.partition(".")[0]
-        if below in FLOOR_OF and below != unit:
-            assert FLOOR_OF[below] < FLOOR_OF[unit], f"{name} imports {found}"
+def test_providers_and_the_command_line_use_the_public_interface() -> None:
+    private = [
+        f"{name} imports {found}"
+        for name in filter(is_user, graph())
+        for found in own_imports(name)
+        if not f"{found}.".startswith(tuple(f"{allowed}." for allowed in (name.partition(".")[0], *PUBLIC)))
+        and found not in lance_sql.__all__
+    ]
+    assert not private
 
 
-@each(USERS)
-def test_providers_and_the_command_line_use_the_public_interface(name: str, path: Path) -> None:
-    for found in own_imports(name, path):
-        unit = name.partition(".")[0]
-        inside = f"{found}.".startswith(tuple(f"{allowed}." for allowed in (unit, *PUBLIC)))
-        assert inside or found in lance_sql.__all__, f"{name} imports {found}"
-
-
-@each(CORE)
-def test_the_core_knows_no_engine(name: str, path: Path) -> None:
-    for found in imports(name, path):
-        assert found.partition(".")[0] not in ENGINES, f"{name} imports {found}"
+def test_the_core_knows_no_engine() -> None:
+    engines = [
+        f"{name} imports {found}"
+        for name in itertools.filterfalse(is_user, graph())
+        for found in graph()[name]
+        if found.partition(".")[0] in ENGINES
+    ]
+    assert not engines
 
 
 def test_every_module_has_a_floor() -> None:
