@@ -1,7 +1,7 @@
 """Recorded durations of tests, in seconds: of each file, and of each test that takes longer than SLOW.
 
-`pytest --record-durations` writes them to durations.json, for the files that ran. They order the files of a parallel run
-and select the tests of a quick one; nothing fails because of them.
+`pytest --record-durations` writes them to durations.json, for the files that ran. They order the files of a parallel
+run and select the tests of a quick one; nothing fails because of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What `pytest --quick` leaves out: tests that need Java, whole folders of long random runs and of servers, and every test
-that was recorded as slow. Of the corpus it reads one table for each release and file version, and Hypothesis tries few
-examples."""
+"""The selection of `pytest --quick`.
+
+It leaves out tests that need Java, whole folders of long random runs and of servers, and every test that was recorded
+as slow. Of the corpus it reads one table for each release and file version, and Hypothesis tries few examples.
+"""
 
 from __future__ import annotations
 

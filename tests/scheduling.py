@@ -7,7 +7,7 @@ is left alone with a long one at the end.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -24,7 +24,7 @@ def piece(nodeid: str) -> str:
 
 def sort(items: list[pytest.Item]) -> None:
     """Orders the pieces by their recorded seconds, longest first. A file without a record counts as a long one."""
-    seconds: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
     for file, recorded in durations.of_files().items():
         seconds[piece(file)] += recorded
     items.sort(key=lambda item: -seconds.get(piece(item.nodeid), durations.LONG))
