@@ -14,7 +14,7 @@ python=${PROTOC_PYTHON:-}
 if [ -z "$python" ]; then
     venv=$(mktemp -d)
     trap 'rm -rf "$venv"' EXIT
-    python3 -m venv "$venv"
+    "$("$root/scripts/find_python.sh" 3.11 || command -v python3)" -m venv "$venv"
     # 1.51.3 still imports pkg_resources, which later setuptools lack.
     "$venv/bin/pip" install --quiet 'grpcio-tools==1.51.3' 'setuptools<81'
     python=$venv/bin/python
