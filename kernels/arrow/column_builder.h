@@ -44,7 +44,8 @@ class ColumnBuilder {
 
     // The rows that come next: all valid, or as many as num_valid of those whose bits were appended.
     void add_valid(int64_t num_rows);
-    // Rows that are added as valid are NULL where `bits`, which begin with the next row, have zeros; until null is given.
+    // Rows that are added as valid are NULL where `bits`, which begin with the next row, have zeros; until null is
+    // given.
     void expect_validity(const uint8_t* bits) {
         expected_ = bits;
         num_expected_ = 0;

@@ -132,7 +132,8 @@ IpcValues values(Bytes file, const Flatbuffer& tables, int64_t message, int64_t 
     chunk.size = tables.at<int64_t>(buffers.first + kBufferBytes + 8);
     const int64_t most = size_of(file) - body;
     if (body < 0 || most < 0 || offset < 0 || chunk.size < 0 || offset > most || chunk.size > most - offset) {
-        fail("values at ", offset, ", ", chunk.size, " bytes of them, are not inside of an Arrow file of ", file.size());
+        fail("values at ", offset, ", ", chunk.size, " bytes of them, are not inside of an Arrow file of ",
+             file.size());
     }
     chunk.start = body + offset;
     chunk.num_bytes = chunk.size;

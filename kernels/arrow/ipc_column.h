@@ -10,7 +10,8 @@ namespace lance {
 
 enum class IpcCodec : int8_t { kNone = -1, kLz4Frame = 0, kZstd = 1 };
 
-// The values of one record batch: bytes [start, start + size) of the file, `num_rows` values once they are decompressed.
+// The values of one record batch: bytes [start, start + size) of the file, `num_rows` values once they are
+// decompressed.
 struct IpcValues {
     int64_t num_rows;
     int64_t start;

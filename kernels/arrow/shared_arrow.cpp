@@ -16,7 +16,8 @@ void release_if_held(Node& node) {
 // What a copy has of its own: the nodes below it, which may be moved out of it, and a share of all memory.
 template <class Node>
 struct CopiedNode {
-    CopiedNode(std::shared_ptr<const Node> owner, size_t num_children) : owner(std::move(owner)), children(num_children) {
+    CopiedNode(std::shared_ptr<const Node> owner, size_t num_children)
+        : owner(std::move(owner)), children(num_children) {
         for (Node& child : children) pointers.push_back(&child);
     }
     CopiedNode(const CopiedNode&) = delete;

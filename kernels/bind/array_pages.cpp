@@ -51,8 +51,8 @@ BoundPage* array_keys(Count num_rows, Count size, const Place& keys, Count key_b
 void bind_array_pages(nb::class_<BoundPage>& page) {
     page.def_static("array_values", array_values, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "size"_a,
                     "values"_a, "validity"_a.none(), "format"_a, "list_size"_a.none() = nb::none())
-        .def_static("array_strings", array_strings, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "size"_a,
-                    "ends"_a, "bytes"_a, "null_adjustment"_a, "format"_a)
+        .def_static("array_strings", array_strings, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(),
+                    "size"_a, "ends"_a, "bytes"_a, "null_adjustment"_a, "format"_a)
         .def_static("array_keys", array_keys, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "size"_a,
                     "keys"_a, "key_bits"_a, "num_items"_a, "offset_bits"_a, "offsets"_a, "data"_a, "first_is_null"_a,
                     "format"_a);

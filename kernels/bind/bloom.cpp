@@ -1,6 +1,6 @@
 // Binds the kernels of bloom filters and of checksums.
-#include "bind/python.h"
 #include "search/bloom.h"
+#include "bind/python.h"
 #include "system/block_hasher.h"
 
 using namespace nanobind::literals;
@@ -16,7 +16,9 @@ constexpr size_t kLongData = 256 * 1024;
 
 void bind_bloom(nb::module_& m) {
     nb::class_<BlockHasher>(m, "BlockHasher", nb::is_final())
-        .def("__init__", [](BlockHasher* self, Count block_bytes) { new (self) BlockHasher(block_bytes); }, "block_bytes"_a)
+        .def(
+            "__init__", [](BlockHasher* self, Count block_bytes) { new (self) BlockHasher(block_bytes); },
+            "block_bytes"_a)
         .def(
             "update",
             [](BlockHasher& self, const InputBuffer& data) {

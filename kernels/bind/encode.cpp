@@ -63,8 +63,8 @@ void bind_fixed_width(nb::module_& m) {
         "values"_a, "word_bits"_a, "num_values"_a, "item_starts"_a, "widths"_a, "out"_a);
     m.def(
         "pack",
-        [](const InputBuffer& values, Count word_bits, Count num_bits, Count num_values,
-           const InputBuffer& item_starts, const InputBuffer& out_starts, const OutputBuffer& out) {
+        [](const InputBuffer& values, Count word_bits, Count num_bits, Count num_values, const InputBuffer& item_starts,
+           const InputBuffer& out_starts, const OutputBuffer& out) {
             Unlocked unlocked;
             pack(values, word_bits, num_bits, num_values, item_starts, out_starts, out);
         },
@@ -221,8 +221,8 @@ void bind_symbols(nb::module_& m) {
         "offsets"_a, "offset_bits"_a, "num_values"_a);
     m.def(
         "fsst_train",
-        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
-           Count sample_bytes, const OutputBuffer& out) {
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data, Count sample_bytes,
+           const OutputBuffer& out) {
             Unlocked unlocked;
             fsst_train(offsets, offset_bits, num_values, data, sample_bytes, out);
         },

@@ -52,8 +52,9 @@ std::vector<ColumnFormat> to_formats(const std::vector<std::pair<bool, int64_t>>
 void bind_files(nb::module_& m) {
     nb::class_<ProcessShare>(m, "ProcessShare")
         .def(nb::init<>())
-        .def("take", [](ProcessShare& self, Count number, Count most) { return self.take(number, most); }, "number"_a,
-             "most"_a)
+        .def(
+            "take", [](ProcessShare& self, Count number, Count most) { return self.take(number, most); }, "number"_a,
+            "most"_a)
         .def_static("total", [] { return num_shared.load(); });
     nb::class_<FileMapping>(m, "FileMapping")
         .def(
@@ -78,17 +79,15 @@ void bind_files(nb::module_& m) {
         .def(nb::init<>())
         .def(
             "add",
-            [](FlatPages& self, const nb::bytes& encoding, Count num_items, Choice<ValueCodec> codec, Count bits, bool large,
-               bool has_def, Count num_buffers, std::optional<std::pair<Choice<LevelCodec>, Count>> definition) {
+            [](FlatPages& self, const nb::bytes& encoding, Count num_items, Choice<ValueCodec> codec, Count bits,
+               bool large, bool has_def, Count num_buffers,
+               std::optional<std::pair<Choice<LevelCodec>, Count>> definition) {
                 const ValueCodec values = codec;
                 if (values > ValueCodec::kVariable) fail("codec ", static_cast<int>(values), " needs more than chunks");
                 std::optional<LevelEncoding> levels;
                 if (definition) levels.emplace(definition->first, definition->second);
-                self.add(to_string(encoding), FlatPage{{large, false, has_def, num_buffers},
-                                                       num_items,
-                                                       values,
-                                                       bits,
-                                                       levels});
+                self.add(to_string(encoding),
+                         FlatPage{{large, false, has_def, num_buffers}, num_items, values, bits, levels});
             },
             "encoding"_a, nb::kw_only(), "num_items"_a, "codec"_a, "bits"_a, "large"_a, "has_def"_a, "num_buffers"_a,
             "definition"_a = nb::none())
@@ -100,8 +99,9 @@ void bind_files(nb::module_& m) {
                 self.add(to_string(encoding), std::move(page));
             },
             "encoding"_a, "value"_a.none())
-        .def("add_other", [](FlatPages& self, const nb::bytes& encoding) { self.add(to_string(encoding), {}); },
-             "encoding"_a);
+        .def(
+            "add_other", [](FlatPages& self, const nb::bytes& encoding) { self.add(to_string(encoding), {}); },
+            "encoding"_a);
     m.def(
         "read_small_files",
         [](const FlatPages& pages, nb::list paths, const InputBuffer& num_rows,

@@ -47,7 +47,8 @@ void bind_words(nb::module_& m) {
             },
             "text"_a, "offsets"_a, "num_texts"_a)
         .def_prop_ro("num_words", &WordDictionary::num_words)
-        .def_prop_ro("num_bytes", [](const WordDictionary& self) { return self.bytes().size() + 24 * self.num_words(); })
+        .def_prop_ro("num_bytes",
+                     [](const WordDictionary& self) { return self.bytes().size() + 24 * self.num_words(); })
         .def(
             "words",
             [](const WordDictionary& self, Count first) {
@@ -151,7 +152,8 @@ void bind_index_building(nb::module_& m) {
         "rows"_a, "num_rows"_a, "dimension"_a, "codebook"_a, "num_parts"_a, "num_bits"_a, "out"_a);
     m.def(
         "rotate",
-        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& signs, const OutputBuffer& out) {
+        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& signs,
+           const OutputBuffer& out) {
             const int64_t count = num_rows, size = dimension;
             const Bytes values = rows, flags = signs;
             const MutableBytes turned = out;

@@ -101,7 +101,8 @@ void call_interpreter(std::function<void()> call) {
     while (!own->done.wait(most / 2)) {
         if (!is_free(most / 2)) {
             throw std::runtime_error(
-                "another thread holds Python's lock, and waits for this one: end a result that is not read to its end with "
+                "another thread holds Python's lock, and waits for this one: end a result that is not read to its end "
+                "with "
                 "close(), before its connection is let go of");
         }
     }

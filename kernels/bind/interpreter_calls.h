@@ -12,8 +12,8 @@
 
 namespace lance {
 
-// How many seconds a thread that does not hold the interpreter's lock waits for a call while nobody gets the lock; 0, as
-// at first, for ever.
+// How many seconds a thread that does not hold the interpreter's lock waits for a call while nobody gets the lock; 0,
+// as at first, for ever.
 void limit_wait_for_interpreter(double seconds);
 
 // Whether waiting for the lock has a limit.

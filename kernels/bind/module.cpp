@@ -50,8 +50,7 @@ std::string in_python(Compression compression, Bytes buffer) {
     const auto reason = std::make_shared<std::string>();
     call_interpreter([=] {
         try {
-            const nb::object result =
-                (*decompress_in_python)(compression, nb::bytes(given->data(), given->size()));
+            const nb::object result = (*decompress_in_python)(compression, nb::bytes(given->data(), given->size()));
             InputBuffer held;
             if (!held.acquire(result.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
             const Bytes bytes = held;
@@ -86,8 +85,8 @@ void bind_chunks(nb::module_& m) {
     nb::class_<ChunkTable>(m, "ChunkTable")
         .def(
             "__init__",
-            [](ChunkTable* self, const InputBuffer& metadata, Count num_items, bool large, Count num_bytes, bool has_rep,
-               bool has_def, Count num_buffers) {
+            [](ChunkTable* self, const InputBuffer& metadata, Count num_items, bool large, Count num_bytes,
+               bool has_rep, bool has_def, Count num_buffers) {
                 new (self) ChunkTable(metadata, num_items, {large, has_rep, has_def, num_buffers}, num_bytes);
             },
             "metadata"_a, "num_items"_a, nb::kw_only(), "large"_a, "num_bytes"_a, "has_rep"_a, "has_def"_a,
@@ -108,8 +107,7 @@ void bind_chunks(nb::module_& m) {
         .def(
             "value_buffer_ranges",
             [](const BoundChunks& self, Count buffer_index, Count first_chunk, Count end_chunk) {
-                std::vector<int64_t> bounds =
-                    self.chunks.value_buffer_ranges(buffer_index, first_chunk, end_chunk);
+                std::vector<int64_t> bounds = self.chunks.value_buffer_ranges(buffer_index, first_chunk, end_chunk);
                 const size_t num_chunks = bounds.size() / 2;
                 return to_numpy(std::move(bounds), {num_chunks, 2});
             },
@@ -126,9 +124,8 @@ void bind_chunks(nb::module_& m) {
                 return BoundChunks{{}, self.chunks.with_first_buffer(first_chunk, data, offsets), std::move(decoded)};
             },
             "compression"_a, "ranges"_a, nb::keep_alive<0, 1>())
-        .def_prop_ro("num_decompressed", [](const BoundChunks& self) {
-            return self.decompressed ? self.decompressed->num_bytes() : 0;
-        });
+        .def_prop_ro("num_decompressed",
+                     [](const BoundChunks& self) { return self.decompressed ? self.decompressed->num_bytes() : 0; });
 }
 
 void bind_values(nb::module_& m) {

@@ -33,7 +33,8 @@ nb::list spans(nb::list columns) {
         const InputBuffer rows = hold(given[1]);
         const std::vector<int64_t> parts = column.spans(Ranges(rows, column.num_rows()));
         nb::list of_column;
-        for (size_t i = 0; i < parts.size(); i += 3) of_column.append(nb::make_tuple(parts[i], parts[i + 1], parts[i + 2]));
+        for (size_t i = 0; i < parts.size(); i += 3)
+            of_column.append(nb::make_tuple(parts[i], parts[i + 1], parts[i + 2]));
         result.append(std::move(of_column));
     }
     return result;
@@ -50,7 +51,8 @@ BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional
                     nb::object validity) {
     auto page = std::make_unique<BoundPage>();
     const std::optional<Bytes> bytes = keep(*page, value);
-    page->reader = std::make_unique<ConstantReader>(to_format(format, list_size), num_rows, bytes, keep(*page, validity));
+    page->reader =
+        std::make_unique<ConstantReader>(to_format(format, list_size), num_rows, bytes, keep(*page, validity));
     return page.release();
 }
 
@@ -65,16 +67,21 @@ BoundPage* full_zip(Count num_rows, Count bits_def, Count num_levels, Count valu
                     nb::object row_starts, nb::object symbol_table, std::pair<bool, Count> format,
                     std::optional<Count> list_size, const Scheme& compression) {
     auto page = std::make_unique<BoundPage>();
-    FullZipValues values{bits_def,     num_levels,  value_bytes, length_bytes, keep(*page, symbol_table).value_or(Bytes()),
-                         to_format(format, list_size), std::nullopt};
+    FullZipValues values{bits_def,
+                         num_levels,
+                         value_bytes,
+                         length_bytes,
+                         keep(*page, symbol_table).value_or(Bytes()),
+                         to_format(format, list_size),
+                         std::nullopt};
     if (compression) values.compression = *compression;
     page->reader = std::make_unique<FullZipReader>(values, num_rows, keep(*page, row_starts));
     return page.release();
 }
 
 BoundPage* mini_block(nb::object table, Choice<ValueCodec> codec, Count bits, const Levels& definition,
-                nb::object symbol_table, const Items& items, std::pair<bool, Count> format,
-                std::optional<Count> list_size, bool keeps_indices, const Scheme& compression) {
+                      nb::object symbol_table, const Items& items, std::pair<bool, Count> format,
+                      std::optional<Count> list_size, bool keeps_indices, const Scheme& compression) {
     auto page = std::make_unique<BoundPage>();
     MiniBlockValues values{codec, bits, std::nullopt, {}, std::nullopt, to_format(format, list_size), keeps_indices};
     if (definition) values.definition.emplace(definition->first, definition->second);
@@ -170,11 +177,11 @@ void bind_pages(nb::module_& m) {
                     "format"_a, "list_size"_a.none() = nb::none(), "compression"_a.none() = nb::none())
         .def_static("nested_plain", nested_plain, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
                     "num_rows"_a)
-        .def_static("nested_chunks", nested_chunks, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
-                    "num_rows"_a, "table"_a, "repetition"_a.none(), "definition"_a.none(), "starts_through"_a.none(),
-                    "ends_through"_a.none())
-        .def_static("nested_stored", nested_stored, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
-                    "num_rows"_a, "repetition"_a.none(), "definition"_a.none(), "are_null"_a)
+        .def_static("nested_chunks", nested_chunks, nb::rv_policy::take_ownership, "values"_a, "layers"_a,
+                    nb::kw_only(), "num_rows"_a, "table"_a, "repetition"_a.none(), "definition"_a.none(),
+                    "starts_through"_a.none(), "ends_through"_a.none())
+        .def_static("nested_stored", nested_stored, nb::rv_policy::take_ownership, "values"_a, "layers"_a,
+                    nb::kw_only(), "num_rows"_a, "repetition"_a.none(), "definition"_a.none(), "are_null"_a)
         .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
                     "list_size"_a.none() = nb::none(), "value"_a.none(), "validity"_a.none() = nb::none())
         .def_static("number_runs", number_runs, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "starts"_a,
@@ -224,7 +231,9 @@ void bind_pages(nb::module_& m) {
             "page"_a, "reader"_a, "start"_a, "end"_a)
         .def(
             "pages_of",
-            [](const BoundColumn& self, Count first_row, Count end_row) { return self.reader.pages_of(first_row, end_row); },
+            [](const BoundColumn& self, Count first_row, Count end_row) {
+                return self.reader.pages_of(first_row, end_row);
+            },
             "first_row"_a, "end_row"_a)
         .def(
             "scattered_spans",

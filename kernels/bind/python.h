@@ -93,8 +93,8 @@ inline std::string to_path(nb::handle path) {
 
 using Int64Array = nb::ndarray<nb::numpy, int64_t>;
 
-// Asks for the interpreter's lock. Before Python 3.14, a process that ends while other threads are in a kernel ends them
-// there, by an unwinding (pthread_exit) that no destructor lets through: they wait for the end instead.
+// Asks for the interpreter's lock. Before Python 3.14, a process that ends while other threads are in a kernel ends
+// them there, by an unwinding (pthread_exit) that no destructor lets through: they wait for the end instead.
 template <class Ask>
 auto with_patience(Ask ask) noexcept {
 #ifdef _WIN32

@@ -97,7 +97,9 @@ nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuf
     const std::vector<ColumnRows> wanted = arguments.columns(columns);
     std::optional<MutableBytes> left;
     if (flags) left = *flags;
-    return run([&](std::vector<ArrowArray>& arrays) { return read_columns(filter, all_of(filter.tests.size()), wanted, left, arrays); });
+    return run([&](std::vector<ArrowArray>& arrays) {
+        return read_columns(filter, all_of(filter.tests.size()), wanted, left, arrays);
+    });
 }
 
 // The parts of each column, or None for one that is read in another way; and what is damaged: (column, message).

@@ -42,7 +42,8 @@ void bind_search(nb::module_& m) {
             "__init__",
             [](NearestRows* self, Count num_queries, Count k, float low, float high) {
                 const int64_t queries = num_queries, most = k;
-                if (queries > (1 << 20) || most > (int64_t{1} << 32)) fail(queries, " queries for ", most, " rows each");
+                if (queries > (1 << 20) || most > (int64_t{1} << 32))
+                    fail(queries, " queries for ", most, " rows each");
                 new (self) NearestRows(queries, most, low, high);
             },
             "num_queries"_a, "k"_a, "low"_a, "high"_a)
@@ -85,11 +86,14 @@ void bind_search(nb::module_& m) {
             },
             "query"_a, "distances"_a, "allowed"_a, "rows"_a, "num_rows"_a)
         .def("join", &NearestRows::join, "other"_a)
-        .def("count", [](NearestRows& self, Count query) {
-            const int64_t number = query;
-            if (number >= self.num_queries()) fail("there is no query ", number);
-            return self.sorted(number).size();
-        }, "query"_a)
+        .def(
+            "count",
+            [](NearestRows& self, Count query) {
+                const int64_t number = query;
+                if (number >= self.num_queries()) fail("there is no query ", number);
+                return self.sorted(number).size();
+            },
+            "query"_a)
         .def(
             "result",
             [](NearestRows& self, Count query, const OutputBuffer& rows, const OutputBuffer& distances) {
@@ -137,7 +141,8 @@ void bind_search(nb::module_& m) {
             [](QueriedWords& self, InputBuffer documents, InputBuffer ratios, InputBuffer starts, InputBuffer greatest,
                float factor, Count times) {
                 self.words.push_back({documents, ratios, starts, greatest, factor, times});
-                for (InputBuffer* each : {&documents, &ratios, &starts, &greatest}) self.held.push_back(std::move(*each));
+                for (InputBuffer* each : {&documents, &ratios, &starts, &greatest})
+                    self.held.push_back(std::move(*each));
             },
             "documents"_a, "ratios"_a, "starts"_a, "greatest"_a, "factor"_a, "times"_a)
         .def(
@@ -161,8 +166,8 @@ void bind_search(nb::module_& m) {
         "documents"_a, "frequencies"_a, "count"_a, "norms"_a, "num_documents"_a, "ratios"_a, "starts"_a, "greatest"_a);
     m.def(
         "decode_postings",
-        [](const InputBuffer& blocks, const InputBuffer& offsets, Count num_documents, Count block_size,
-           bool is_varint, Count most_documents, const OutputBuffer& documents, const OutputBuffer& frequencies) {
+        [](const InputBuffer& blocks, const InputBuffer& offsets, Count num_documents, Count block_size, bool is_varint,
+           Count most_documents, const OutputBuffer& documents, const OutputBuffer& frequencies) {
             const int64_t count = num_documents, size = block_size, most = most_documents;
             Unlocked unlocked;
             decode_postings(blocks, offsets, count, size, is_varint, most, documents, frequencies);
@@ -171,8 +176,8 @@ void bind_search(nb::module_& m) {
         "frequencies"_a);
     m.def(
         "vector_distances",
-        [](Choice<Metric> metric, Count value_bits, Count dimension, const InputBuffer& query, const InputBuffer& values,
-           Count num_rows, const OutputBuffer& out) {
+        [](Choice<Metric> metric, Count value_bits, Count dimension, const InputBuffer& query,
+           const InputBuffer& values, Count num_rows, const OutputBuffer& out) {
             const Queries asked{metric, value_bits, dimension, 1, query};
             const int64_t rows = num_rows;
             Unlocked unlocked;

@@ -93,10 +93,8 @@ struct Shared<LevelKind> {
 template <>
 struct Shared<Metric> {
     static constexpr const char* kName = "Metric";
-    static constexpr Member<Metric> kMembers[] = {{"L2", Metric::kL2},
-                                                  {"COSINE", Metric::kCosine},
-                                                  {"DOT", Metric::kDot},
-                                                  {"HAMMING", Metric::kHamming}};
+    static constexpr Member<Metric> kMembers[] = {
+        {"L2", Metric::kL2}, {"COSINE", Metric::kCosine}, {"DOT", Metric::kDot}, {"HAMMING", Metric::kHamming}};
 };
 
 template <>

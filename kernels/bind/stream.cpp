@@ -137,11 +137,12 @@ PairComparison to_comparison(nb::handle order, nb::handle accepted, nb::handle d
     return {kind, static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
 }
 
-// tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column, parts
-// of its pages, order, accepted outcomes, divisor); columns: (column, parts of its pages, whether
-// there may be NULLs, [(first row, items)], [(page, bytes that may be lent)])
+// tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column,
+// parts of its pages, order, accepted outcomes, divisor); columns: (column, parts of its pages, whether there may be
+// NULLs, [(first row, items)], [(page, bytes that may be lent)])
 BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::list columns, nb::handle shapes,
-                                const InputBuffer& rows, const InputBuffer& ends, nb::object raise, int64_t most_joined) {
+                                const InputBuffer& rows, const InputBuffer& ends, nb::object raise,
+                                int64_t most_joined) {
     auto held = std::make_unique<HeldByPython>();
     const auto keep = [&](nb::handle buffer) -> Bytes {
         held->buffers.push_back(hold(buffer));
@@ -152,8 +153,8 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
         const auto given = nb::cast<nb::tuple>(each);
         held->objects.push_back(nb::borrow(each));
         filter.tests.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
-                          &nb::cast<const BoundColumnTest&>(given[2]).tests,
-                          given[3].is_none() ? nullptr : &nb::cast<ZoneBounds&>(given[3])});
+                                &nb::cast<const BoundColumnTest&>(given[2]).tests,
+                                given[3].is_none() ? nullptr : &nb::cast<ZoneBounds&>(given[3])});
     }
     for (nb::handle each : pairs) {
         const auto given = nb::cast<nb::tuple>(each);
@@ -175,8 +176,8 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
                                                        to_shapes(shapes, 0), most_joined, std::move(held))};
 }
 
-// A batch of Python's, whose memory may need the interpreter's lock to be given back: whoever gives it back does not wait
-// for the lock where that has a limit.
+// A batch of Python's, whose memory may need the interpreter's lock to be given back: whoever gives it back does not
+// wait for the lock where that has a limit.
 ArrowArray patient(ArrowArray batch) {
     auto* own = new ArrowArray(batch);
     batch.private_data = own;
@@ -239,7 +240,8 @@ class PythonSource : public BatchSource {
         const Locked locked;
         nb::object page = nb::none();
         if (failure.number != kUnknownPage) page = nb::cast(failure.number);
-        static_cast<const PythonFragmentRows&>(fragment).held->raise(failure.in_test, failure.column, page, failure.what());
+        static_cast<const PythonFragmentRows&>(fragment).held->raise(failure.in_test, failure.column, page,
+                                                                     failure.what());
         throw std::runtime_error(failure.what());
     }
 
@@ -298,7 +300,8 @@ std::string to_text(const std::exception& error) {
     const Locked locked;
     try {
         const nb::handle type = raised->type();
-        return to_utf8(type.attr("__module__")) + "." + to_utf8(type.attr("__qualname__")) + ": " + to_utf8(raised->value());
+        return to_utf8(type.attr("__module__")) + "." + to_utf8(type.attr("__qualname__")) + ": " +
+               to_utf8(raised->value());
     } catch (const std::exception&) {
         return "an error that has no text";
     }
@@ -407,9 +410,10 @@ void bind_streams(nb::module_& m) {
         .def(
             "__init__",
             [](BoundFragmentRows* self, nb::list tests, nb::list pairs, nb::sequence steps, nb::list columns,
-               nb::sequence shapes, const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure, Count most_joined) {
-                new (self) BoundFragmentRows(
-                    fragment_rows(tests, pairs, steps, columns, shapes, rows, ends, std::move(raise_failure), most_joined));
+               nb::sequence shapes, const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure,
+               Count most_joined) {
+                new (self) BoundFragmentRows(fragment_rows(tests, pairs, steps, columns, shapes, rows, ends,
+                                                           std::move(raise_failure), most_joined));
             },
             "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a,
             "most_joined"_a);

@@ -120,8 +120,7 @@ void bind_table(nb::module_& m) {
                 nb::list files;
                 for (const NamedFile& file : named.files) {
                     const nb::object base = file.base_id ? nb::object(nb::int_(*file.base_id)) : nb::none();
-                    files.append(nb::make_tuple(file.kind, base,
-                                                nb::str(file.name.data(), file.name.size())));
+                    files.append(nb::make_tuple(file.kind, base, nb::str(file.name.data(), file.name.size())));
                 }
                 nb::list left;
                 for (const int64_t position : named.left) left.append(position);
@@ -153,16 +152,14 @@ void bind_table(nb::module_& m) {
     // with the GIL, these: they take less time than giving it back
     m.def(
         "schema_fields", [](const InputBuffer& manifest) { return to_columns(schema_fields(manifest)); }, "manifest"_a);
-    m.def(
-        "schema_part", [](const InputBuffer& manifest) { return to_bytes(schema_part(manifest)); }, "manifest"_a);
+    m.def("schema_part", [](const InputBuffer& manifest) { return to_bytes(schema_part(manifest)); }, "manifest"_a);
     m.def(
         "ipc_column",
         [](const InputBuffer& file) {
             const IpcColumn column = ipc_column(file);
             nb::list batches;
             for (const IpcValues& each : column.batches) {
-                batches.append(
-                    nb::make_tuple(each.num_rows, each.start, each.size, each.num_bytes, each.codec));
+                batches.append(nb::make_tuple(each.num_rows, each.start, each.size, each.num_bytes, each.codec));
             }
             return nb::make_tuple(column.is_signed, batches);
         },
@@ -182,7 +179,8 @@ void bind_table(nb::module_& m) {
             return to_bytes(serialize_column(held_bytes(encoding), written));
         },
         "encoding"_a, "pages"_a);
-    m.def("num_rows_of_file", [](const InputBuffer& descriptor) { return num_rows_of_file(descriptor); }, "descriptor"_a);
+    m.def(
+        "num_rows_of_file", [](const InputBuffer& descriptor) { return num_rows_of_file(descriptor); }, "descriptor"_a);
 }
 
 }  // namespace lance

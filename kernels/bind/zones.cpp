@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kNumbers = 6;
 
-// While the process forks nobody gets at bounds. Whoever waits for its end lets others have the interpreter, which hooks
-// of the fork may want. A fork begins with the interpreter held, so not between this question and the call.
+// While the process forks nobody gets at bounds. Whoever waits for its end lets others have the interpreter, which
+// hooks of the fork may want. A fork begins with the interpreter held, so not between this question and the call.
 template <typename Call>
 auto once_free(const Call& call) {
     std::optional<Unlocked> unlocked;
@@ -38,7 +38,8 @@ void add_numbers(ZoneBounds& zones, const InputBuffer& buffer) {
     std::vector<SeenRows> runs;
     for (size_t at = 0; at < numbers.size(); at += 8 * kNumbers) {
         const auto number = [&](size_t i) { return load<int64_t>(numbers.data() + at + 8 * i); };
-        const SeenRows run{number(0), number(1),
+        const SeenRows run{number(0),
+                           number(1),
                            {static_cast<uint64_t>(number(2)), static_cast<uint64_t>(number(3)), number(4), number(5)}};
         if (run.start == run.end) continue;
         if (run.start < 0 || run.end > zones.num_rows() || run.keys.num_nans < 0 ||
@@ -58,8 +59,8 @@ void bind_zones(nb::module_& m) {
     m.def("renew_zone_bounds", renew_zone_bounds);
     m.def(
         "bound_runs",
-        [](Choice<ValueOrder> order, Count num_bits, const InputBuffer& values, const std::optional<InputBuffer>& validity,
-           Count offset, const InputBuffer& edges) {
+        [](Choice<ValueOrder> order, Count num_bits, const InputBuffer& values,
+           const std::optional<InputBuffer>& validity, Count offset, const InputBuffer& edges) {
             const Bytes bytes = edges;
             if (bytes.size() % 8 != 0) fail("edges of ", bytes.size(), " bytes");
             std::vector<int64_t> positions(bytes.size() / 8);
@@ -94,12 +95,10 @@ void bind_zones(nb::module_& m) {
             "order"_a, "num_bits"_a, "num_rows"_a, "rows_per_zone"_a)
         .def_prop_ro("num_rows", &ZoneBounds::num_rows)
         .def_prop_ro("number", &ZoneBounds::number)
-        .def_prop_ro("num_known",
-                     [](const ZoneBounds& self) { return once_free([&] { return self.num_known(); }); })
-        .def_prop_ro("all_known",
-                     [](const ZoneBounds& self) {
-                         return once_free([&] { return self.num_known() == self.num_zones(); });
-                     })
+        .def_prop_ro("num_known", [](const ZoneBounds& self) { return once_free([&] { return self.num_known(); }); })
+        .def_prop_ro(
+            "all_known",
+            [](const ZoneBounds& self) { return once_free([&] { return self.num_known() == self.num_zones(); }); })
         .def("numbers", to_numbers)
         .def("add_numbers", add_numbers, "numbers"_a)
         .def(

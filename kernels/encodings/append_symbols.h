@@ -19,7 +19,8 @@ constexpr int64_t kMostExpansion = 8;
 // come, and is called again with more bytes behind those that it has written.
 // num_codes: bytes of codes; expansion: how many bytes one of them stood for when the page was last read
 template <class Decode>
-void append_symbols(int64_t count, int64_t num_codes, std::atomic<double>& expansion, ColumnBuilder& out, Decode decode) {
+void append_symbols(int64_t count, int64_t num_codes, std::atomic<double>& expansion, ColumnBuilder& out,
+                    Decode decode) {
     const MutableBytes offsets = out.offsets(count);
     const int64_t most = multiply(num_codes, kMostExpansion) + 2 * kMostExpansion;
     const double guess = static_cast<double>(num_codes) * expansion.load(std::memory_order_relaxed) * kSymbolHeadroom;

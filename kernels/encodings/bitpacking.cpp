@@ -20,7 +20,8 @@ void unpack_chunks(const Chunks& chunks, const Ranges& ranges, MutableBytes out)
             return;
         }
         const Bytes values = chunks.values(piece.chunk, 0);
-        if (piece.num_items > kGroup) fail("chunk ", piece.chunk, " holds ", piece.num_items, " values, not up to 1024");
+        if (piece.num_items > kGroup)
+            fail("chunk ", piece.chunk, " holds ", piece.num_items, " values, not up to 1024");
         try {
             if (piece.whole() && piece.num_items == kGroup) {
                 unpack_inline<T>(values, to);

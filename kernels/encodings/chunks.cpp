@@ -29,9 +29,7 @@ class Header {
 
     int64_t num_levels() const { return load<uint16_t>(bytes_.data()); }
     int64_t rep_bytes() const { return shape_.has_rep ? load<uint16_t>(bytes_.data() + 2) : 0; }
-    int64_t def_bytes() const {
-        return shape_.has_def ? load<uint16_t>(bytes_.data() + (shape_.has_rep ? 4 : 2)) : 0;
-    }
+    int64_t def_bytes() const { return shape_.has_def ? load<uint16_t>(bytes_.data() + (shape_.has_rep ? 4 : 2)) : 0; }
     int64_t value_bytes(int64_t buffer_index) const {
         const uint8_t* sizes = bytes_.data() + sizes_position();
         return shape_.large ? int64_t{load<uint32_t>(sizes + 4 * buffer_index)}
@@ -105,7 +103,8 @@ Extents::Extents(Bytes pairs, int64_t num_bytes) {
     for (size_t i = 0; i < pairs.size(); i += 16) {
         const auto start = load<int64_t>(pairs.data() + i);
         const auto end = load<int64_t>(pairs.data() + i + 8);
-        if (start < previous || end < start || end > kMaxCount) fail("extent ", start, " to ", end, " after ", previous);
+        if (start < previous || end < start || end > kMaxCount)
+            fail("extent ", start, " to ", end, " after ", previous);
         parts_.push_back({start, end, position});
         position += end - start;
         previous = end;
@@ -129,7 +128,8 @@ Bytes Chunks::bytes(int64_t chunk) const {
         const int64_t first = data_start_ + table_->byte_offsets()[chunk];
         const int64_t last = data_start_ + table_->byte_offsets()[chunk + 1];
         const int64_t position = extents_->position(first, last);
-        if (position < 0) fail("chunk ", chunk, " has bytes ", first, " to ", last, " of the file, which were not read");
+        if (position < 0)
+            fail("chunk ", chunk, " has bytes ", first, " to ", last, " of the file, which were not read");
         return data_.subspan(static_cast<size_t>(position), static_cast<size_t>(last - first));
     }
     const int64_t start = table_->byte_offsets()[chunk] - data_start_;
@@ -141,9 +141,7 @@ Bytes Chunks::bytes(int64_t chunk) const {
     return data_.subspan(static_cast<size_t>(start), static_cast<size_t>(end - start));
 }
 
-int64_t Chunks::num_levels(int64_t chunk) const {
-    return Header(bytes(chunk), table_->shape(), chunk).num_levels();
-}
+int64_t Chunks::num_levels(int64_t chunk) const { return Header(bytes(chunk), table_->shape(), chunk).num_levels(); }
 
 Bytes Chunks::rep(int64_t chunk) const {
     const Bytes all = bytes(chunk);

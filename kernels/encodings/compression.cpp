@@ -86,9 +86,9 @@ const Lz4Library& lz4() {
     static const Lz4Library* library = [] {
         auto* table = new Lz4Library;
 #ifndef _WIN32
-        table->name = open_library({"liblz4.so.1", "liblz4.1.dylib"},
-                                   {{"LZ4_decompress_safe", slot(table->decompress_safe)},
-                                    {"LZ4_versionString", slot(table->version)}});
+        table->name = open_library(
+            {"liblz4.so.1", "liblz4.1.dylib"},
+            {{"LZ4_decompress_safe", slot(table->decompress_safe)}, {"LZ4_versionString", slot(table->version)}});
 #endif
         return table;
     }();
@@ -232,8 +232,9 @@ void decompress(Compression compression, Bytes buffer, MutableBytes to) {
         return;
     }
     if (body.size() > INT32_MAX || to.size() > INT32_MAX) fail_in(compression, "it is larger than a block can be");
-    const int size = lz4().decompress_safe(reinterpret_cast<const char*>(body.data()), reinterpret_cast<char*>(to.data()),
-                                           static_cast<int>(body.size()), static_cast<int>(to.size()));
+    const int size =
+        lz4().decompress_safe(reinterpret_cast<const char*>(body.data()), reinterpret_cast<char*>(to.data()),
+                              static_cast<int>(body.size()), static_cast<int>(to.size()));
     if (size < 0) fail_in(compression, "it is damaged");
     if (static_cast<size_t>(size) != to.size()) {
         fail("an lz4 buffer does not hold the ", to.size(), " bytes that it claims");

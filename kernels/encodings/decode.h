@@ -11,8 +11,7 @@ namespace lance {
 
 enum class LevelKind : int { kRepetition = 0, kDefinition = 1 };
 
-void flat(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value,
-          MutableBytes out);
+void flat(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value, MutableBytes out);
 void append_flat_bits(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value,
                       BitWriter& out);
 void inline_bitpacking(const Chunks& chunks, const Ranges& ranges, int64_t word_bits, MutableBytes out);

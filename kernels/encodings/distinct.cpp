@@ -178,8 +178,7 @@ int64_t sample_fixed(Bytes values, int64_t width, int64_t num_values, int64_t nu
 int64_t sample_strings(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, int64_t num_blocks,
                        int64_t block_items) {
     return with_offset(offset_bits, [&](auto offset) {
-        return count_sampled(strings<decltype(offset)>(offsets, num_values, data), num_values, num_blocks,
-                             block_items);
+        return count_sampled(strings<decltype(offset)>(offsets, num_values, data), num_values, num_blocks, block_items);
     });
 }
 

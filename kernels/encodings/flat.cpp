@@ -18,8 +18,7 @@ Bytes flat_values(const Chunks& chunks, const Piece& piece, int64_t buffer_index
 
 }  // namespace
 
-void flat(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value,
-          MutableBytes out) {
+void flat(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value, MutableBytes out) {
     chunks.require_buffer_index(buffer_index);
     require_output(out, bytes_for_bits(multiply(ranges.num_items(), bits_per_value)));
     if (bits_per_value % 8 == 0) {

@@ -149,7 +149,8 @@ int64_t start_position(MutableBytes out_offsets, int64_t num_rows, int64_t start
         return 0;
     }
     const OutOffset position = load<OutOffset>(out_offsets.data() + start_row * width);
-    if (position > static_cast<OutOffset>(max_offset<OutOffset>)) fail("row ", start_row, " begins at a negative offset");
+    if (position > static_cast<OutOffset>(max_offset<OutOffset>))
+        fail("row ", start_row, " begins at a negative offset");
     return static_cast<int64_t>(position);
 }
 

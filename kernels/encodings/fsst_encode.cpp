@@ -8,14 +8,15 @@ namespace lance {
 
 namespace {
 
-// Encodes values a symbol at a time. Several runs of them take turns: which symbol comes next is known only when the one
-// before is found, and the processor finds those of other runs meanwhile.
+// Encodes values a symbol at a time. Several runs of them take turns: which symbol comes next is known only when the
+// one before is found, and the processor finds those of other runs meanwhile.
 template <class Offset>
 class Encoder {
   public:
     static constexpr int64_t kWidth = sizeof(Offset);
 
-    // Where one run stands. Handed on by value: bytes written through a pointer might change anything that has an address.
+    // Where one run stands. Handed on by value: bytes written through a pointer might change anything that has an
+    // address.
     struct Run {
         const uint8_t* at;
         const uint8_t* end;  // of the value
@@ -29,7 +30,10 @@ class Encoder {
     };
 
     Encoder(const Matcher& matcher, Bytes offsets, Bytes data, uint8_t* out_offsets)
-        : matcher_(matcher), offsets_(offsets.data()), data_(data.data()), out_offsets_(out_offsets),
+        : matcher_(matcher),
+          offsets_(offsets.data()),
+          data_(data.data()),
+          out_offsets_(out_offsets),
           last_word_(data.size() < 8 ? nullptr : data.data() + data.size() - 8) {}
 
     // out: room for twice the bytes of the values
@@ -40,11 +44,13 @@ class Encoder {
     // Not for a run that is done.
     [[gnu::always_inline]] Run step(Run run) const {
         const int64_t room = run.end - run.at;
-        if (room == 0 || run.at > last_word_) [[unlikely]] return finish_value(run);
+        if (room == 0 || run.at > last_word_) [[unlikely]]
+            return finish_value(run);
         // the bytes of the next value do not count
         const int64_t unused = 64 - 8 * std::min<int64_t>(room, 8);
         const Matcher::Match match = matcher_.next(load<uint64_t>(run.at) << unused >> unused);
-        if (match.length() > room) [[unlikely]] return finish_value(run);
+        if (match.length() > room) [[unlikely]]
+            return finish_value(run);
         return put(run, match);
     }
 

@@ -108,7 +108,9 @@ class Matcher {
     using Bucket = std::array<Entry, kWays>;
     static constexpr uint64_t kNothing = ~uint64_t{0};
 
-    static constexpr size_t slot(uint64_t word) { return ((word & 0xFFFFFF) * 0x9E3779B1u >> 15) & ((1 << kLog2Buckets) - 1); }
+    static constexpr size_t slot(uint64_t word) {
+        return ((word & 0xFFFFFF) * 0x9E3779B1u >> 15) & ((1 << kLog2Buckets) - 1);
+    }
 
     std::array<Bucket, 1 << kLog2Buckets> buckets_;
     std::vector<Match> shorts_;

@@ -78,7 +78,8 @@ struct Candidate {
 Matcher best(const Matcher& matcher, const Counts& counts, uint32_t fewest, bool with_pairs) {
     std::unordered_map<uint64_t, Candidate> gains[2];  // by the bytes; symbols of 8 bytes apart from shorter ones
     const auto add = [&](const Symbol& symbol, uint64_t times) {
-        const uint64_t key = symbol.length == 8 ? symbol.bytes : symbol.bytes | static_cast<uint64_t>(symbol.length) << 56;
+        const uint64_t key =
+            symbol.length == 8 ? symbol.bytes : symbol.bytes | static_cast<uint64_t>(symbol.length) << 56;
         Candidate& candidate = gains[symbol.length == 8][key];
         candidate.symbol = symbol;
         candidate.gain += times * static_cast<uint64_t>(symbol.length);
@@ -143,9 +144,8 @@ Sample sample_of(Bytes offsets, int64_t num_values, Bytes data, int64_t sample_b
 void fsst_train(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, int64_t sample_bytes,
                 MutableBytes out) {
     require_output(out, kSymbolTableBytes);
-    const Sample sample = with_offset(offset_bits, [&](auto offset) {
-        return sample_of<decltype(offset)>(offsets, num_values, data, sample_bytes);
-    });
+    const Sample sample = with_offset(
+        offset_bits, [&](auto offset) { return sample_of<decltype(offset)>(offsets, num_values, data, sample_bytes); });
     int64_t total = 0;
     for (const Bytes value : sample) total += size_of(value);
     Matcher matcher;

@@ -74,7 +74,9 @@ template <class Offset>
 struct ItemOffsets {
     Bytes offsets;
 
-    Offset start(int64_t item) const { return load<Offset>(offsets.data() + item * static_cast<int64_t>(sizeof(Offset))); }
+    Offset start(int64_t item) const {
+        return load<Offset>(offsets.data() + item * static_cast<int64_t>(sizeof(Offset)));
+    }
     Offset end(int64_t item) const { return start(item + 1); }
 };
 

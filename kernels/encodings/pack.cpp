@@ -61,7 +61,8 @@ void pack_blocks(Bytes values, const Starts& starts, int64_t num_bits, const Sta
         const int64_t tail = count % kGroup;
         const int64_t rest = out_starts[i + 1] - out_starts[i] - count / kGroup * group_bytes;
         const bool raw_tail = rest == tail * width;
-        if (!raw_tail && (tail == 0 || rest != group_bytes)) fail("chunk ", i, " of ", count, " values has no such size");
+        if (!raw_tail && (tail == 0 || rest != group_bytes))
+            fail("chunk ", i, " of ", count, " values has no such size");
         const uint8_t* from = values.data() + starts[i] * width;
         uint8_t* to = out.data() + out_starts[i];
         for (int64_t j = 0; j < count / kGroup; ++j, from += kGroup * width, to += group_bytes) pack(from, to);

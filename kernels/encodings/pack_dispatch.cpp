@@ -11,9 +11,7 @@ extern const PackTables pack_v3;
 
 namespace {
 
-const PackTables& choose() {
-    return has_v3() ? pack_v3 : pack_baseline;
-}
+const PackTables& choose() { return has_v3() ? pack_v3 : pack_baseline; }
 
 }  // namespace
 

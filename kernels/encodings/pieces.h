@@ -1,4 +1,5 @@
-// The values and the definition levels of pieces of chunks, decoded one chunk at a time into memory that stays in a cache.
+// The values and the definition levels of pieces of chunks, decoded one chunk at a time into memory that stays in a
+// cache.
 #pragma once
 
 #include <array>

@@ -19,8 +19,8 @@ void rle(const Chunks& chunks, const Ranges& ranges, int64_t value_bits, Mutable
         for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
             if (piece.chunk != chunk_of_cursor) {
                 try {
-                    cursor.emplace(Runs(chunks.values(piece.chunk, 0), chunks.values(piece.chunk, 1), width,
-                                        piece.num_items));
+                    cursor.emplace(
+                        Runs(chunks.values(piece.chunk, 0), chunks.values(piece.chunk, 1), width, piece.num_items));
                 } catch (const std::invalid_argument& error) {
                     fail("chunk ", piece.chunk, ": ", error.what());
                 }

@@ -12,8 +12,8 @@ namespace lance {
 struct Runs {
     Runs(Bytes values, Bytes lengths, int64_t width, int64_t num_values) : values(values), lengths(lengths) {
         if (size_of(values) != size_of(lengths) * width) {
-            fail(lengths.size(), " runs of ", 8 * width, "-bit values need ", size_of(lengths) * width, " bytes, found ",
-                 values.size());
+            fail(lengths.size(), " runs of ", 8 * width, "-bit values need ", size_of(lengths) * width,
+                 " bytes, found ", values.size());
         }
         int64_t sum = 0;
         for (const uint8_t length : lengths) sum += length;

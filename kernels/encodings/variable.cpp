@@ -46,9 +46,8 @@ template <class Offset>
 int64_t num_bytes_of(const Chunks& chunks, const Ranges& ranges) {
     int64_t total = 0;
     VariableChunks<Offset> variable(chunks);
-    for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
-        total += size_of(variable.of(piece).bytes(piece));
-    });
+    for_each_piece(chunks.table(), ranges,
+                   [&](const Piece& piece) { total += size_of(variable.of(piece).bytes(piece)); });
     return total;
 }
 
@@ -66,8 +65,7 @@ int64_t variable_offsets(const Chunks& chunks, const Ranges& ranges, int64_t off
 
 int64_t variable_bytes(const Chunks& chunks, const Ranges& ranges, int64_t offset_bits, MutableBytes out) {
     chunks.require_buffer_index(0);
-    return with_offset(offset_bits,
-                       [&](auto offset) { return bytes_of<decltype(offset)>(chunks, ranges, out); });
+    return with_offset(offset_bits, [&](auto offset) { return bytes_of<decltype(offset)>(chunks, ranges, out); });
 }
 
 int64_t num_variable_bytes(const Chunks& chunks, const Ranges& ranges, int64_t offset_bits) {

@@ -29,8 +29,8 @@ class VariableChunk {
     VariableChunk(const Chunks& chunks, const Piece& piece) : values_(chunks.values(piece.chunk, 0)) {
         const int64_t needed = (piece.num_items + 1) * static_cast<int64_t>(sizeof(Offset));
         if (size_of(values_) < needed) {
-            fail("chunk ", piece.chunk, ": the offsets of ", piece.num_items, " values need ", needed,
-                 " bytes, found ", values_.size());
+            fail("chunk ", piece.chunk, ": the offsets of ", piece.num_items, " values need ", needed, " bytes, found ",
+                 values_.size());
         }
     }
 
@@ -45,7 +45,8 @@ class VariableChunk {
     Bytes bytes(const Piece& piece) const {
         const Offset first = offset(piece.first);
         const Offset last = offset(piece.last);
-        if (first > last || first < (static_cast<uint64_t>(piece.num_items) + 1) * sizeof(Offset) || last > values_.size()) {
+        if (first > last || first < (static_cast<uint64_t>(piece.num_items) + 1) * sizeof(Offset) ||
+            last > values_.size()) {
             fail("chunk ", piece.chunk, ": the offsets ", first, " to ", last, " of values ", piece.first, " to ",
                  piece.last, " do not rise inside of ", values_.size(), " bytes");
         }
@@ -64,8 +65,8 @@ class VariableChunk {
     Bytes values_;
 };
 
-// The chunk of one piece after the other, many of which may lie in one. Their bytes do not overlap: each could otherwise
-// claim nearly all of the chunk, which would be copied again and again.
+// The chunk of one piece after the other, many of which may lie in one. Their bytes do not overlap: each could
+// otherwise claim nearly all of the chunk, which would be copied again and again.
 template <class Offset>
 class VariableChunks {
   public:
@@ -120,7 +121,8 @@ void check_offsets(Bytes offsets, int64_t num_values, int64_t num_bytes) {
 }
 
 // Adds what was there before to num_values + 1 offsets that begin at 0. added: what the last of them is
-inline void raise_offsets(int64_t offset_bits, MutableBytes offsets, int64_t num_values, int64_t before, int64_t added) {
+inline void raise_offsets(int64_t offset_bits, MutableBytes offsets, int64_t num_values, int64_t before,
+                          int64_t added) {
     with_offset(offset_bits, [&](auto offset) {
         using Offset = decltype(offset);
         require_offset<Offset>(before + added);

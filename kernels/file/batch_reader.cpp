@@ -21,8 +21,8 @@ struct ColumnParts {
 // Rows of a page that have to pass a test.
 struct TestedPart {
     PagePart part;
-    const PageTest* test;  // null where none of them passes
-    int64_t position;      // of the first of them in the batch
+    const PageTest* test;              // null where none of them passes
+    int64_t position;                  // of the first of them in the batch
     ZoneObserver* observer = nullptr;  // who is shown the values of all of them, if anybody
     int64_t first_row = 0;             // of the page in its file
 };
@@ -88,7 +88,8 @@ void make_array(const std::vector<ColumnParts>& columns, size_t column, ArraySiz
             position += parts[i].rows.num_items();
         }
         i = 0;
-        if (size.is_exact && builder.num_rows() != size.most_rows) fail(size.most_rows, " rows became ", builder.num_rows());
+        if (size.is_exact && builder.num_rows() != size.most_rows)
+            fail(size.most_rows, " rows became ", builder.num_rows());
         arrays.set(column, builder);
     } catch (const std::invalid_argument& error) {
         throw PageFailure(false, column, i < parts.size() ? parts[i].number : 0, error.what());
@@ -295,7 +296,8 @@ class SplitColumns {
   private:
     ColumnParts parts_of(const ColumnRows& rows, bool in_test, size_t column) {
         ColumnParts parts{rows.position, {}};
-        for (const PageRows& part : split(rows, in_test, column)) parts.parts.push_back(to_part(rows, part, in_test, column));
+        for (const PageRows& part : split(rows, in_test, column))
+            parts.parts.push_back(to_part(rows, part, in_test, column));
         return parts;
     }
 
@@ -320,7 +322,8 @@ class SplitColumns {
 
 // tested_last: the column that the last test looks at, of the same rows, if it is read as well
 int64_t read_parts(const FilterParts& filter, const FilterSteps& steps, const std::vector<ColumnParts>& columns,
-                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays, std::optional<size_t> tested_last) {
+                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays,
+                   std::optional<size_t> tested_last) {
     Arrays made(columns.size());
     if (!flags) {
         read_rows(columns, made);

@@ -9,8 +9,8 @@
 
 namespace lance {
 
-// What rows have to pass, by the numbers of tests: all steps, each of which is a test, a pair of columns, or one of several
-// lists of steps. A test is passed or not; where an unknown answer would matter, the tests are others.
+// What rows have to pass, by the numbers of tests: all steps, each of which is a test, a pair of columns, or one of
+// several lists of steps. A test is passed or not; where an unknown answer would matter, the tests are others.
 struct FilterStep {
     using All = std::vector<FilterStep>;
 

@@ -23,9 +23,7 @@ struct PageRows {
     std::vector<int64_t> pairs;  // the ranges, relative to the page
     int64_t position;            // of the first row among all rows that were asked for
 
-    Ranges rows() const {
-        return Ranges(as_bytes(pairs), reader->num_rows());
-    }
+    Ranges rows() const { return Ranges(as_bytes(pairs), reader->num_rows()); }
 };
 
 class ColumnReader {

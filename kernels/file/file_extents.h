@@ -1,5 +1,6 @@
 // Parts of a local file, read into one buffer. Where few bytes of many pages are wanted, that takes a fraction of what
-// touching them in a mapping does: the system maps neighbours along with each of them, and takes all of them away again.
+// touching them in a mapping does: the system maps neighbours along with each of them, and takes all of them away
+// again.
 #pragma once
 
 #include <optional>

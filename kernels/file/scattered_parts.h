@@ -24,8 +24,8 @@ struct ScatteredParts {
 
 // Reads columns of which every page has parts that are far apart, or few bytes, as long as all of it is not too much to
 // hold: pages of a damaged file may all claim the same bytes. Nothing where no page has such parts,
-// where the file is missing, is shorter or is not a plain file, and on systems that have no such reads: the caller reads
-// it in another way, and says what is wrong.
+// where the file is missing, is shorter or is not a plain file, and on systems that have no such reads: the caller
+// reads it in another way, and says what is wrong.
 //
 // throws: PageFailure for a column whose pages do not hold the rows
 std::optional<ScatteredParts> read_scattered(const std::string& path, const std::vector<WantedRows>& columns);

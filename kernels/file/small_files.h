@@ -1,5 +1,5 @@
-// Whole columns of many small data files, or many columns of one, at once: read, understood and handed to the readers of
-// pages without Python in between.
+// Whole columns of many small data files, or many columns of one, at once: read, understood and handed to the readers
+// of pages without Python in between.
 //
 // Only what is simple is read here. Everything else is left to the caller, file by file: other file versions, several
 // pages, page encodings that are not known, files that are missing or damaged. Nothing here says what is wrong.
@@ -31,8 +31,8 @@ struct ConstantPage {
 struct FlatPage {
     ChunkShape shape;
     int64_t num_items;
-    ValueCodec codec; // of values that need nothing but the chunks
-    int64_t bits;     // of a value, a word or an offset
+    ValueCodec codec;  // of values that need nothing but the chunks
+    int64_t bits;      // of a value, a word or an offset
     std::optional<LevelEncoding> definition;
 };
 

@@ -70,7 +70,8 @@ void ArrayReader::keep_valid(const PageBytes& bytes, int64_t first, bool is_vali
         const Bytes all = part_of(bytes, keys.keys);
         with_word(keys.key_bits, [&](auto word) {
             for (int64_t i = 0; i < count; ++i) {
-                const bool is_null = keys.first_is_null && load<decltype(word)>(all.data() + (first + i) * sizeof(word)) == 0;
+                const bool is_null =
+                    keys.first_is_null && load<decltype(word)>(all.data() + (first + i) * sizeof(word)) == 0;
                 flags[static_cast<size_t>(i)] &= static_cast<uint8_t>(is_null != is_valid);
             }
         });
@@ -94,7 +95,8 @@ void ArrayReader::match_values(const PageBytes& bytes, int64_t first, const Page
     if (stored.validity) and_bits(part_of(bytes, *stored.validity).data(), first, true, flags);
 }
 
-void ArrayReader::match_strings(const PageBytes& bytes, int64_t first, const StringTest& test, MutableBytes flags) const {
+void ArrayReader::match_strings(const PageBytes& bytes, int64_t first, const StringTest& test,
+                                MutableBytes flags) const {
     const auto* stored = std::get_if<StoredStrings>(&content_);
     if (stored == nullptr) fail("items of a dictionary are tested one by one");
     const Bytes data = part_of(bytes, stored->bytes);
@@ -114,7 +116,8 @@ void ArrayReader::match_strings(const PageBytes& bytes, int64_t first, const Str
 void ArrayReader::match_keys(const PageBytes& bytes, int64_t first, const ItemsTest& test, MutableBytes flags) const {
     const auto* stored = std::get_if<StoredKeys>(&content_);
     if (stored == nullptr) fail("strings without a dictionary are tested for its items");
-    if (size_of(test.answers) != stored->num_items) fail(test.answers.size(), " answers for ", stored->num_items, " items");
+    if (size_of(test.answers) != stored->num_items)
+        fail(test.answers.size(), " answers for ", stored->num_items, " items");
     const Bytes keys = part_of(bytes, stored->keys).subspan(static_cast<size_t>(first * (stored->key_bits / 8)));
     match_indices(keys, stored->key_bits, test.answers, flags);
     if (stored->first_is_null) keep_valid(bytes, first, true, flags);

@@ -156,7 +156,8 @@ void ArrayReader::read_strings(const StoredStrings& stored, const PageBytes& byt
     out.add_rows(count, num_valid);
 }
 
-void ArrayReader::look_up(const StoredKeys& stored, const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const {
+void ArrayReader::look_up(const StoredKeys& stored, const PageBytes& bytes, const Ranges& rows,
+                          ColumnBuilder& out) const {
     const Bytes all = part_of(bytes, stored.keys);
     const int64_t count = rows.num_items();
     const int64_t width = stored.key_bits / 8;
@@ -172,8 +173,8 @@ void ArrayReader::look_up(const StoredKeys& stored, const PageBytes& bytes, cons
     const int64_t total = gather_variable_offsets(keys, stored.key_bits, count, stored.offsets, stored.offset_bits,
                                                   stored.num_items, offsets, format_.bits);
     raise_offsets(format_.bits, offsets, count, out.num_bytes(), total);
-    gather_variable_bytes(keys, stored.key_bits, count, stored.offsets, stored.offset_bits, stored.num_items, stored.data,
-                          out.bytes(total));
+    gather_variable_bytes(keys, stored.key_bits, count, stored.offsets, stored.offset_bits, stored.num_items,
+                          stored.data, out.bytes(total));
     out.add_bytes(total);
     if (!stored.first_is_null) {
         out.add_valid(count);
@@ -193,7 +194,8 @@ void ArrayReader::look_up(const StoredKeys& stored, const PageBytes& bytes, cons
 
 void ArrayReader::take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const {
     require_input(passed.flags(), rows.num_items(), "flags");
-    const std::vector<int64_t> pairs = flagged_ranges(rows, passed.flags().first(static_cast<size_t>(rows.num_items())));
+    const std::vector<int64_t> pairs =
+        flagged_ranges(rows, passed.flags().first(static_cast<size_t>(rows.num_items())));
     const Bytes view = as_bytes(pairs);
     read(bytes, Ranges(view, num_rows_), out);
 }

@@ -58,7 +58,8 @@ class ArrayReader : public PageReader {
   private:
     void check(const StoredBuffer& buffer, int64_t needed) const;
     void read_values(const StoredValues& stored, const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
-    void read_strings(const StoredStrings& stored, const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
+    void read_strings(const StoredStrings& stored, const PageBytes& bytes, const Ranges& rows,
+                      ColumnBuilder& out) const;
     void keep_valid(const PageBytes& bytes, int64_t first, bool is_valid, MutableBytes flags) const;
     void match_values(const PageBytes& bytes, int64_t first, const PageTest& test, MutableBytes flags) const;
     void match_strings(const PageBytes& bytes, int64_t first, const StringTest& test, MutableBytes flags) const;

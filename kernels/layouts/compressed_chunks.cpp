@@ -18,7 +18,8 @@ class FlaggedChunks {
     FlaggedChunks(const ChunkTable& table, const Ranges& rows, Bytes flags) {
         for_each_piece(table, rows, [&](const Piece& piece) {
             const auto begin = flags.begin() + piece.position;
-            if (std::find_if(begin, begin + piece.size(), [](uint8_t flag) { return flag != 0; }) == begin + piece.size()) {
+            if (std::find_if(begin, begin + piece.size(), [](uint8_t flag) { return flag != 0; }) ==
+                begin + piece.size()) {
                 return;
             }
             const int64_t first = table.item_starts()[static_cast<size_t>(piece.chunk)] + piece.first;
@@ -161,8 +162,8 @@ bool CompressedChunksReader::filters_at_once(const PageTest& test) const {
     return !std::holds_alternative<ValidityTest>(test);
 }
 
-void CompressedChunksReader::filter(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
-                                    ColumnBuilder& out) const {
+void CompressedChunksReader::filter(const PageBytes& bytes, const Ranges& rows, const PageTest& test,
+                                    MutableBytes flags, ColumnBuilder& out) const {
     plain_->filter(Plain(*this, bytes, rows), rows, test, flags, out);
 }
 

@@ -37,7 +37,9 @@ class CompressedChunksReader : public PageReader {
     ColumnFormat format() const override { return plain_->format(); }
     int64_t num_rows() const override { return plain_->num_rows(); }
     std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const override { return plain_->bytes_of(rows); }
-    std::vector<int64_t> scattered_bytes_of(const Ranges& rows) const override { return plain_->scattered_bytes_of(rows); }
+    std::vector<int64_t> scattered_bytes_of(const Ranges& rows) const override {
+        return plain_->scattered_bytes_of(rows);
+    }
     bool takes_extents() const override { return plain_->takes_extents(); }
     void require_bytes(const PageBytes& bytes, int64_t num_rows) const override;
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;

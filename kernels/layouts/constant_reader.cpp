@@ -30,7 +30,8 @@ void ConstantReader::take(const PageBytes&, const Ranges& rows, const PassedRows
     repeat(passed.count(), out);
     if (!validity_) return;
     require_input(passed.flags(), rows.num_items(), "flags");
-    const std::vector<int64_t> pairs = flagged_ranges(rows, passed.flags().first(static_cast<size_t>(rows.num_items())));
+    const std::vector<int64_t> pairs =
+        flagged_ranges(rows, passed.flags().first(static_cast<size_t>(rows.num_items())));
     const Bytes view = as_bytes(pairs);
     add_validity(Ranges(view, num_rows_), out);
 }

@@ -21,8 +21,7 @@ class ConstantReader : public PageReader {
     void require_bytes(const PageBytes&, int64_t) const override {}
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
-    void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed,
-              ColumnBuilder& out) const override;
+    void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const override;
     void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
 
   private:

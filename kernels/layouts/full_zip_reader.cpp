@@ -33,11 +33,14 @@ class RowLevels {
 }  // namespace
 
 FullZipReader::FullZipReader(const FullZipValues& values, int64_t num_rows, std::optional<Bytes> row_starts)
-    : values_(values), num_rows_(num_rows),
+    : values_(values),
+      num_rows_(num_rows),
       shape_(0, values.bits_def, UINT16_MAX, values.value_bytes, values.length_bytes) {
     if (values.num_levels > 0 && values.bits_def == 0) fail("NULLs without definition levels");
-    if (is_fixed() != !row_starts || is_fixed() == values.format.variable) fail("values of another kind than the column");
-    if (values.compression && (is_fixed() || !values.symbol_table.empty())) fail("compressed values that are no strings");
+    if (is_fixed() != !row_starts || is_fixed() == values.format.variable)
+        fail("values of another kind than the column");
+    if (values.compression && (is_fixed() || !values.symbol_table.empty()))
+        fail("compressed values that are no strings");
     if (is_fixed()) {
         if (values.value_bytes < 1 || multiply(values.value_bytes, 8) != values.format.bits) {
             fail("values of ", values.value_bytes, " bytes as ", values.format.bits, " bits");
@@ -167,7 +170,8 @@ void FullZipReader::read_variable(const PageBytes& bytes, const Ranges& rows, Co
     });
     if (has_symbols) {
         append_symbols(count, total, expansion_, out, [&](int64_t row, MutableBytes out_offsets, MutableBytes all) {
-            return fsst_values(offsets, 64, count, to, values_.symbol_table, row, out_offsets, values_.format.bits, all);
+            return fsst_values(offsets, 64, count, to, values_.symbol_table, row, out_offsets, values_.format.bits,
+                               all);
         });
     } else {
         out.add_bytes(total);
@@ -200,7 +204,8 @@ void FullZipReader::read_compressed(const PageBytes& bytes, const Ranges& rows, 
             const int64_t size = sizes[static_cast<size_t>(i)];
             decompress(compression, value_of(entry), out.bytes(size).first(static_cast<size_t>(size)));
             out.add_bytes(size);
-            store(offsets.data() + (i + 1) * static_cast<int64_t>(sizeof(Offset)), static_cast<Offset>(out.num_bytes()));
+            store(offsets.data() + (i + 1) * static_cast<int64_t>(sizeof(Offset)),
+                  static_cast<Offset>(out.num_bytes()));
         });
     });
     add_rows(levels.bytes(), count, out);
@@ -216,10 +221,12 @@ void FullZipReader::mask(const PageBytes& bytes, const Ranges& rows, const PageT
     });
 }
 
-void FullZipReader::take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const {
+void FullZipReader::take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed,
+                         ColumnBuilder& out) const {
     require_input(passed.flags(), rows.num_items(), "flags");
     if (passed.count() == 0) return;
-    const std::vector<int64_t> pairs = flagged_ranges(rows, passed.flags().first(static_cast<size_t>(rows.num_items())));
+    const std::vector<int64_t> pairs =
+        flagged_ranges(rows, passed.flags().first(static_cast<size_t>(rows.num_items())));
     const Bytes view = as_bytes(pairs);
     read(bytes, Ranges(view, num_rows_), out);
 }

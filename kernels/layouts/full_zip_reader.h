@@ -12,12 +12,12 @@
 namespace lance {
 
 struct FullZipValues {
-    int64_t bits_def;      // of the definition level in front of each value; 0: no level
-    int64_t num_levels;    // definition levels from 1 up to this are NULL, none is above
-    int64_t value_bytes;   // of fixed width
-    int64_t length_bytes;  // of variable width: 4 or 8; 0: fixed width
-    Bytes symbol_table;    // empty where values are stored as they are
-    ColumnFormat format;   // what the values become
+    int64_t bits_def;                        // of the definition level in front of each value; 0: no level
+    int64_t num_levels;                      // definition levels from 1 up to this are NULL, none is above
+    int64_t value_bytes;                     // of fixed width
+    int64_t length_bytes;                    // of variable width: 4 or 8; 0: fixed width
+    Bytes symbol_table;                      // empty where values are stored as they are
+    ColumnFormat format;                     // what the values become
     std::optional<Compression> compression;  // of each value of variable width that is not empty
 };
 

@@ -110,7 +110,8 @@ std::vector<Entries> ChunkLevels::select(const PageBytes& bytes, const Ranges& r
         for (; j < pairs.size() && first_chunk(pairs[j]) <= end; j += 2) end = std::max(end, end_chunk(pairs[j + 1]));
         if (first >= end) fail("rows that end before they begin");
         Entries entries = decode(chunks, first, end);
-        choose(entries, first, end, {pairs.begin() + static_cast<std::ptrdiff_t>(i), pairs.begin() + static_cast<std::ptrdiff_t>(j)});
+        choose(entries, first, end,
+               {pairs.begin() + static_cast<std::ptrdiff_t>(i), pairs.begin() + static_cast<std::ptrdiff_t>(j)});
         parts.push_back(std::move(entries));
         i = j;
     }
@@ -191,8 +192,8 @@ void ChunkLevels::choose(Entries& entries, int64_t first, int64_t end, const std
 }
 
 void ChunkLevels::choose_one(Entries& entries, int64_t first_item, int64_t skip, int64_t num_rows) const {
-    const RowSelection range = select_rows(*entries.rep, entries.def, entries.num_entries, rules_.max_rep,
-                                           rules_.max_visible, skip, num_rows);
+    const RowSelection range =
+        select_rows(*entries.rep, entries.def, entries.num_entries, rules_.max_rep, rules_.max_visible, skip, num_rows);
     entries.num_entries = range.entry_end - range.entry_start;
     entries.rep = part_of(*entries.rep, range.entry_start, range.entry_end);
     if (entries.def) entries.def = part_of(*entries.def, range.entry_start, range.entry_end);

@@ -59,7 +59,9 @@ class ChunkLevels : public LevelSource {
   private:
     int64_t first_chunk(int64_t row) const;
     int64_t end_chunk(int64_t end_row) const;
-    int64_t rows_before(int64_t chunk) const { return chunk == 0 ? 0 : starts_through_[static_cast<size_t>(chunk) - 1]; }
+    int64_t rows_before(int64_t chunk) const {
+        return chunk == 0 ? 0 : starts_through_[static_cast<size_t>(chunk) - 1];
+    }
     Entries flat_entries(const Chunks& chunks, const Ranges& rows) const;
     Entries decode(const Chunks& chunks, int64_t first, int64_t end) const;
     void choose(Entries& entries, int64_t first, int64_t end, const std::vector<int64_t>& pairs) const;

@@ -128,8 +128,8 @@ ListLayerResult list_layer(Bytes rep, std::optional<Bytes> def, int64_t num_entr
     if (def) require_output(*out_def, 2 * num_entries, "out_def");
 
     const uint8_t* d = def ? def->data() : nullptr;
-    const LayerSize size = def ? measure<true>(rep.data(), d, num_entries, layer)
-                               : measure<false>(rep.data(), d, num_entries, layer);
+    const LayerSize size =
+        def ? measure<true>(rep.data(), d, num_entries, layer) : measure<false>(rep.data(), d, num_entries, layer);
     if (out_offset_bits != 32 && out_offset_bits != 64) fail("offsets of ", out_offset_bits, " bits, not 32 or 64");
     if (out_offset_bits == 32 && num_entries > INT32_MAX) fail(num_entries, " entries do not fit 32-bit offsets");
     require_output(out_offsets, (size.num_slots + 1) * (out_offset_bits / 8), "out_offsets");

@@ -18,8 +18,8 @@ namespace {
 // Where fewer strings than one in so many pass a test, no room is taken for all of them while they are tested.
 constexpr double kRowsPerMatch = 3.0;
 
-// Rows are far apart where so many times the bytes of their chunks lie between them. Of fewer bytes than kScatteredBytes
-// the system maps all at the first touch; more parts than kMostExtents of them are not far apart.
+// Rows are far apart where so many times the bytes of their chunks lie between them. Of fewer bytes than
+// kScatteredBytes the system maps all at the first touch; more parts than kMostExtents of them are not far apart.
 constexpr int64_t kGapsPerByte = 4;
 constexpr int64_t kScatteredBytes = 64 * 1024;
 constexpr int64_t kMostExtents = 16;
@@ -30,7 +30,8 @@ MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues&
     : table_(table), values_(values) {
     const auto codec = static_cast<int64_t>(values.codec);
     if (values.codec == ValueCodec::kOther) return;
-    if (values.codec == ValueCodec::kInlineBitpacking || values.codec == ValueCodec::kRle) with_word(values.bits, [](auto) {});
+    if (values.codec == ValueCodec::kInlineBitpacking || values.codec == ValueCodec::kRle)
+        with_word(values.bits, [](auto) {});
     const ColumnFormat& format = values.format;
     if (values.dictionary) {
         const DictionaryItems& items = *values.dictionary;
@@ -42,7 +43,8 @@ MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues&
         }
         if (items.variable != format.variable) fail("items of another kind than the column");
         if (!items.variable) {
-            if (items.bits != format.bits || items.bits % 8 != 0) fail("items of ", items.bits, " bits as ", format.bits);
+            if (items.bits != format.bits || items.bits % 8 != 0)
+                fail("items of ", items.bits, " bits as ", format.bits);
             require_input(items.data, multiply(items.num_items, items.bits / 8), "items");
             return;
         }

@@ -1,4 +1,5 @@
-// Values of mini-block pages, whatever lists and structs are around them: those of fixed width, byte strings, and dictionaries of both.
+// Values of mini-block pages, whatever lists and structs are around them: those of fixed width, byte strings, and
+// dictionaries of both.
 #pragma once
 
 #include <array>
@@ -30,7 +31,8 @@ struct MiniBlockValues {
     std::optional<LevelEncoding> definition;
     Bytes symbol_table;  // of kFsst
     std::optional<DictionaryItems> dictionary;
-    ColumnFormat format;  // what the values become; with a dictionary and a fixed format that items do not have: indices
+    ColumnFormat
+        format;  // what the values become; with a dictionary and a fixed format that items do not have: indices
     bool keeps_indices;
 };
 
@@ -79,7 +81,8 @@ class MiniBlockReader : public PageReader {
     }
     Chunks chunks(const PageBytes& bytes) const;
     void note_share(int64_t num_passed, int64_t num_rows) const {
-        if (num_rows > 0) share_.store(static_cast<double>(num_passed) / static_cast<double>(num_rows), std::memory_order_relaxed);
+        if (num_rows > 0)
+            share_.store(static_cast<double>(num_passed) / static_cast<double>(num_rows), std::memory_order_relaxed);
     }
     void observe_strings(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const;
     void observe_items(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const;
@@ -88,7 +91,8 @@ class MiniBlockReader : public PageReader {
     void mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
     void mask_decoded(const Chunks& chunks, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
     // Null where the test cannot be told from codes. rows: that are about to be tested
-    std::shared_ptr<const SymbolMatcher> symbol_matcher(const StringTest& test, const Chunks& chunks, const Ranges& rows) const;
+    std::shared_ptr<const SymbolMatcher> symbol_matcher(const StringTest& test, const Chunks& chunks,
+                                                        const Ranges& rows) const;
     FixedWidthEncoding fixed_encoding() const { return {values_.codec, values_.bits}; }
 
     void read_validity(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
@@ -103,7 +107,8 @@ class MiniBlockReader : public PageReader {
     void filter_decoded(const Chunks& chunks, const Ranges& run, const StringTest& test, MutableBytes flags,
                         ColumnBuilder& out) const;
     void take_strings(const Chunks& chunks, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const;
-    void append_flagged(const Chunks& chunks, const Ranges& rows, Bytes flags, int64_t num_flags, ColumnBuilder& out) const;
+    void append_flagged(const Chunks& chunks, const Ranges& rows, Bytes flags, int64_t num_flags,
+                        ColumnBuilder& out) const;
     void reserve_strings(const Chunks& chunks, const Ranges& rows, double share, ColumnBuilder& out) const;
     DecodedStrings decode_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
     void take_all(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags, ColumnBuilder& out) const;
@@ -132,9 +137,7 @@ class MiniBlockReader : public PageReader {
     };
 
     // Whether what chunks hold becomes something else.
-    bool is_looked_up() const {
-        return values_.dictionary || (is_fixed() && values_.bits != values_.format.bits);
-    }
+    bool is_looked_up() const { return values_.dictionary || (is_fixed() && values_.bits != values_.format.bits); }
 
     const ChunkTable& table_;
     MiniBlockValues values_;

@@ -66,7 +66,8 @@ std::vector<Bytes> sample_strings(const Chunks& chunks, const Ranges& rows, int6
             chunk.checked_bytes(piece);
             const int64_t step = std::max<int64_t>(piece.size() / kSampledStrings, 1);
             for (int64_t i = piece.first; i < piece.last; i += step) {
-                sample.push_back({chunk.start() + chunk.offset(i), static_cast<size_t>(chunk.offset(i + 1) - chunk.offset(i))});
+                sample.push_back(
+                    {chunk.start() + chunk.offset(i), static_cast<size_t>(chunk.offset(i + 1) - chunk.offset(i))});
             }
         });
     } catch (const std::invalid_argument&) {
@@ -87,9 +88,10 @@ void MiniBlockReader::read_strings(const Chunks& chunks, const Ranges& rows, Col
 
 void MiniBlockReader::read_symbols(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
     const int64_t num_codes = num_variable_bytes(chunks, rows, values_.bits);
-    append_symbols(rows.num_items(), num_codes, expansion_, out, [&](int64_t row, MutableBytes offsets, MutableBytes all) {
-        return fsst(chunks, rows, values_.bits, values_.symbol_table, row, offsets, values_.format.bits, all);
-    });
+    append_symbols(
+        rows.num_items(), num_codes, expansion_, out, [&](int64_t row, MutableBytes offsets, MutableBytes all) {
+            return fsst(chunks, rows, values_.bits, values_.symbol_table, row, offsets, values_.format.bits, all);
+        });
 }
 
 void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test,
@@ -110,7 +112,7 @@ void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, c
 
 // The one of the last test is kept. Nobody waits for it: a process that was forked may have inherited the lock as held.
 std::shared_ptr<const SymbolMatcher> MiniBlockReader::symbol_matcher(const StringTest& test, const Chunks& chunks,
-                                                                    const Ranges& rows) const {
+                                                                     const Ranges& rows) const {
     {
         const std::unique_lock lock(matcher_mutex_, std::try_to_lock);
         if (lock && matcher_ && matcher_->is_for(test)) return matcher_;
@@ -160,8 +162,8 @@ void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, c
     note_share(num_passed, rows.num_items());
 }
 
-void MiniBlockReader::filter_decoded(const Chunks& chunks, const Ranges& run, const StringTest& test, MutableBytes flags,
-                                     ColumnBuilder& out) const {
+void MiniBlockReader::filter_decoded(const Chunks& chunks, const Ranges& run, const StringTest& test,
+                                     MutableBytes flags, ColumnBuilder& out) const {
     const int64_t num_left = count_flags(flags);
     if (num_left == 0) return;
     const bool is_sparse = num_left < run.num_items() && count_runs(flags) * kRowsPerRun <= run.num_items();
@@ -180,7 +182,8 @@ void MiniBlockReader::append_flagged(const Chunks& chunks, const Ranges& rows, B
     if (values_.codec == ValueCodec::kVariable) {
         const int64_t total = num_flagged_bytes(chunks, rows, values_.bits, flags);
         const MutableBytes offsets = out.offsets(num_flags);
-        copy_flagged(chunks, rows, values_.bits, flags, num_flags, offsets, offset_bits, out.bytes(total + kFlaggedSlack));
+        copy_flagged(chunks, rows, values_.bits, flags, num_flags, offsets, offset_bits,
+                     out.bytes(total + kFlaggedSlack));
         raise_offsets(offset_bits, offsets, num_flags, out.num_bytes(), total);
         out.add_bytes(total);
     } else if (num_flags == rows.num_items()) {
@@ -207,13 +210,15 @@ void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, con
     if (!values_.definition) {
         out.add_valid(passed.count());
     } else {
-        out.add_rows(passed.count(), append_selected_validity(chunks, rows, *values_.definition, flags, out.validity()));
+        out.add_rows(passed.count(),
+                     append_selected_validity(chunks, rows, *values_.definition, flags, out.validity()));
     }
 }
 
 // Room for all strings at once is moved less often than room that grows, and strings in room of which most is not used
 // are moved in the end. share: of the rows, those that are expected to pass
-void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, double share, ColumnBuilder& out) const {
+void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, double share,
+                                      ColumnBuilder& out) const {
     const int64_t num_bytes = num_variable_bytes(chunks, rows, values_.bits);
     const double expansion = values_.codec == ValueCodec::kFsst ? expansion_.load(std::memory_order_relaxed) : 1.0;
     const double room = static_cast<double>(num_bytes) * expansion * share * kSymbolHeadroom;
@@ -231,8 +236,12 @@ DecodedStrings MiniBlockReader::decode_strings(const Chunks& chunks, const Range
     const int64_t after = out.num_bytes();
     out.add_bytes(before - after);
     const MutableBytes bytes = out.bytes(after - before);
-    return {out.offsets(rows.num_items()).data(), values_.format.bits, bytes.data() - before,
-            before + size_of(bytes), rows.num_items(), false};
+    return {out.offsets(rows.num_items()).data(),
+            values_.format.bits,
+            bytes.data() - before,
+            before + size_of(bytes),
+            rows.num_items(),
+            false};
 }
 
 }  // namespace lance

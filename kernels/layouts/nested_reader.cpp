@@ -61,7 +61,11 @@ void read_values(const PagePart& part, const Unravelled& piece, ColumnBuilder& o
 
 NestedReader::NestedReader(const PageReader& values, std::vector<NestedLayer> layers,
                            std::unique_ptr<const LevelSource> levels, int64_t num_rows, bool are_null)
-    : values_(values), layers_(std::move(layers)), levels_(std::move(levels)), num_rows_(num_rows), are_null_(are_null) {
+    : values_(values),
+      layers_(std::move(layers)),
+      levels_(std::move(levels)),
+      num_rows_(num_rows),
+      are_null_(are_null) {
     if (layers_.empty() || layers_[0].is_list()) fail("values without a layer of their own");
     bool has_lists = false;
     for (const NestedLayer& layer : layers_) {

@@ -20,7 +20,9 @@ class NestedReader : public PageReader {
     const PageReader& values() const { return values_; }
     const std::vector<NestedLayer>& layers() const { return layers_; }
     bool are_null() const { return are_null_; }
-    std::vector<Entries> entries(const PageBytes& bytes, const Ranges& rows) const { return levels_->select(bytes, rows); }
+    std::vector<Entries> entries(const PageBytes& bytes, const Ranges& rows) const {
+        return levels_->select(bytes, rows);
+    }
 
     ColumnFormat format() const override { return values_.format(); }
     int64_t num_rows() const override { return num_rows_; }

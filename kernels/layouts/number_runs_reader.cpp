@@ -64,7 +64,8 @@ void NumberRunsReader::for_each_block(const Ranges& rows, Visit visit) const {
         for (int64_t row = rows.start(i); row < rows.end(i); row += kBlock) {
             const int64_t count = std::min(kBlock, rows.end(i) - row);
             fill(row, row + count, block.data());
-            visit(Bytes(reinterpret_cast<const uint8_t*>(block.data()), static_cast<size_t>(8 * count)), count, position);
+            visit(Bytes(reinterpret_cast<const uint8_t*>(block.data()), static_cast<size_t>(8 * count)), count,
+                  position);
             position += count;
         }
     }
@@ -104,7 +105,8 @@ void NumberRunsReader::mask(const PageBytes&, const Ranges& rows, const PageTest
     const auto* range = std::get_if<RangeTest>(&test);
     if (range == nullptr) fail("numbers of rows are tested for a range");
     for_each_block(rows, [&](Bytes numbers, int64_t count, int64_t position) {
-        match_values(numbers, 64, range->keys, flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count)));
+        match_values(numbers, 64, range->keys,
+                     flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count)));
     });
 }
 

@@ -19,8 +19,7 @@ class NumberRunsReader : public PageReader {
     void require_bytes(const PageBytes&, int64_t) const override {}
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
-    void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed,
-              ColumnBuilder& out) const override;
+    void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const override;
 
   private:
     // The last run that begins at or before the row.

@@ -63,8 +63,10 @@ void ArrayReader::observe(const PageBytes& bytes, const Ranges& rows, int64_t fi
         with_word(stored_keys.key_bits, [&](auto word) {
             with_offset(stored_keys.offset_bits, [&](auto offset) {
                 add_keys(rows, first_row, out, [&](int64_t row, bool& is_null) {
-                    const auto item = static_cast<uint64_t>(load<decltype(word)>(keys.data() + row * static_cast<int64_t>(sizeof(word))));
-                    if (item >= static_cast<uint64_t>(stored_keys.num_items)) fail("item ", item, " of ", stored_keys.num_items);
+                    const auto item = static_cast<uint64_t>(
+                        load<decltype(word)>(keys.data() + row * static_cast<int64_t>(sizeof(word))));
+                    if (item >= static_cast<uint64_t>(stored_keys.num_items))
+                        fail("item ", item, " of ", stored_keys.num_items);
                     is_null = stored_keys.first_is_null && item == 0;
                     const uint8_t* at = stored_keys.offsets.data() + item * sizeof(offset);
                     const auto start = static_cast<int64_t>(load<decltype(offset)>(at));

@@ -65,8 +65,8 @@ void MiniBlockReader::observe(const PageBytes& bytes, const Ranges& rows, int64_
 }
 
 // Of chunks whose values lie together the bounds answer the test.
-void MiniBlockReader::mask_observed(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
-                                    int64_t first_row, ZoneObserver& out) const {
+void MiniBlockReader::mask_observed(const PageBytes& bytes, const Ranges& rows, const PageTest& test,
+                                    MutableBytes flags, int64_t first_row, ZoneObserver& out) const {
     const auto* range = std::get_if<RangeTest>(&test);
     const bool are_keys = range != nullptr && range->keys.order == out.order() && values_.bits == out.num_bits();
     if (!are_keys || values_.bits > 64 || values_.dictionary || !is_fixed()) {
@@ -134,7 +134,8 @@ Bytes MiniBlockReader::item_keys() const {
                 const uint8_t* at = items.offsets.data() + i * static_cast<int64_t>(sizeof(Offset));
                 const auto start = static_cast<int64_t>(load<Offset>(at));
                 const auto end = static_cast<int64_t>(load<Offset>(at + sizeof(Offset)));
-                (*made)[static_cast<size_t>(i)] = string_key(items.data.data() + start, end - start, size_of(items.data) - start);
+                (*made)[static_cast<size_t>(i)] =
+                    string_key(items.data.data() + start, end - start, size_of(items.data) - start);
             }
         });
         if (item_keys_.compare_exchange_strong(keys, made.get(), std::memory_order_acq_rel)) keys = made.release();
@@ -157,7 +158,8 @@ void MiniBlockReader::observe_strings(const PageBytes& bytes, const Ranges& rows
     with_offset(values_.bits, [&](auto offset) {
         using Offset = decltype(offset);
         for_each_piece(chunks.table(), rows, [&](const Piece& piece) {
-            const int64_t row = first_row + chunks.table().item_starts()[static_cast<size_t>(piece.chunk)] + piece.first;
+            const int64_t row =
+                first_row + chunks.table().item_starts()[static_cast<size_t>(piece.chunk)] + piece.first;
             if (!out.wants(row, piece.size())) return;
             const VariableChunk<Offset> chunk(chunks, piece);
             const Bytes data = chunk.checked_bytes(piece);
@@ -170,7 +172,8 @@ void MiniBlockReader::observe_strings(const PageBytes& bytes, const Ranges& rows
                 keys[static_cast<size_t>(i)] = symbols ? decoded_key(*symbols, from, end - start)
                                                        : string_key(from, end - start, size_of(data) - start);
             }
-            out.add(row, reinterpret_cast<const uint8_t*>(keys.data()), levels ? levels->of(piece) : nullptr, piece.size());
+            out.add(row, reinterpret_cast<const uint8_t*>(keys.data()), levels ? levels->of(piece) : nullptr,
+                    piece.size());
         });
     });
 }

@@ -31,7 +31,6 @@ struct PageBytes {
 class NestedReader;
 class ZoneObserver;
 
-
 // An array to which `filter` or `take` append has room for so many rows more than are left.
 constexpr int64_t kSpareRows = 4096;
 
@@ -45,8 +44,8 @@ class PageReader {
 
     // The bytes that hold the rows, among those of the page: start and end.
     virtual std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const = 0;
-    // The same bytes without those between that are not needed, as pairs of start and end, where they are most: rows that
-    // are far apart. Nothing where they are not.
+    // The same bytes without those between that are not needed, as pairs of start and end, where they are most: rows
+    // that are far apart. Nothing where they are not.
     virtual std::vector<int64_t> scattered_bytes_of(const Ranges&) const { return {}; }
     // Whether bytes may be those alone.
     virtual bool takes_extents() const { return false; }

@@ -57,9 +57,8 @@ ZipSize unzip_entries(Bytes data, int64_t start, int64_t end, const ZipShape& sh
 
 ZipSize unzip(Bytes data, int64_t start, int64_t end, const ZipShape& shape, const ZipOutput& out,
               int64_t out_offset_bits) {
-    return with_offset(out_offset_bits, [&](auto offset) {
-        return unzip_entries<decltype(offset)>(data, start, end, shape, out);
-    });
+    return with_offset(out_offset_bits,
+                       [&](auto offset) { return unzip_entries<decltype(offset)>(data, start, end, shape, out); });
 }
 
 void unzip_fixed(Bytes data, int64_t data_start, const Ranges& ranges, int64_t bits_def, int64_t value_bytes,
@@ -74,8 +73,8 @@ void unzip_fixed(Bytes data, int64_t data_start, const Ranges& ranges, int64_t b
         const int64_t start = multiply(ranges.start(i), stride) - data_start;
         const int64_t end = multiply(ranges.end(i), stride) - data_start;
         if (start < 0 || end > size_of(data)) {
-            fail("rows ", ranges.start(i), " to ", ranges.end(i), " of ", stride, " bytes are not in bytes ", data_start,
-                 " to ", data_start + size_of(data));
+            fail("rows ", ranges.start(i), " to ", ranges.end(i), " of ", stride, " bytes are not in bytes ",
+                 data_start, " to ", data_start + size_of(data));
         }
         const uint8_t* from = data.data() + start;
         uint8_t* values = out_values.data() + row * value_bytes;

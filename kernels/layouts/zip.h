@@ -12,7 +12,10 @@ namespace lance {
 
 struct ZipShape {
     ZipShape(int64_t bits_rep, int64_t bits_def, int64_t max_visible, int64_t value_bytes, int64_t length_bytes)
-        : bits_rep(bits_rep), bits_def(bits_def), max_visible(max_visible), value_bytes(value_bytes),
+        : bits_rep(bits_rep),
+          bits_def(bits_def),
+          max_visible(max_visible),
+          value_bytes(value_bytes),
           length_bytes(length_bytes) {
         if (bits_rep > 16 || bits_def > 16) fail("levels of ", bits_rep, " and ", bits_def, " bits, not up to 16");
         if (length_bytes != 0 && length_bytes != 4 && length_bytes != 8) {

@@ -60,7 +60,7 @@ struct FilterLoops {
     // By the order of keys and the logarithm of the bytes of a value; there are no floats of 8 and 16 bits.
     std::array<std::array<KeepRange, 4>, 3> keep_range;
     std::array<std::array<BoundKeys, 4>, 3> bound_keys;  // likewise
-    std::array<KeepItems, 4> keep_items;                     // by the logarithm of the bytes of an index
+    std::array<KeepItems, 4> keep_items;                 // by the logarithm of the bytes of an index
     KeepWideRange keep_wide_range;
     CompactItems compact4;
     CompactItems compact8;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kTogether = 8;
 constexpr uint64_t kAllFlags = 0x0101010101010101;
-// Of eight strings that have more flags than this all are copied, and overwritten by the next ones where they have none:
-// a branch for each that cannot be predicted takes longer.
+// Of eight strings that have more flags than this all are copied, and overwritten by the next ones where they have
+// none: a branch for each that cannot be predicted takes longer.
 constexpr uint64_t kFewFlags = 2;
 
 // Calls visit(chunk, piece, flags) for pieces with flags.
@@ -60,7 +60,8 @@ class Copies {
             if (together * kAllFlags >> 56 > kFewFlags && room_ - count_ >= kTogether) {
                 for (int64_t k = i; k < i + kTogether; ++k) add_any(chunk, first + k, flags[k]);
             } else {
-                for (uint64_t rest = together; rest != 0; rest &= rest - 1) add_one(chunk, first + i + std::countr_zero(rest) / 8);
+                for (uint64_t rest = together; rest != 0; rest &= rest - 1)
+                    add_one(chunk, first + i + std::countr_zero(rest) / 8);
             }
             i += kTogether;
         }
@@ -87,7 +88,8 @@ class Copies {
             fail("the offsets ", start, " to ", end, " of values ", first, " to ", last, " do not rise inside of ",
                  chunk.num_bytes(), " bytes");
         }
-        if (end - start > static_cast<uint64_t>(size_of(bytes_) - position_)) fail("strings of more than ", bytes_.size(), " bytes");
+        if (end - start > static_cast<uint64_t>(size_of(bytes_) - position_))
+            fail("strings of more than ", bytes_.size(), " bytes");
         return static_cast<int64_t>(end - start);
     }
 
@@ -117,7 +119,8 @@ class Copies {
     // Strings [first, last), which lie together.
     void add_run(const VariableChunk<Offset>& chunk, int64_t first, int64_t last) {
         if (last - first > room_ - count_) fail("more flags than ", room_);
-        if (!rises<Offset>(chunk.offsets(first), last - first)) fail("the offsets of values ", first, " to ", last, " do not rise");
+        if (!rises<Offset>(chunk.offsets(first), last - first))
+            fail("the offsets of values ", first, " to ", last, " do not rise");
         const int64_t size = bytes_between(chunk, first, last);
         const auto start = static_cast<int64_t>(chunk.offset(first));
         copy(bytes_.data() + position_, chunk.start() + start, size);
@@ -145,15 +148,16 @@ int64_t num_flagged_bytes(const Chunks& chunks, const Ranges& rows, int64_t offs
     return with_offset(offset_bits, [&](auto kind) {
         using Offset = decltype(kind);
         int64_t total = 0;
-        for_each_flagged_piece<Offset>(chunks, rows, flags, [&](const auto& chunk, const Piece& piece, const uint8_t* at) {
-            chunk.checked_bytes(piece);
-            Offset of_piece = 0;
-            for (int64_t i = 0; i < piece.size(); ++i) {
-                const int64_t item = piece.first + i;
-                of_piece += static_cast<Offset>((chunk.offset(item + 1) - chunk.offset(item)) * at[i]);
-            }
-            total += static_cast<int64_t>(of_piece);
-        });
+        for_each_flagged_piece<Offset>(
+            chunks, rows, flags, [&](const auto& chunk, const Piece& piece, const uint8_t* at) {
+                chunk.checked_bytes(piece);
+                Offset of_piece = 0;
+                for (int64_t i = 0; i < piece.size(); ++i) {
+                    const int64_t item = piece.first + i;
+                    of_piece += static_cast<Offset>((chunk.offset(item + 1) - chunk.offset(item)) * at[i]);
+                }
+                total += static_cast<int64_t>(of_piece);
+            });
         return total;
     });
 }
@@ -165,13 +169,14 @@ int64_t copy_flagged(const Chunks& chunks, const Ranges& rows, int64_t offset_bi
         return with_offset(out_offset_bits, [&](auto out_kind) {
             using OutOffset = decltype(out_kind);
             Copies<Offset, OutOffset> copies(offsets, count, bytes);
-            for_each_flagged_piece<Offset>(chunks, rows, flags, [&](const auto& chunk, const Piece& piece, const uint8_t* at) {
-                try {
-                    copies.add(chunk, piece, at);
-                } catch (const std::invalid_argument& error) {
-                    fail("chunk ", piece.chunk, ": ", error.what());
-                }
-            });
+            for_each_flagged_piece<Offset>(chunks, rows, flags,
+                                           [&](const auto& chunk, const Piece& piece, const uint8_t* at) {
+                                               try {
+                                                   copies.add(chunk, piece, at);
+                                               } catch (const std::invalid_argument& error) {
+                                                   fail("chunk ", piece.chunk, ": ", error.what());
+                                               }
+                                           });
             const int64_t num_bytes = copies.finish();
             require_offset<OutOffset>(num_bytes);
             return num_bytes;
@@ -180,14 +185,15 @@ int64_t copy_flagged(const Chunks& chunks, const Ranges& rows, int64_t offset_bi
 }
 
 // Memory that is not written costs nothing, so that there is room for all of the strings instead of a count of those.
-FlaggedStrings::FlaggedStrings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, Bytes flags, int64_t count)
+FlaggedStrings::FlaggedStrings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, Bytes flags,
+                               int64_t count)
     : count_(count), offset_bits_(32) {
     const int64_t room = num_variable_bytes(chunks, rows, offset_bits) + kFlaggedSlack;
     if (room > max_offset<uint32_t>) offset_bits_ = 64;
     offsets_ = PooledBuffer(multiply(count + 1, offset_bits_ / 8));
     bytes_ = PooledBuffer(room);
-    num_bytes_ = copy_flagged(chunks, rows, offset_bits, flags, count, {offsets_.data(), offsets().size()}, offset_bits_,
-                              {bytes_.data(), static_cast<size_t>(room)});
+    num_bytes_ = copy_flagged(chunks, rows, offset_bits, flags, count, {offsets_.data(), offsets().size()},
+                              offset_bits_, {bytes_.data(), static_cast<size_t>(room)});
 }
 
 }  // namespace lance

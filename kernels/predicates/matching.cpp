@@ -122,14 +122,15 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
                  const std::optional<LevelEncoding>& definition, MutableBytes flags) {
     const GroupAnswers answers(chunks, encoding, range);
     with_range(encoding, range, [&](auto, auto keep) {
-        for_each_match(chunks, ranges, encoding, definition, flags, [&](PieceValues& values, const Piece& piece, uint8_t* at) {
-            const std::optional<bool> answer = answers.of(piece);
-            if (!answer) {
-                keep(values.of(piece), piece.size(), at);
-            } else if (!*answer) {
-                std::memset(at, 0, static_cast<size_t>(piece.size()));
-            }
-        });
+        for_each_match(chunks, ranges, encoding, definition, flags,
+                       [&](PieceValues& values, const Piece& piece, uint8_t* at) {
+                           const std::optional<bool> answer = answers.of(piece);
+                           if (!answer) {
+                               keep(values.of(piece), piece.size(), at);
+                           } else if (!*answer) {
+                               std::memset(at, 0, static_cast<size_t>(piece.size()));
+                           }
+                       });
     });
 }
 
@@ -140,16 +141,17 @@ int64_t append_matches(const Chunks& chunks, const Ranges& ranges, const FixedWi
     int64_t num_matches = 0;
     with_range(encoding, range, [&](auto item, auto keep) {
         Collector<decltype(item)> collector(out);
-        for_each_match(chunks, ranges, encoding, definition, flags, [&](PieceValues& values, const Piece& piece, uint8_t* at) {
-            const std::optional<bool> answer = answers.of(piece);
-            if (answer && !*answer) {
-                std::memset(at, 0, static_cast<size_t>(piece.size()));
-                return;
-            }
-            const uint8_t* of_piece = values.of(piece);
-            if (!answer) keep(of_piece, piece.size(), at);
-            num_matches += collector.add(of_piece, at, piece.size());
-        });
+        for_each_match(chunks, ranges, encoding, definition, flags,
+                       [&](PieceValues& values, const Piece& piece, uint8_t* at) {
+                           const std::optional<bool> answer = answers.of(piece);
+                           if (answer && !*answer) {
+                               std::memset(at, 0, static_cast<size_t>(piece.size()));
+                               return;
+                           }
+                           const uint8_t* of_piece = values.of(piece);
+                           if (!answer) keep(of_piece, piece.size(), at);
+                           num_matches += collector.add(of_piece, at, piece.size());
+                       });
     });
     return num_matches;
 }
@@ -189,7 +191,8 @@ void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncod
 
 void match_values(Bytes values, int64_t num_bits, const KeyRange& range, MutableBytes flags) {
     require_input(values, multiply(size_of(flags), bytes_for_bits(num_bits)), "values");
-    with_range({ValueCodec::kFlat, num_bits}, range, [&](auto, auto keep) { keep(values.data(), size_of(flags), flags.data()); });
+    with_range({ValueCodec::kFlat, num_bits}, range,
+               [&](auto, auto keep) { keep(values.data(), size_of(flags), flags.data()); });
 }
 
 void match_indices(Bytes indices, int64_t num_bits, Bytes answers, MutableBytes flags) {
@@ -198,7 +201,8 @@ void match_indices(Bytes indices, int64_t num_bits, Bytes answers, MutableBytes 
     with_word(num_bits, [&](auto word) {
         using Index = decltype(word);
         if (few) {
-            filter_loops.keep_items[std::bit_width(sizeof(Index)) - 1](indices.data(), size_of(flags), *few, flags.data());
+            filter_loops.keep_items[std::bit_width(sizeof(Index)) - 1](indices.data(), size_of(flags), *few,
+                                                                       flags.data());
             return;
         }
         for (size_t i = 0; i < flags.size(); ++i) flags[i] &= answers[load<Index>(indices.data() + i * sizeof(Index))];

@@ -16,9 +16,7 @@ namespace {
 
 template <class Value>
 uint8_t outcome(Value left, Value right) {
-    return static_cast<uint8_t>(left < right    ? Outcome::kLess
-                                : left == right ? Outcome::kEqual
-                                                : Outcome::kGreater);
+    return static_cast<uint8_t>(left < right ? Outcome::kLess : left == right ? Outcome::kEqual : Outcome::kGreater);
 }
 
 template <class Value>
@@ -90,7 +88,8 @@ class Divisor {
 #ifdef __SIZEOF_INT128__
         if (std::has_single_bit(divisor_)) return number & (divisor_ - 1);
         // the factor is exact for numbers of 63 bits
-        if (number >> 63 == 0) return number - (static_cast<uint64_t>(Product{number} * factor_ >> 64) >> shift_) * divisor_;
+        if (number >> 63 == 0)
+            return number - (static_cast<uint64_t>(Product{number} * factor_ >> 64) >> shift_) * divisor_;
 #endif
         return number % divisor_;
     }
@@ -153,7 +152,8 @@ template <class Offset>
 class Strings {
   public:
     explicit Strings(const ArrowArray& array)
-        : offsets_(static_cast<const uint8_t*>(array.buffers[1])), data_(static_cast<const uint8_t*>(array.buffers[2])) {}
+        : offsets_(static_cast<const uint8_t*>(array.buffers[1])),
+          data_(static_cast<const uint8_t*>(array.buffers[2])) {}
 
     String operator[](int64_t i) const {
         const uint8_t* at = offsets_ + i * static_cast<int64_t>(sizeof(Offset));
@@ -262,7 +262,8 @@ void check_pair(const PairComparison& comparison, const ColumnFormat& left, cons
 void keep_pairs(const ArrowArray& left, const ArrowArray& right, const ColumnFormat& format,
                 const PairComparison& comparison, MutableBytes flags) {
     const int64_t count = count_flags(flags);
-    if (left.length != count || right.length != count) fail("arrays of ", left.length, " and ", right.length, " rows for ", count);
+    if (left.length != count || right.length != count)
+        fail("arrays of ", left.length, " and ", right.length, " rows for ", count);
     with_values(format, comparison.order, [&]<class Values>(std::type_identity<Values>) {
         const Values right_values(right);
         if constexpr (kAreIntegers<Values>) {

@@ -17,7 +17,7 @@ struct PairComparison {
 
     std::optional<ValueOrder> order;  // of both columns; none: that of the bytes of strings
     uint8_t accepted;                 // outcomes
-    uint64_t divisor = 0;  // above 0: of a left integer its rest, which has the sign of the value
+    uint64_t divisor = 0;             // above 0: of a left integer its rest, which has the sign of the value
 };
 
 // Refuses columns that do not compare so.

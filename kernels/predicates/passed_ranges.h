@@ -36,8 +36,9 @@ inline std::vector<int64_t> flagged_ranges(const Ranges& rows, Bytes flags) {
     for (int64_t i = 0; i < rows.size(); ++i) {
         const int64_t first = rows.start(i);
         const int64_t count = rows.end(i) - first;
-        for_each_flagged_run(flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
-                             [&](int64_t start, int64_t end) { runs.insert(runs.end(), {first + start, first + end}); });
+        for_each_flagged_run(
+            flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
+            [&](int64_t start, int64_t end) { runs.insert(runs.end(), {first + start, first + end}); });
         position += count;
     }
     return runs;

@@ -36,7 +36,8 @@ constexpr int64_t kRowsPerPlace = 24;
 // Where the flags are that are set, of which there are `count`.
 inline std::vector<int64_t> places_of(Bytes flags, int64_t count) {
     std::vector<int64_t> result(static_cast<size_t>(count));
-    if (filter_loops.find_flags(flags.data(), size_of(flags), result.data(), count) != count) fail("fewer flags than ", count);
+    if (filter_loops.find_flags(flags.data(), size_of(flags), result.data(), count) != count)
+        fail("fewer flags than ", count);
     return result;
 }
 

@@ -165,7 +165,8 @@ int64_t append_selected_validity(const Chunks& chunks, const Ranges& ranges, con
     int64_t num_null = 0;
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
         const uint8_t* at = flags.data() + piece.position;
-        if (has_flags({at, static_cast<size_t>(piece.size())})) num_null += append_bits(levels.of(piece), at, piece.size(), out);
+        if (has_flags({at, static_cast<size_t>(piece.size())}))
+            num_null += append_bits(levels.of(piece), at, piece.size(), out);
     });
     return count_flags(flags.first(static_cast<size_t>(ranges.num_items()))) - num_null;
 }

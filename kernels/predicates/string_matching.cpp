@@ -136,8 +136,7 @@ void copy_blocks(uint8_t* to, const uint8_t* from, int64_t size) {
 template <class Offset>
 class Front {
   public:
-    explicit Front(const DecodedStrings& strings)
-        : strings_(strings), first_(offset(0)), position_(first_) {}
+    explicit Front(const DecodedStrings& strings) : strings_(strings), first_(offset(0)), position_(first_) {}
 
     // Strings [start, end), behind those that were added before.
     void add(int64_t start, int64_t end) {
@@ -154,9 +153,7 @@ class Front {
     }
 
   private:
-    Offset offset(int64_t i) const {
-        return load<Offset>(strings_.offsets + i * static_cast<int64_t>(sizeof(Offset)));
-    }
+    Offset offset(int64_t i) const { return load<Offset>(strings_.offsets + i * static_cast<int64_t>(sizeof(Offset))); }
 
     void flush() {
         if (start_ == end_) return;
@@ -298,9 +295,8 @@ void match_strings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits
             keep_matches<Offset>(chunk.offsets(piece.first), chunk.start(), chunk.num_bytes(), matches, of_piece);
         });
     };
-    with_matcher(test, [&](const auto& matches) {
-        with_offset(offset_bits, [&](auto offset) { match(offset, matches); });
-    });
+    with_matcher(test,
+                 [&](const auto& matches) { with_offset(offset_bits, [&](auto offset) { match(offset, matches); }); });
 }
 
 void match_stored_strings(Bytes offsets, Bytes data, const StringTest& test, MutableBytes flags) {

@@ -21,8 +21,8 @@ uint64_t to_bits(const std::array<uint8_t, kBlock>& flags) {
     return bits;
 }
 
-// The first position from `at` on where the text begins, of those before `end`; `end` where there is none. So many bytes
-// as the text has lie behind each position.
+// The first position from `at` on where the text begins, of those before `end`; `end` where there is none. So many
+// bytes as the text has lie behind each position.
 const uint8_t* find(const uint8_t* at, const uint8_t* end, Bytes text) {
     const uint8_t first = text.front();
     const uint8_t last = text.back();

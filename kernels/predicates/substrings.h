@@ -3,8 +3,8 @@
 //     data     | the quick fox | jumps over | a fo | x and a dog |     all strings as one text
 //                          ^^^ found                ^^^ found, but it lies in two strings
 //
-// Positions where the first and the last byte of the text fit are looked for in blocks. Each string is left behind at the
-// first position where the text begins, whether it ends in the same string or not.
+// Positions where the first and the last byte of the text fit are looked for in blocks. Each string is left behind at
+// the first position where the text begins, whether it ends in the same string or not.
 #pragma once
 
 #include "system/bytes.h"

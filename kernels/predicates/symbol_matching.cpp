@@ -86,7 +86,9 @@ std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, con
     made.low_.assign(test.low.begin(), test.low.end());
     if (test.end) made.end_.emplace(test.end->begin(), test.end->end());
     made.inside_ = test.inside;
-    const auto row_of = [](Verdict verdict) -> uint8_t { return verdict == Verdict::kAccepted ? kAccepted : kRejected; };
+    const auto row_of = [](Verdict verdict) -> uint8_t {
+        return verdict == Verdict::kAccepted ? kAccepted : kRejected;
+    };
 
     std::vector<Progress> states;
     // The row of a state, which gets one where it has none.

@@ -57,12 +57,12 @@ class SymbolMatcher {
     bool inside_ = true;
 
     uint8_t start_ = kAccepted;
-    std::vector<uint8_t> next_;    // [row, code]
-    std::vector<uint8_t> pairs_;   // [code, code]: the row behind the first two of a string; empty with a lead
-    uint64_t lead_ = 0;            // the codes that most strings begin with, the first one in the lowest byte
-    size_t lead_size_ = 0;         // 0: strings begin with no codes in common, or they are decided by these
+    std::vector<uint8_t> next_;       // [row, code]
+    std::vector<uint8_t> pairs_;      // [code, code]: the row behind the first two of a string; empty with a lead
+    uint64_t lead_ = 0;               // the codes that most strings begin with, the first one in the lowest byte
+    size_t lead_size_ = 0;            // 0: strings begin with no codes in common, or they are decided by these
     uint8_t lead_state_ = kAccepted;  // the row behind it
-    std::vector<uint8_t> at_end_;  // what a string is that ends here: kRejected, kAccepted or kDamaged
+    std::vector<uint8_t> at_end_;     // what a string is that ends here: kRejected, kAccepted or kDamaged
 };
 
 }  // namespace lance

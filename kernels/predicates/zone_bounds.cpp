@@ -62,8 +62,9 @@ BoundKeys loop_for(ValueOrder order, int64_t num_bits) {
         return bound_wide_keys;
     }
     if (num_bits != 8 && num_bits != 16 && num_bits != 32 && num_bits != 64) fail("values of ", num_bits, " bits");
-    const BoundKeys loop = filter_loops.bound_keys[static_cast<size_t>(order)]
-                                                  [static_cast<size_t>(std::bit_width(static_cast<uint64_t>(num_bits / 8)) - 1)];
+    const BoundKeys loop =
+        filter_loops.bound_keys[static_cast<size_t>(order)]
+                               [static_cast<size_t>(std::bit_width(static_cast<uint64_t>(num_bits / 8)) - 1)];
     if (loop == nullptr) fail("floats of ", num_bits, " bits, not 32 or 64");
     return loop;
 }
@@ -175,7 +176,8 @@ void ZoneBounds::add(const std::vector<SeenRows>& runs) {
             merge(seen.keys, run.keys);
             seen.start = run.start;
         } else if (run.end - run.start > seen.end - seen.start) {
-            // what counts twice cannot be told from NULLs: of runs that overlap, or have a gap between them, one is kept
+            // what counts twice cannot be told from NULLs: of runs that overlap, or have a gap between them, one is
+            // kept
             seen = run;
         }
         num_known_ += is_known(zone);
@@ -219,7 +221,8 @@ bool ZoneObserver::wants(int64_t row, int64_t count) const {
 
 template <class Visit>
 void ZoneObserver::for_each_zone(int64_t row, int64_t count, Visit visit) const {
-    if (row < 0 || count < 0 || count > zones_.num_rows() - row) fail("rows ", row, " to ", row + count, " of ", zones_.num_rows());
+    if (row < 0 || count < 0 || count > zones_.num_rows() - row)
+        fail("rows ", row, " to ", row + count, " of ", zones_.num_rows());
     const int64_t size = zones_.rows_per_zone();
     for (int64_t done = 0; done < count;) {
         const int64_t zone = (row + done) / size;
@@ -301,7 +304,9 @@ void ZoneObserver::add_strings(int64_t row, Bytes offsets, int64_t offset_bits, 
         using Offset = decltype(kind);
         constexpr auto width = static_cast<int64_t>(sizeof(Offset));
         require_input(offsets, multiply(offset + count + 1, width), "offsets");
-        const auto bound = [&](int64_t i) { return static_cast<int64_t>(load<Offset>(offsets.data() + (offset + i) * width)); };
+        const auto bound = [&](int64_t i) {
+            return static_cast<int64_t>(load<Offset>(offsets.data() + (offset + i) * width));
+        };
         for (int64_t done = 0; done < count; done += kTogether) {
             const int64_t now = std::min(kTogether, count - done);
             if (!wants(row + done, now)) continue;
@@ -313,7 +318,8 @@ void ZoneObserver::add_strings(int64_t row, Bytes offsets, int64_t offset_bits, 
                     if (here != nullptr && load<uint16_t>(here + 2 * i) != 0) continue;
                     const int64_t start = bound(done + i);
                     const int64_t end = bound(done + i + 1);
-                    if (start < 0 || end < start || end > size_of(data)) fail("a string from byte ", start, " to ", end);
+                    if (start < 0 || end < start || end > size_of(data))
+                        fail("a string from byte ", start, " to ", end);
                     const uint64_t key = string_key(data.data() + start, end - start, size_of(data) - start);
                     bounds.low = std::min(bounds.low, key);
                     bounds.high = std::max(bounds.high, key);
@@ -326,7 +332,8 @@ void ZoneObserver::add_strings(int64_t row, Bytes offsets, int64_t offset_bits, 
 }
 
 void ZoneObserver::require_strings() const {
-    if (zones_.order() != ValueOrder::kUnsigned || zones_.num_bits() != 64) fail("keys of strings are unsigned, of 64 bits");
+    if (zones_.order() != ValueOrder::kUnsigned || zones_.num_bits() != 64)
+        fail("keys of strings are unsigned, of 64 bits");
 }
 
 bool ZoneObserver::is_worth_learning() const { return zones_.is_worth_learning(runs_); }

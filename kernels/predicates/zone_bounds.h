@@ -56,8 +56,8 @@ class ZoneBounds {
     // Such rows are worth it once in a while, so that all are known in the end.
     bool is_worth_learning(const std::vector<SeenRows>& samples);
 
-    // All rows of a batch have passed a test: bounds would have told. From now on any rows are worth learning, until all of
-    // them were looked at twice: some zones have rows that are never read.
+    // All rows of a batch have passed a test: bounds would have told. From now on any rows are worth learning, until
+    // all of them were looked at twice: some zones have rows that are never read.
     void note_decided();
     // Whether that holds for so many rows more.
     bool takes_decided(int64_t num_rows);
@@ -81,7 +81,8 @@ class ZoneBounds {
     std::atomic<int64_t> decided_rows_ = -1;  // that are left; nothing was decided below 0
 };
 
-// The key of a string: its first eight bytes as a number, with zeros behind a shorter one; left: bytes that may be read.
+// The key of a string: its first eight bytes as a number, with zeros behind a shorter one; left: bytes that may be
+// read.
 uint64_t string_key(const uint8_t* data, int64_t length, int64_t left);
 
 // The bounds of the values of an Arrow array between edges, ascending positions in it; one for each pair of neighbours.
@@ -97,8 +98,8 @@ class ZoneObserver {
     int64_t num_bits() const { return zones_.num_bits(); }
     // Whether one of the rows is in a zone that is not known.
     bool wants(int64_t row, int64_t count) const;
-    // levels: u16 for each value, 0 where it is not NULL; null without NULLs. Returns the bounds of all of these values;
-    // nothing where some are in a zone that is known, and were passed over.
+    // levels: u16 for each value, 0 where it is not NULL; null without NULLs. Returns the bounds of all of these
+    // values; nothing where some are in a zone that is known, and were passed over.
     std::optional<KeyBounds> add(int64_t row, const uint8_t* values, const uint8_t* levels, int64_t count);
     // The same for rows that all have one value; null for NULL.
     void add_constant(int64_t row, const uint8_t* value, int64_t count);

@@ -17,18 +17,10 @@ WireField WireReader::next() {
     field.number = static_cast<int64_t>(tag >> 3);
     field.type = static_cast<WireType>(tag & 7);
     switch (field.type) {
-        case WireType::kVarint:
-            field.value = varint();
-            return field;
-        case WireType::kFixed64:
-            field.value = load<uint64_t>(take(8).data());
-            return field;
-        case WireType::kFixed32:
-            field.value = load<uint32_t>(take(4).data());
-            return field;
-        case WireType::kBytes:
-            field.bytes = take(varint());
-            return field;
+        case WireType::kVarint: field.value = varint(); return field;
+        case WireType::kFixed64: field.value = load<uint64_t>(take(8).data()); return field;
+        case WireType::kFixed32: field.value = load<uint32_t>(take(4).data()); return field;
+        case WireType::kBytes: field.bytes = take(varint()); return field;
     }
     // groups, which nothing of the format has ever used
     fail("field ", field.number, " of a message has the wire type ", tag & 7);

@@ -20,7 +20,8 @@ void hash_between(Bytes offsets, int64_t num_values, Bytes data, MutableBytes ou
     if (start < 0) fail("offset ", start, " is negative");
     for (int64_t i = 0; i < num_values; ++i) {
         const int64_t end = offset(i + 1);
-        if (end < start || end > size_of(data)) fail("string ", i, " at bytes ", start, " to ", end, " of ", data.size());
+        if (end < start || end > size_of(data))
+            fail("string ", i, " at bytes ", start, " to ", end, " of ", data.size());
         store(out.data() + 8 * i, xxhash64(data.data() + start, end - start));
         start = end;
     }
@@ -53,7 +54,8 @@ void bloom_insert(Bytes hashes, MutableBytes filter) {
     }
     for (int64_t i = 0; i < size_of(hashes) / 8; ++i) {
         const uint64_t hash = load<uint64_t>(hashes.data() + 8 * i);
-        uint8_t* block = filter.data() + kBlockBytes * static_cast<int64_t>((hash >> 32) * static_cast<uint64_t>(num_blocks) >> 32);
+        uint8_t* block =
+            filter.data() + kBlockBytes * static_cast<int64_t>((hash >> 32) * static_cast<uint64_t>(num_blocks) >> 32);
         for (int64_t word = 0; word < 8; ++word) {
             const uint32_t bit = (static_cast<uint32_t>(hash) * kSalt[word]) >> 27;
             store(block + 4 * word, load<uint32_t>(block + 4 * word) | uint32_t{1} << bit);

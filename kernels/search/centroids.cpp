@@ -56,8 +56,8 @@ void nearest_centroids(Bytes rows, int64_t num_rows, int64_t stride, int64_t fir
     float far[kRowsAtOnce];
     for (int64_t start = 0; start < num_rows; start += kRowsAtOnce) {
         const int64_t count = std::min(kRowsAtOnce, num_rows - start);
-        distance_loops.to_centroids(rows.data() + 4 * (start * stride + first), count, stride, dimension, arranged.data(),
-                                    num_centroids, chosen, far);
+        distance_loops.to_centroids(rows.data() + 4 * (start * stride + first), count, stride, dimension,
+                                    arranged.data(), num_centroids, chosen, far);
         copy(numbers.data() + 4 * start, reinterpret_cast<const uint8_t*>(chosen), 4 * count);
         if (!distances.empty()) copy(distances.data() + 4 * start, reinterpret_cast<const uint8_t*>(far), 4 * count);
     }
@@ -74,7 +74,8 @@ void sum_by_centroid(Bytes rows, int64_t num_rows, int64_t stride, int64_t first
         if (number >= num_centroids) fail("centroid ", number, " of ", num_centroids);
         const uint8_t* row = rows.data() + 4 * (i * stride + first);
         uint8_t* sum = sums.data() + 8 * number * dimension;
-        for (int64_t j = 0; j < dimension; ++j) store(sum + 8 * j, load<double>(sum + 8 * j) + double{load<float>(row + 4 * j)});
+        for (int64_t j = 0; j < dimension; ++j)
+            store(sum + 8 * j, load<double>(sum + 8 * j) + double{load<float>(row + 4 * j)});
         store(counts.data() + 8 * number, load<int64_t>(counts.data() + 8 * number) + 1);
     }
 }

@@ -14,9 +14,9 @@ using Distances = void (*)(const uint8_t* rows, int64_t num_rows, int64_t dimens
 
 inline constexpr int64_t kCentroidLanes = 32;
 
-// The nearest of some centroids for each row, of f32, and the squared distance to it; rows are `stride` values from each
-// other. centroids: groups of 32, each with 32 halves of squared lengths, then for each of `dimension` values those of
-// the 32 centroids.
+// The nearest of some centroids for each row, of f32, and the squared distance to it; rows are `stride` values from
+// each other. centroids: groups of 32, each with 32 halves of squared lengths, then for each of `dimension` values
+// those of the 32 centroids.
 using ToCentroids = void (*)(const uint8_t* rows, int64_t num_rows, int64_t stride, int64_t dimension,
                              const float* centroids, int64_t num_centroids, uint32_t* numbers, float* distances);
 

@@ -24,7 +24,8 @@ constexpr size_t kMostHelpers = 7;
 class Comparer {
   public:
     explicit Comparer(const Queries& queries) : queries_(queries) {
-        if (queries.dimension < 1 || queries.dimension > kMaxDimension) fail("vectors of ", queries.dimension, " values");
+        if (queries.dimension < 1 || queries.dimension > kMaxDimension)
+            fail("vectors of ", queries.dimension, " values");
         const bool counts = queries.metric == Metric::kHamming;
         switch (queries.value_bits) {
             case 8: loop_ = distance_loops.of_bytes; break;
@@ -37,7 +38,8 @@ class Comparer {
         query_bytes_ = queries.dimension * std::max<int64_t>(queries.value_bits == 8 ? 8 : 32, queries.value_bits) / 8;
         require_input(queries.values, multiply(queries.num_queries, query_bytes_), "queries");
         norms_.resize(static_cast<size_t>(queries.num_queries));
-        for (int64_t q = 0; queries.metric == Metric::kCosine && q < queries.num_queries; ++q) norms_[static_cast<size_t>(q)] = norm(q);
+        for (int64_t q = 0; queries.metric == Metric::kCosine && q < queries.num_queries; ++q)
+            norms_[static_cast<size_t>(q)] = norm(q);
     }
 
     int64_t row_bytes() const { return queries_.dimension * queries_.value_bits / 8; }
@@ -135,7 +137,8 @@ int64_t add_partition(NearestRows& nearest, int64_t query, const Codebook& book,
     const std::vector<float> table = code_distances(book, partition.asked);
     const float less = book.of_products ? static_cast<float>(book.num_parts - 1) : 0;
     const int64_t width = book.num_parts * book.num_bits / 8, num_rows = partition.num_rows;
-    const int64_t stride_byte = columns ? num_rows : 1, stride_row = columns ? 1 : width, num_allowed = size_of(allowed);
+    const int64_t stride_byte = columns ? num_rows : 1, stride_row = columns ? 1 : width,
+                  num_allowed = size_of(allowed);
     constexpr int64_t kAtOnce = 1024;
     float sums[kAtOnce];
     int64_t shown = 0;
@@ -232,7 +235,8 @@ void add_multivectors(NearestRows& nearest, const Queries& queries, Bytes values
                 comparer.compare(query, values.data() + start * comparer.row_bytes(), count, distances.data());
                 float least = std::numeric_limits<float>::quiet_NaN();
                 // NaN stays only where there is nothing else
-                for (const float distance : distances) least = distance >= least ? least : std::isnan(distance) ? least : distance;
+                for (const float distance : distances)
+                    least = distance >= least ? least : std::isnan(distance) ? least : distance;
                 sum += least;
             }
             nearest.add(0, sum, load<uint64_t>(rows.data() + 8 * i));

@@ -17,8 +17,8 @@ struct Neighbour {
     }
 };
 
-// The k nearest of the rows that it was shown, of each query; by distance, then by number. Rows without a distance, which
-// is NaN, are left out. Not for several threads at once: each has one of its own, and they are joined.
+// The k nearest of the rows that it was shown, of each query; by distance, then by number. Rows without a distance,
+// which is NaN, are left out. Not for several threads at once: each has one of its own, and they are joined.
 class NearestRows {
   public:
     // k: 0 for all rows. Distances are from `low` on and below `high`.
@@ -71,8 +71,8 @@ struct Queries {
 void add_vectors(NearestRows& nearest, const Queries& queries, Bytes values, Bytes validity, int64_t first_bit,
                  Bytes rows, int64_t num_rows);
 
-// The same for rows of several vectors: those of row i are offsets[i] to offsets[i + 1] of `values`. Its distance is the
-// sum, over the vectors of the one query, of the smallest distance to any of them.
+// The same for rows of several vectors: those of row i are offsets[i] to offsets[i + 1] of `values`. Its distance is
+// the sum, over the vectors of the one query, of the smallest distance to any of them.
 void add_multivectors(NearestRows& nearest, const Queries& queries, Bytes values, Bytes offsets, Bytes rows,
                       int64_t num_rows);
 

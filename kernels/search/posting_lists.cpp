@@ -47,7 +47,8 @@ void put_packed(std::vector<uint8_t>& out, const Block& values) {
             const uint64_t moved = value << (bit % 32);
             if (width == 0) continue;
             words[static_cast<size_t>(word * kLanes + lane)] |= static_cast<uint32_t>(moved);
-            if (word + 1 < width) words[static_cast<size_t>((word + 1) * kLanes + lane)] |= static_cast<uint32_t>(moved >> 32);
+            if (word + 1 < width)
+                words[static_cast<size_t>((word + 1) * kLanes + lane)] |= static_cast<uint32_t>(moved >> 32);
         }
     }
     for (int64_t i = 0; i < width * kLanes; ++i) put_u32(out, words[static_cast<size_t>(i)]);

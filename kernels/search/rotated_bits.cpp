@@ -53,7 +53,10 @@ void pieces_of(int64_t bits, int value, std::vector<Piece>& pieces) {
 class Magnitudes {
   public:
     Magnitudes(int64_t dimension, int64_t bits)
-        : dimension_(dimension), bits_(bits), top_((int64_t{1} << bits) - 1), shares_(static_cast<size_t>(dimension)),
+        : dimension_(dimension),
+          bits_(bits),
+          top_((int64_t{1} << bits) - 1),
+          shares_(static_cast<size_t>(dimension)),
           steps_(static_cast<size_t>(dimension)) {
         for (int value = 0; value < kBlock; ++value) {
             first_piece_[value] = pieces_.size();
@@ -62,7 +65,8 @@ class Magnitudes {
         first_piece_[kBlock] = pieces_.size();
     }
 
-    // sizes: of the values of a row, without their signs. The steps of each, with which the row keeps its direction best.
+    // sizes: of the values of a row, without their signs. The steps of each, with which the row keeps its direction
+    // best.
     const std::vector<int32_t>& choose(const std::vector<float>& sizes) {
         const float greatest = *std::max_element(sizes.begin(), sizes.end());
         for (size_t i = 0; i < sizes.size(); ++i) shares_[i] = sizes[i] / greatest;
@@ -99,7 +103,8 @@ class Magnitudes {
             uint8_t* block = out + i / kBlock * 8 * bits_;
             for (size_t k = first_piece_[i % kBlock]; k < first_piece_[i % kBlock + 1]; ++k) {
                 const Piece& piece = pieces_[k];
-                block[piece.byte] = static_cast<uint8_t>(block[piece.byte] | (code >> piece.from & piece.mask) << piece.to);
+                block[piece.byte] =
+                    static_cast<uint8_t>(block[piece.byte] | (code >> piece.from & piece.mask) << piece.to);
             }
         }
     }
@@ -148,8 +153,12 @@ float to_float(double value) {
 class RowCoder {
   public:
     RowCoder(int64_t dimension, int64_t num_bits, bool of_products)
-        : dimension_(dimension), num_bits_(num_bits), times_(of_products ? 1 : 2), of_products_(of_products),
-          sizes_(static_cast<size_t>(dimension)), magnitudes_(dimension, num_bits - 1) {}
+        : dimension_(dimension),
+          num_bits_(num_bits),
+          times_(of_products ? 1 : 2),
+          of_products_(of_products),
+          sizes_(static_cast<size_t>(dimension)),
+          magnitudes_(dimension, num_bits - 1) {}
 
     void code(const uint8_t* values, const uint8_t* centroid, uint8_t* to) {
         std::fill_n(to, dimension_ / 8, uint8_t{0});

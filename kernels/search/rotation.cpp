@@ -60,7 +60,8 @@ void rotate(Bytes rows, int64_t num_rows, int64_t dimension, Bytes signs, Mutabl
         const int64_t count = std::min(kLanes, num_rows - start);
         for (int64_t lane = 0; lane < count; ++lane) {
             const uint8_t* row = rows.data() + 4 * (start + lane) * dimension;
-            for (int64_t i = 0; i < dimension; ++i) values[static_cast<size_t>(i * kLanes + lane)] = load<float>(row + 4 * i);
+            for (int64_t i = 0; i < dimension; ++i)
+                values[static_cast<size_t>(i * kLanes + lane)] = load<float>(row + 4 * i);
         }
         turn(values.data(), dimension, signs.data());
         for (int64_t lane = 0; lane < count; ++lane) {

@@ -49,7 +49,8 @@ int64_t bytes_of(uint64_t number) {
 const std::array<uint8_t, 256>& common_codes() {
     static const std::array<uint8_t, 256> codes = [] {
         std::array<uint8_t, 256> table{};
-        for (uint8_t i = 0; kCommon[i] != 0 && i < 63; ++i) table[static_cast<uint8_t>(kCommon[i])] = static_cast<uint8_t>(i + 1);
+        for (uint8_t i = 0; kCommon[i] != 0 && i < 63; ++i)
+            table[static_cast<uint8_t>(kCommon[i])] = static_cast<uint8_t>(i + 1);
         return table;
     }();
     return codes;
@@ -65,7 +66,9 @@ class Writer {
 
     void add(const uint8_t* word, int64_t size, uint64_t value) {
         int64_t shared = 0;
-        while (shared < std::min<int64_t>(size, static_cast<int64_t>(last_.size())) && last_[static_cast<size_t>(shared)] == word[shared]) ++shared;
+        while (shared < std::min<int64_t>(size, static_cast<int64_t>(last_.size())) &&
+               last_[static_cast<size_t>(shared)] == word[shared])
+            ++shared;
         const bool is_inside = shared < static_cast<int64_t>(last_.size());
         if (value > 0 && (shared == size || (is_inside && word[shared] < last_[static_cast<size_t>(shared)]))) {
             fail("words are not in order");
@@ -171,7 +174,8 @@ class Writer {
         const size_t count = node.steps.size();
         if (adds && node.is_final) number(node.final_add, add_bytes);
         for (size_t i = count; i-- > 0;) number(node.steps[i].add, adds ? add_bytes : 0);
-        for (size_t i = count; i-- > 0;) number(node.steps[i].to == kNoAddress ? 0 : start - node.steps[i].to, delta_bytes);
+        for (size_t i = count; i-- > 0;)
+            number(node.steps[i].to == kNoAddress ? 0 : start - node.steps[i].to, delta_bytes);
         for (size_t i = count; i-- > 0;) out_.push_back(node.steps[i].byte);
         if (count > 32) {
             std::array<uint8_t, 256> indices;

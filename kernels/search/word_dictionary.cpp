@@ -28,7 +28,9 @@ inline uint32_t next_character(const uint8_t*& at, const uint8_t* end) {
     return character;
 }
 
-inline bool is_space(uint8_t byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\f' || byte == '\r'; }
+inline bool is_space(uint8_t byte) {
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\f' || byte == '\r';
+}
 
 inline uint32_t hash_of(const uint8_t* at, int64_t size) {
     uint64_t hash = 0x9e3779b97f4a7c15 ^ static_cast<uint64_t>(size);
@@ -48,7 +50,8 @@ WordDictionary::WordDictionary(SplittingRule rule, Bytes word_characters)
         fail("parts of ", rule.least, " to ", rule.most, " characters");
     }
     for (size_t i = 0; i + 8 <= word_characters.size(); i += 8) {
-        const uint32_t first = load<uint32_t>(word_characters.data() + i), last = load<uint32_t>(word_characters.data() + i + 4);
+        const uint32_t first = load<uint32_t>(word_characters.data() + i),
+                       last = load<uint32_t>(word_characters.data() + i + 4);
         for (uint32_t c = first; c <= last && c < kNumCharacters; ++c) is_word_[c / 64] |= uint64_t{1} << (c % 64);
     }
 }

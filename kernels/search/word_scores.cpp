@@ -135,8 +135,8 @@ class Scorer {
         }
     }
 
-    // Which words choose: documents with nothing but the others, those of the least bounds, cannot be among the best. What
-    // the others add at most.
+    // Which words choose: documents with nothing but the others, those of the least bounds, cannot be among the best.
+    // What the others add at most.
     float choose(int64_t window) {
         for (size_t w = 0; w < words_.size(); ++w) {
             Part& part = parts_[w];
@@ -147,7 +147,8 @@ class Scorer {
             if (std::isnan(part.bound)) part.bound = std::numeric_limits<float>::infinity();
             by_bound_[w] = w;
         }
-        std::sort(by_bound_.begin(), by_bound_.end(), [this](size_t a, size_t b) { return parts_[a].bound < parts_[b].bound; });
+        std::sort(by_bound_.begin(), by_bound_.end(),
+                  [this](size_t a, size_t b) { return parts_[a].bound < parts_[b].bound; });
         float least = 0;
         for (const size_t w : by_bound_) {
             if ((least + parts_[w].bound) * kSlack >= threshold_) break;

@@ -15,7 +15,8 @@ NodeSlots merged_slots(std::vector<NodeParts>& parts) {
     NodeSlots slots = std::move(parts[0].slots);
     for (size_t i = 1; i < parts.size(); ++i) {
         const NodeSlots& other = parts[i].slots;
-        if (other.num_slots != slots.num_slots) fail("members of ", slots.num_slots, " and ", other.num_slots, " values");
+        if (other.num_slots != slots.num_slots)
+            fail("members of ", slots.num_slots, " and ", other.num_slots, " values");
         if (other.num_null == 0) slots.num_null = 0;
         if (slots.num_null == 0) continue;
         const int64_t num_bytes = bytes_for_bits(slots.num_slots);
@@ -44,7 +45,8 @@ NodeSlots same_lists(std::vector<NodeParts>& parts) {
     if (!slots.offsets) fail("a struct where a list was expected");
     for (size_t i = 1; i < parts.size(); ++i) {
         const NodeSlots& other = parts[i].slots;
-        const bool same = other.offsets && other.offset_bits == slots.offset_bits && other.num_slots == slots.num_slots &&
+        const bool same = other.offsets && other.offset_bits == slots.offset_bits &&
+                          other.num_slots == slots.num_slots &&
                           std::memcmp(slots.offsets->data(), other.offsets->data(),
                                       static_cast<size_t>((slots.num_slots + 1) * (slots.offset_bits / 8))) == 0;
         if (!same) fail("columns that disagree on the lengths of lists");

@@ -11,7 +11,8 @@ namespace lance {
 enum class ShapeKind : int { kStruct = 0, kList = 1, kMap = 2 };
 
 // A column that is read and becomes one of the batch as it is, or what several of them are laid together to: each is a
-// chain of arrays with one child that leads from the outside to a leaf. Or a column of NULLs, for which nothing is read.
+// chain of arrays with one child that leads from the outside to a leaf. Or a column of NULLs, for which nothing is
+// read.
 struct StreamedShape {
     std::optional<size_t> column;
     std::optional<ShapeKind> kind;       // neither: NULLs

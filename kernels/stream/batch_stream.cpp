@@ -21,7 +21,8 @@ constexpr int64_t kFewPassing = 16;
 // Batches that are wanted as one, until that is taken or given up.
 class BatchSlot {
   public:
-    BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t first, int64_t end, std::shared_ptr<RecentShare> passed)
+    BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t first, int64_t end,
+              std::shared_ptr<RecentShare> passed)
         : fragment_(std::move(fragment)), first_(first), end_(end), passed_(std::move(passed)) {}
     explicit BatchSlot(ArrowArray batch) : state_(kDone), batch_(batch) {}
     BatchSlot(const BatchSlot&) = delete;

@@ -65,9 +65,9 @@ class BatchStream {
     std::deque<std::shared_ptr<BatchSlot>> pending_;
     std::shared_ptr<const FragmentRows> fragment_;  // of which batches are pushed
     int64_t next_batch_ = 0;
-    bool was_decoded_ = false;  // the last one that the source gave
-    bool has_ended_ = false;         // the source has nothing more
-    std::exception_ptr failure_;     // of the source, behind the batches that are pending
+    bool was_decoded_ = false;    // the last one that the source gave
+    bool has_ended_ = false;      // the source has nothing more
+    std::exception_ptr failure_;  // of the source, behind the batches that are pending
     bool has_failed_ = false;
 };
 

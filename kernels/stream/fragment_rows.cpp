@@ -80,7 +80,8 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
         if (test.learned == nullptr) continue;
         if (wide.empty()) wide = widened(rows);
         try {
-            if (!test.learned->takes_decided(Ranges(as_bytes(wide), kMaxCount).num_items()) && !is_worth_learning(test, wide)) {
+            if (!test.learned->takes_decided(Ranges(as_bytes(wide), kMaxCount).num_items()) &&
+                !is_worth_learning(test, wide)) {
                 continue;
             }
             if (steps.front().test == i && wide == rows && looks_at_all(test, rows)) {
@@ -99,9 +100,8 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
 
 // Whether bounds of the keys of values can decide a test, as those of pages are told of it.
 bool is_of_keys(const StreamedTest& test) {
-    const auto answer = std::ranges::find_if(*test.answers, [](const PageAnswer& each) {
-        return each.kind == PageAnswer::kTest && each.test != nullptr;
-    });
+    const auto answer = std::ranges::find_if(
+        *test.answers, [](const PageAnswer& each) { return each.kind == PageAnswer::kTest && each.test != nullptr; });
     return answer != test.answers->end() && !std::holds_alternative<StringTest>(*answer->test) &&
            !std::holds_alternative<ValidityTest>(*answer->test);
 }
@@ -165,7 +165,8 @@ int64_t FragmentRows::end_of_joined(int64_t first) const {
 // Whether values of another dictionary begin between the row before a position and the one that is there.
 bool FragmentRows::begins_items(int64_t position) const {
     const auto row_at = [this](int64_t at) {
-        const auto range = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), at) - before_.begin()) - 1;
+        const auto range =
+            static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), at) - before_.begin()) - 1;
         return rows_[2 * range] + (at - before_[range]);
     };
     const int64_t before = row_at(position - 1);
@@ -237,7 +238,8 @@ std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
         filter.tests.push_back({rows_in(each.reader, each.parts), each.answers, nullptr});
     }
     for (const StreamedPair& each : filter_.pairs) {
-        filter.pairs.push_back({rows_in(each.left, each.left_parts), rows_in(each.right, each.right_parts), each.comparison});
+        filter.pairs.push_back(
+            {rows_in(each.left, each.left_parts), rows_in(each.right, each.right_parts), each.comparison});
     }
     int64_t num_rows = Ranges(as_bytes(chosen), kMaxCount).num_items();
     HeldArrays read;
@@ -277,7 +279,8 @@ ArrowArray FragmentRows::to_batch(std::vector<ArrowArray>& read, int64_t num_row
             batch.arrays.push_back(assemble(shape, read));
             const ArrowArray& made = batch.arrays.back();
             if (made.length != num_rows) fail(num_rows, " rows became ", made.length);
-            if (!columns_[first].nullable && made.null_count != 0) fail("NULL in a column that has none by the table's schema");
+            if (!columns_[first].nullable && made.null_count != 0)
+                fail("NULL in a column that has none by the table's schema");
         } catch (const std::invalid_argument& error) {
             throw PageFailure(false, first, kUnknownPage, error.what());
         }

@@ -45,11 +45,13 @@ std::optional<ArrowArray> lend(const ColumnReader& column, const FileParts& part
     const std::vector<PageRows> split = column.split(rows);
     if (split.size() != 1) return std::nullopt;
     const PageRows& part = split.front();
-    const auto entry = std::find_if(lent.begin(), lent.end(), [&](const LentBytes& each) { return each.page == part.page; });
+    const auto entry =
+        std::find_if(lent.begin(), lent.end(), [&](const LentBytes& each) { return each.page == part.page; });
     if (entry == lent.end()) return std::nullopt;
     const ColumnFormat format = part.reader->format();
     const std::optional<Bytes> values = part.reader->stored_values(column.bytes(part.page, parts), part.rows());
-    if (!values || format.variable || reinterpret_cast<uintptr_t>(values->data()) % kAlignment != 0) return std::nullopt;
+    if (!values || format.variable || reinterpret_cast<uintptr_t>(values->data()) % kAlignment != 0)
+        return std::nullopt;
     const int64_t num_rows = rows.num_items();
     if (format.list_size == 0) return to_array(*values, num_rows, entry->owner);
     HeldArrays items;

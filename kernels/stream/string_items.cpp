@@ -62,7 +62,8 @@ bool number_characters(const Strings& strings, int32_t* indices, ColumnBuilder& 
         std::fill_n(indices, strings.count, kEmpty);
     } else {
         for (int64_t i = 0; i < strings.count; ++i) {
-            const uint8_t byte = strings.data[static_cast<size_t>(std::min<Offset>(offsets[i], static_cast<Offset>(total - 1)))];
+            const uint8_t byte =
+                strings.data[static_cast<size_t>(std::min<Offset>(offsets[i], static_cast<Offset>(total - 1)))];
             indices[i] = offsets[i + 1] == offsets[i] ? kEmpty : byte;
         }
     }
@@ -104,7 +105,8 @@ void number_items(ArrowArray& array, int64_t offset_bits) {
     with_offset(offset_bits, [&](auto offset) {
         using Offset = decltype(offset);
         const auto total = static_cast<size_t>(load<Offset>(offsets + count * static_cast<int64_t>(sizeof(Offset))));
-        const Strings strings{{offsets, static_cast<size_t>(count + 1) * sizeof(Offset)}, offset_bits, {data, total}, count};
+        const Strings strings{
+            {offsets, static_cast<size_t>(count + 1) * sizeof(Offset)}, offset_bits, {data, total}, count};
         ColumnBuilder items({true, offset_bits}, std::clamp<int64_t>(count, kEmpty + 1, kMostItems));
         if (number_characters<Offset>(strings, numbers, items) || number_distinct<Offset>(strings, numbers, items)) {
             items.finish(made.arrays[0]);

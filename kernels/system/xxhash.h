@@ -41,7 +41,8 @@ class Lanes {
     }
 
     uint64_t merged() const {
-        uint64_t hash = std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) + std::rotl(lanes_[3], 18);
+        uint64_t hash =
+            std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) + std::rotl(lanes_[3], 18);
         for (const uint64_t lane : lanes_) hash = merge(hash, lane);
         return hash;
     }
@@ -103,7 +104,8 @@ class StreamingHash {
 
     uint64_t finish() const {
         const bool has_stripes = num_bytes_ >= static_cast<uint64_t>(xxhash::kStripeBytes);
-        return xxhash::finish((has_stripes ? lanes_.merged() : xxhash::kPrime5) + num_bytes_, begun_.data(), num_begun_);
+        return xxhash::finish((has_stripes ? lanes_.merged() : xxhash::kPrime5) + num_bytes_, begun_.data(),
+                              num_begun_);
     }
 
   private:

@@ -196,37 +196,25 @@ void add_bytes_field(Row& row, const WireField& field, bool& sizes_known, bool w
             row[kNumDeletedRows] = num_deleted_rows(field.bytes);
             break;
         case 5:
-            set_sequence(row, kRowIdsForm, SequenceForm::kInline, found_if(with_bounds, field.bytes, bounds_of_row_ids));
+            set_sequence(row, kRowIdsForm, SequenceForm::kInline,
+                         found_if(with_bounds, field.bytes, bounds_of_row_ids));
             break;
-        case 6:
-            set_sequence(row, kRowIdsForm, SequenceForm::kExternal, Bounds::unknown());
-            break;
+        case 6: set_sequence(row, kRowIdsForm, SequenceForm::kExternal, Bounds::unknown()); break;
         case 7:
-            set_sequence(row, kLastUpdatedAtForm, SequenceForm::kInline, found_if(with_bounds, field.bytes, bounds_of_versions));
+            set_sequence(row, kLastUpdatedAtForm, SequenceForm::kInline,
+                         found_if(with_bounds, field.bytes, bounds_of_versions));
             break;
-        case 8:
-            set_sequence(row, kLastUpdatedAtForm, SequenceForm::kExternal, Bounds::unknown());
-            break;
+        case 8: set_sequence(row, kLastUpdatedAtForm, SequenceForm::kExternal, Bounds::unknown()); break;
         case 9:
-            set_sequence(row, kCreatedAtForm, SequenceForm::kInline, found_if(with_bounds, field.bytes, bounds_of_versions));
+            set_sequence(row, kCreatedAtForm, SequenceForm::kInline,
+                         found_if(with_bounds, field.bytes, bounds_of_versions));
             break;
-        case 10:
-            set_sequence(row, kCreatedAtForm, SequenceForm::kExternal, Bounds::unknown());
-            break;
-        case 11:
-            row[kNumOverlays] += 1;
-            break;
-        case 12:
-            set_sequence(row, kRowIdsForm, SequenceForm::kHiddenColumn, Bounds::unknown());
-            break;
-        case 13:
-            set_sequence(row, kLastUpdatedAtForm, SequenceForm::kHiddenColumn, Bounds::unknown());
-            break;
-        case 14:
-            set_sequence(row, kCreatedAtForm, SequenceForm::kHiddenColumn, Bounds::unknown());
-            break;
-        default:
-            break;
+        case 10: set_sequence(row, kCreatedAtForm, SequenceForm::kExternal, Bounds::unknown()); break;
+        case 11: row[kNumOverlays] += 1; break;
+        case 12: set_sequence(row, kRowIdsForm, SequenceForm::kHiddenColumn, Bounds::unknown()); break;
+        case 13: set_sequence(row, kLastUpdatedAtForm, SequenceForm::kHiddenColumn, Bounds::unknown()); break;
+        case 14: set_sequence(row, kCreatedAtForm, SequenceForm::kHiddenColumn, Bounds::unknown()); break;
+        default: break;
     }
 }
 
@@ -256,7 +244,8 @@ SplitManifest split_manifest(Bytes manifest) {
         const int64_t start = fields.position();
         const WireField field = fields.next();
         const bool is_fragment = field.number == kManifestFragments && field.type == WireType::kBytes;
-        const Bytes whole = manifest.subspan(static_cast<size_t>(start), static_cast<size_t>(fields.position() - start));
+        const Bytes whole =
+            manifest.subspan(static_cast<size_t>(start), static_cast<size_t>(fields.position() - start));
         auto& part = is_fragment ? split.fragments : split.rest;
         part.insert(part.end(), whole.begin(), whole.end());
     }

@@ -43,8 +43,8 @@ struct SplitManifest {
 
 SplitManifest split_manifest(Bytes manifest);
 
-// One row for each of the fragments, kNumFragmentColumns wide. Without bounds, which take a walk over all that sequences
-// consist of, these say nothing of the values.
+// One row for each of the fragments, kNumFragmentColumns wide. Without bounds, which take a walk over all that
+// sequences consist of, these say nothing of the values.
 std::vector<int64_t> fragment_table(Bytes fragments, bool with_bounds);
 
 }  // namespace lance

@@ -84,9 +84,15 @@ NamedFile external_file(Bytes file) {
 int group_of(int64_t number) {
     switch (number) {
         case 3: return 1;
-        case 5: case 6: case 12: return 2;
-        case 7: case 8: case 13: return 3;
-        case 9: case 10: case 14: return 4;
+        case 5:
+        case 6:
+        case 12: return 2;
+        case 7:
+        case 8:
+        case 13: return 3;
+        case 9:
+        case 10:
+        case 14: return 4;
         default: return 0;
     }
 }
@@ -103,23 +109,21 @@ void add_files(Bytes fragment, std::vector<NamedFile>& files) {
             seen[static_cast<size_t>(group)] = true;
         }
         switch (field.number) {
-            case 1:
-                id = number(field);
-                break;
-            case 2:
-                files.push_back(data_file(message(field)));
-                break;
-            case 3:
-                deletions = message(field);
-                break;
-            case 6: case 8: case 10:
-                files.push_back(external_file(message(field)));
-                break;
+            case 1: id = number(field); break;
+            case 2: files.push_back(data_file(message(field))); break;
+            case 3: deletions = message(field); break;
+            case 6:
+            case 8:
+            case 10: files.push_back(external_file(message(field))); break;
             // overlays, and what later releases may add
-            case 4: case 5: case 7: case 9: case 12: case 13: case 14:
-                break;
-            default:
-                throw Unusual();
+            case 4:
+            case 5:
+            case 7:
+            case 9:
+            case 12:
+            case 13:
+            case 14: break;
+            default: throw Unusual();
         }
     }
     if (id > kLargestId) throw Unusual();

@@ -1,5 +1,5 @@
-// Which files the fragments of versions name. Versions beside each other have most fragments in common: each fragment is
-// looked at once.
+// Which files the fragments of versions name. Versions beside each other have most fragments in common: each fragment
+// is looked at once.
 #pragma once
 
 #include <mutex>
