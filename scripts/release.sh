@@ -1,10 +1,11 @@
 #!/bin/sh
-# Makes a release of this checkout: a commit with its version, wheels that were tried, and a tag.
+# Makes a release of this checkout: a commit with the version and the changelog, tested wheels, and a tag.
 #
 #   scripts/release.sh 0.2.0              everything
-#   scripts/release.sh 0.2.0 --prepare    the version and the changelog alone, not committed
+#   scripts/release.sh 0.2.0 --prepare    only the version and the changelog, not committed
 #
-# Nothing is sent anywhere. docs/release.md says what the owner of the package does with the result.
+# Nothing is published. docs/release.md describes how to publish the result. PYTHON is the interpreter for
+# scripts/changelog.py: python3 by default, 3.11 or later.
 set -eu
 
 version=${1:?"usage: scripts/release.sh VERSION [--prepare]"}
@@ -23,13 +24,10 @@ newest=$(printf '%s\n%s\n' "$before" "$version" | sort -V | tail -1)
 [ "$version" != "$before" ] && [ "$newest" = "$version" ] || fail "$version does not come after $before"
 [ -z "$(git status --porcelain)" ] || fail "there are changes that are not committed: git status"
 git rev-parse --verify --quiet "refs/tags/v$version" >/dev/null && fail "there is a tag v$version already"
-entries=$(sed -n '/^## Unreleased/,/^## [0-9]/p' CHANGELOG.md | grep -c '^- ') || true
-[ "$entries" -gt 0 ] || fail "CHANGELOG.md says nothing under Unreleased"
 
+"${PYTHON:-python3}" scripts/changelog.py "$version" || exit 1
 sed -i.old "s/^version = \"$before\"/version = \"$version\"/" pyproject.toml
-sed -i.old "s/^## Unreleased.*/## $version, $(date -u +%Y-%m-%d)/" CHANGELOG.md
-rm -f pyproject.toml.old CHANGELOG.md.old
-echo "lance-sql: $version has $entries entries in CHANGELOG.md"
+rm -f pyproject.toml.old
 [ "$only" = --prepare ] && exit 0
 
 make test
