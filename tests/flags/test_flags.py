@@ -68,11 +68,11 @@ def flags(path: Path) -> tuple[int, int]:
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_does_what_it_does_by_pylance(tmp_path: Path, made: tuple[Kind, Path], verb: str) -> None:
     ours = do_and_compare(tmp_path, made, verb)
-    for turn in (0, 1):
-        for name in ("append", "update", "compact", "delete"):
-            VERBS[name][turn](str(ours))
-        check(ours, made[0])
-        assert flags(ours)[0] & STICKY == made[0].flag & STICKY
+    # pylance goes on with what the verb has left; test_both_go_on_in_turns tries more
+    for name in ("append", "compact"):
+        VERBS[name][1](str(ours))
+    check(ours, made[0])
+    assert flags(ours)[0] & STICKY == made[0].flag & STICKY
 
 
 @pytest.mark.slow

@@ -61,8 +61,9 @@ def test_indices_change_no_answer(case: Case) -> None:
         without = lance_sql.open(case.table, **place, use_indices=False)
         for name in sorted(indexed_columns(with_indices)):
             for condition in filters(name, without.scan([name]).to_table().column(0).combine_chunks()):
-                scan = with_indices.scan(None, condition)
-                expected = without.scan(None, condition).to_table()
+                columns = ["_rowaddr", name.partition(".")[0]]
+                scan = with_indices.scan(columns, condition)
+                expected = without.scan(columns, condition).to_table()
                 assert repr(scan.to_table().to_pydict()) == repr(expected.to_pydict()), f"{place}: {condition}"
                 notes = [note for evidence in scan.plan.evidence for note in evidence.notes if "covers" in note]
                 used |= {note.partition("(")[2].partition(")")[0] for note in notes}
