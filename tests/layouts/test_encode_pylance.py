@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.layouts.tree import Layer
+from tests.covering import covering
 
 from .shredding import chain_of, random_rows
 from .written import ITEM, NULLABLE, encode, flat_page, nested_page, write_file
@@ -111,9 +112,11 @@ LAYERS = [
 ]
 
 
-@pytest.mark.parametrize("minor", [1, 2])
-@pytest.mark.parametrize("layers", LAYERS, ids=str)
-@pytest.mark.parametrize("name", ["sequence", "emails", "booleans", "texts", "vectors", "colors", "constant", "runs"])
+@covering(
+    name=["sequence", "emails", "booleans", "texts", "vectors", "colors", "constant", "runs"],
+    layers=LAYERS,
+    minor=[1, 2],
+)
 def test_nested_rows_are_read(tmp_path: Path, name: str, layers: tuple[Layer, ...], minor: int) -> None:
     pool = ARRAYS[name]
     chain = chain_of(layers, pool.type)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import lance_sql
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.scan.predicates import evaluate, from_sql
+from tests.covering import covering
 
 SPACES = " \t\n\u00a0\u2003\u3000\x1f"
 TEXTS = st.text(st.sampled_from("aAbß.é😀" + SPACES), max_size=6) | st.none()
@@ -132,11 +133,11 @@ def test_they_filter_tables(tmp_path: Path) -> None:
     assert made.delete("len(words) = 2").count_rows() == 2_500
 
 
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-@pytest.mark.parametrize(
-    "text", ["1970-01-01", "1970-01-01 00:00:00.001", "1970-01-01 00:00:00.0000019", "1969-12-31 12:00:00"]
+@covering(
+    unit=["s", "ms", "us", "ns"],
+    text=["1970-01-01", "1970-01-01 00:00:00.001", "1970-01-01 00:00:00.0000019", "1969-12-31 12:00:00"],
+    operator=["=", "<>", "<", ">=", "IS NOT DISTINCT FROM"],
 )
-@pytest.mark.parametrize("operator", ["=", "<>", "<", ">=", "IS NOT DISTINCT FROM"])
 def test_what_is_truncated_is_a_timestamp_whatever_the_column_is(unit: str, text: str, operator: str) -> None:
     moments = pa.array([None, -86_400, -1, 0, 1, 86_400, 1_711_843_201], pa.int64()).cast(pa.timestamp("s"))
     rows = pa.table({"m": moments.cast(pa.timestamp(unit)), "row": range(len(moments))})

@@ -32,6 +32,7 @@ from lance_sql.scan.evidence.learned import LearnedZones
 from lance_sql.scan.scan import Scan
 from lance_sql.store import file_statuses
 from lance_sql.table import learning
+from tests.covering import covering
 
 ROWS = 40_000
 NAME = LearnedZones.name
@@ -261,11 +262,13 @@ def learned_numbers(table: lance_sql.Dataset, column: str) -> npt.NDArray[np.int
 _REPEATED = [b"https://example.org/", b"a", b"", b"\xff\xff", b"\0", b"number 00", "\u00e9t\u00e9".encode()]
 
 
-@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
-@pytest.mark.parametrize("has_nulls", [False, True])
-@pytest.mark.parametrize("distinct_of", [1, 3, 100])
-@pytest.mark.parametrize("compression", ["fsst", "none", None])
-@pytest.mark.parametrize("type", [pa.binary(), pa.large_binary(), pa.string()], ids=str)
+@covering(
+    version=["2.0", "2.1", "2.2"],
+    has_nulls=[False, True],
+    distinct_of=[1, 3, 100],
+    compression=["fsst", "none", None],
+    type=[pa.binary(), pa.large_binary(), pa.string()],
+)
 def test_prefixes_are_those_of_decoded_values(
     tmp_path: Path, version: Any, has_nulls: bool, distinct_of: int, compression: str | None, type: pa.DataType
 ) -> None:

@@ -36,6 +36,12 @@ def table(path: Path, rng: np.random.Generator) -> lance_sql.Dataset:
     return dataset.compact()
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> lance_sql.Dataset:
+    """A table that no test changes."""
+    return table(tmp_path_factory.mktemp("answers") / "t.lance", np.random.default_rng(3))
+
+
 def expected(dataset: lance_sql.Dataset, since: int, **asked: Any) -> set[tuple[Any, ...]]:
     """From both answers and every row of both versions."""
     number = "_distance" if "vector" in asked else "_score"
@@ -78,14 +84,13 @@ def expected(dataset: lance_sql.Dataset, since: int, **asked: Any) -> set[tuple[
     ],
     ids=str,
 )
-def test_both_answers_are_compared(tmp_path: Path, since: int, asked: dict[str, Any]) -> None:
-    dataset = table(tmp_path / "t.lance", np.random.default_rng(3))
+def test_both_answers_are_compared(shared: lance_sql.Dataset, since: int, asked: dict[str, Any]) -> None:
     number = "_distance" if "vector" in asked else "_score"
-    found = dataset.search_changes(since=since, **asked).to_table()
+    found = shared.search_changes(since=since, **asked).to_table()
     names = ["id", "s", "_change", "_row_change", number, f"_previous{number}"]
     got = [tuple(row[name] for name in names) for row in found.to_pylist()]
     assert len(got) == len(set(got))
-    assert set(got) == expected(dataset, since, **asked)
+    assert set(got) == expected(shared, since, **asked)
     if since == 4 or (since == 1 and "match" not in str(asked)):
         assert got, "nothing changed, and nothing was tested"
     # the best rows of now come first, then those that are gone
