@@ -114,6 +114,35 @@ class MissingDependency(LanceError, ImportError):
     """A package that is needed for this is not installed."""
 
 
+def missing_package(what: str, extra: str) -> MissingDependency:
+    """The error for something that needs the packages of an extra, with the command that installs them.
+
+    what: a sentence without its period, such as "The shell needs prompt_toolkit"
+    extra: of this distribution, whose metadata names its packages
+    """
+    return MissingDependency(f"{what}: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """The command that installs the packages of an extra, by their own names: this distribution may be on no index."""
+    return "pip install " + " ".join(f"'{name}'" if ">" in name else name for name in sorted(_packages(extra)))
+
+
+def _packages(extra: str) -> set[str]:
+    from importlib import metadata
+
+    names = set()
+    for requirement in metadata.requires("lance-sql") or ():
+        package, _, condition = requirement.partition(";")
+        if condition.strip() != f'extra == "{extra}"':
+            continue
+        own = package.strip().removeprefix("lance-sql")
+        names |= (
+            {package.strip()} if own == package.strip() else set().union(*map(_packages, own.strip("[]").split(",")))
+        )
+    return names
+
+
 class ForeignBase(LanceError, PermissionError):
     """Files of the table are at a place that is not its own, and was not allowed; nobody was asked."""
 

@@ -8,7 +8,7 @@ raises: MissingDependency where PySpark is not installed
 
 from __future__ import annotations
 
-from lance_sql.errors import MissingDependency
+from lance_sql.errors import missing_package
 
 try:
     from lance_sql.providers import read_spark as read
@@ -21,6 +21,6 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "pyspark":
         raise
-    raise MissingDependency("PySpark is not installed: pip install 'lance-sql[spark]'") from error
+    raise missing_package("PySpark is not installed", "spark") from error
 
 __all__ = ["LanceTable", "MergeBuilder", "read", "read_changes", "register", "session", "short_errors", "write"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.errors import InvalidArgument, UnsupportedFeature, install_command
 
 if TYPE_CHECKING:
     import os
@@ -171,4 +171,4 @@ def _opened(
 
 
 def _missing(engine: str, extra: str, error: ImportError) -> UnsupportedFeature:
-    return UnsupportedFeature(f"{engine} is not installed ({error}). Install it with: pip install 'lance-sql[{extra}]'")
+    return UnsupportedFeature(f"{engine} is not installed ({error}): {install_command(extra)}")

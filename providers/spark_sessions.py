@@ -14,13 +14,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
-from lance_sql.errors import InvalidArgument, MissingDependency
+from lance_sql.errors import InvalidArgument, MissingDependency, install_command
 
 Kind: TypeAlias = Literal["auto", "spark", "sail"]
 
 _KINDS: Final = ("auto", "spark", "sail")
-_NO_SPARK: Final = "Spark needs Java and pip install 'lance-sql[spark]'"
-_NO_SAIL: Final = "Sail is not installed: pip install 'lance-sql[sail]', in an environment without pyspark"
 
 
 def session(kind: Kind = "auto", config: Mapping[str, str] | None = None) -> Any:
@@ -58,10 +56,11 @@ def chosen(kind: Kind) -> Literal["spark", "sail"]:
 def why_not(kind: Kind) -> str | None:
     """Why there can be no session of this kind; None where there can."""
     if chosen(kind) == "sail":
-        return None if _has_sail() else _NO_SAIL
+        return None if _has_sail() else _no_sail()
     if _has_spark():
         return None
-    return f"{_NO_SPARK}. {_NO_SAIL}" if kind == "auto" else _NO_SPARK
+    no_spark = f"Spark needs Java 17, and {install_command('spark')}"
+    return f"{no_spark}. {_no_sail()}" if kind == "auto" else no_spark
 
 
 def _has_spark() -> bool:
@@ -108,3 +107,7 @@ def _sail() -> Any:
     _, port = _sail_server().listening_address
     builder: Any = SparkSession.builder
     return builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+
+
+def _no_sail() -> str:
+    return f"Sail is not installed: {install_command('sail')}, in an environment without pyspark"

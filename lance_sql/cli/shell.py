@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lance_sql.errors import MissingDependency
+from lance_sql.errors import MissingDependency, missing_package
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -201,7 +201,7 @@ def session(connection: Any, input: Input | None = None, output: Output | None =
         from prompt_toolkit.filters import Condition
         from prompt_toolkit.history import FileHistory, InMemoryHistory
     except ImportError as error:
-        raise MissingDependency("The shell needs prompt_toolkit: pip install 'lance-sql[duckdb]'") from error
+        raise missing_package("The shell needs prompt_toolkit", "duckdb") from error
     from lance_sql.cli.completion import SqlCompleter
 
     path = history_path()

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 from sqlglot import exp
 
-from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, MissingDependency, UnsupportedFeature
+from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, UnsupportedFeature, missing_package
 from lance_sql.local_paths import expanded
 from lance_sql.one_sql.dialects import ENGINES, TITLES, joined
 from lance_sql.one_sql.references import Reference
@@ -167,7 +167,7 @@ def _sail() -> Any:
     try:
         return import_module("lance_sql.providers.spark_sessions").session("sail")
     except ModuleNotFoundError as error:
-        raise MissingDependency("Sail is not installed: pip install 'lance-sql[sail]'") from error
+        raise missing_package("Sail is not installed", "sail") from error
 
 
 def opened(table_reference: Reference) -> Source:
@@ -209,4 +209,4 @@ def _provider(engine: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _MODULES:
             raise
-        raise MissingDependency(f"{TITLES[engine]} is not installed: pip install 'lance-sql[{engine}]'") from error
+        raise missing_package(f"{TITLES[engine]} is not installed", engine) from error

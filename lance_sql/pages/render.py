@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from lance_sql.errors import MissingDependency
+from lance_sql.errors import MissingDependency, missing_package
 from lance_sql.terminal_text import one_line
 from lance_sql.value_text import text
 
@@ -47,7 +47,7 @@ def _environment() -> Environment:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise MissingDependency("Pages are made with Jinja2: pip install 'lance-sql[html]'") from error
+        raise missing_package("HTML pages need Jinja2", "html") from error
     environment = Environment(
         loader=PackageLoader("lance_sql.pages"),
         autoescape=True,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from lance_sql.errors import InvalidArgument, MissingDependency
+from lance_sql.errors import InvalidArgument, missing_package
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -120,9 +120,8 @@ def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expre
     try:
         provider = import_module(_SQL)
     except ImportError as error:
-        raise MissingDependency(
-            "SQL expressions for new values are computed by DuckDB, which is not installed: "
-            'pip install "lance-sql[duckdb]", or give a pyarrow.compute expression'
+        raise missing_package(
+            "SQL expressions need DuckDB (a pyarrow.compute expression does not)", "duckdb"
         ) from error
     compiled: Expressions = provider.SqlExpressions(expressions, schema)
     return compiled

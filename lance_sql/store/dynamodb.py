@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Final
 
-from lance_sql.errors import MissingDependency
+from lance_sql.errors import missing_package
 from lance_sql.store.manifest_store import ManifestEntry
 from lance_sql.store.options import bare_name
 
@@ -109,7 +109,7 @@ def _import() -> Any:
     try:
         import botocore.exceptions
     except ImportError as error:
-        raise MissingDependency("s3+ddb:// needs the package boto3: pip install 'lance-sql[object-stores]'") from error
+        raise missing_package("s3+ddb:// needs the package boto3", "object-stores") from error
     return botocore.exceptions
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, InvalidArgument, MissingDependency, UnsupportedFeature, at
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at, missing_package
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.options import ClientSettings, to_object_store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
@@ -324,9 +324,7 @@ def _import(scheme: str) -> Any:
         import obstore
         import obstore.store
     except ImportError as error:
-        raise MissingDependency(
-            f"{scheme}:// needs the package obstore: pip install 'lance-sql[object-stores]'"
-        ) from error
+        raise missing_package(f"{scheme}:// needs the package obstore", "object-stores") from error
     return obstore
 
 

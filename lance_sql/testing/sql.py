@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from lance_sql.errors import InvalidArgument, MissingDependency
+from lance_sql.errors import InvalidArgument, missing_package
 from lance_sql.testing.comparable import python_values, same_in_python
 from lance_sql.testing.equality import assert_table_equal
 from lance_sql.testing.report import short
@@ -57,7 +57,7 @@ def query(tables: TableLike | Mapping[str, TableLike], sql: str) -> pa.Table:
     try:
         from lance_sql.providers.duckdb import connect, register_table
     except ImportError as error:
-        raise MissingDependency('Queries need DuckDB: pip install "lance-sql[duckdb]"') from error
+        raise missing_package("Queries need DuckDB", "duckdb") from error
     named = tables if isinstance(tables, Mapping) else {_name(tables): tables}
     with connect() as connection:
         for name, table in named.items():

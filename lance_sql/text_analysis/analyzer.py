@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any, Final
 
-from lance_sql.errors import CorruptFile, MissingDependency, UnsupportedFeature
+from lance_sql.errors import CorruptFile, UnsupportedFeature, missing_package
 
 Token = tuple[int, str]
 """The place of a token among those of its text, and the token."""
@@ -159,9 +159,7 @@ class Analyzer:
         try:
             import Stemmer
         except ImportError as error:
-            raise MissingDependency(
-                "The full text index has stems of words: pip install 'lance-sql[search]' for PyStemmer"
-            ) from error
+            raise missing_package("Stems of words need PyStemmer; stem=False does without", "search") from error
         try:
             return Stemmer.Stemmer(self.language.lower()).stemWord
         except KeyError as error:
