@@ -44,7 +44,7 @@ def main() -> None:
     parsed.add_argument(
         "--sql", action="store_true", help="statements instead, with DuckDB's own file as the other side"
     )
-    parsed.add_argument("--markdown", action="store_true", help="the table as docs/performance.md has it")
+    parsed.add_argument("--markdown", action="store_true", help="print a Markdown table")
     arguments = parsed.parse_args()
     print_versions("pylance", "duckdb")
     if arguments.sql:
