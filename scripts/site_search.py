@@ -1,4 +1,4 @@
-"""A hook of MkDocs: the index of the search as a script, which pages that were opened from disk may load."""
+"""A MkDocs hook: the search index as a script, for pages opened from disk, and llms.txt with links to built pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 
 def on_post_build(config: Any, **_: Any) -> None:
-    """Writes what the theme loads where a page comes from disk."""
-    folder = Path(config["site_dir"]) / "search"
-    index = (folder / "search_index.json").read_text("utf-8")
-    (folder / "search_index.js").write_text(f"var __index = {index};\n", "utf-8")
+    """Writes `search_index.js`, which the theme loads for pages from disk, and rewrites the links of `llms.txt`."""
+    site = Path(config["site_dir"])
+    index = (site / "search" / "search_index.json").read_text("utf-8")
+    (site / "search" / "search_index.js").write_text(f"var __index = {index};\n", "utf-8")
+    pages = site / "llms.txt"
+    pages.write_text(pages.read_text("utf-8").replace(".md)", ".html)"), "utf-8")

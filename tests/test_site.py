@@ -41,6 +41,13 @@ def test_pages_find_each_other_from_disk(site: Path) -> None:
                 assert (page.parent / target).is_file(), f"{page.name}: {target}"
 
 
+def test_llms_txt_lists_every_page(site: Path) -> None:
+    navigation = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(re.findall(r"\(([\w/-]+\.md)\): \S", (ROOT / "docs" / "llms.txt").read_text())) == sorted(navigation)
+    for page in re.findall(r"\(([^)]+)\): \S", (site / "llms.txt").read_text()):
+        assert (site / page).is_file(), page
+
+
 def test_the_search_knows_the_words_of_other_tools(site: Path) -> None:
     driver = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
     chromium = shutil.which("chromium")
