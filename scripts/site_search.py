@@ -1,9 +1,18 @@
-"""A MkDocs hook: the search index as a script, for pages opened from disk, and llms.txt with links to built pages."""
+"""A MkDocs hook: the search index as a script, for pages opened from disk, and descriptions of pages in `llms.txt`."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
+
+
+def on_page_markdown(_markdown: str, page: Any, config: Any, **_: Any) -> None:
+    """Describes a page without a `description` by its line in `llms.txt`."""
+    lines = (Path(config["docs_dir"]) / "llms.txt").read_text("utf-8")
+    described = re.search(rf"^- \[([^]]*)\]\({re.escape(page.file.src_uri)}\): (.+)$", lines, re.MULTILINE)
+    if described:
+        page.meta.setdefault("description", f"{described[1]}: {described[2]}.")
 
 
 def on_post_build(config: Any, **_: Any) -> None:

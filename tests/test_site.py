@@ -48,6 +48,13 @@ def test_llms_txt_lists_every_page(site: Path) -> None:
         assert (site / page).is_file(), page
 
 
+def test_every_page_has_a_description_of_its_own(site: Path) -> None:
+    pages = [page for page in site.rglob("*.html") if page.name != "404.html"]
+    descriptions = [re.findall(r'<meta name="description" content="([^"]+)"', page.read_text()) for page in pages]
+    assert all(len(each) == 1 for each in descriptions)
+    assert len({each[0] for each in descriptions}) == len(pages)
+
+
 def test_the_search_knows_the_words_of_other_tools(site: Path) -> None:
     driver = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
     chromium = shutil.which("chromium")
