@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lance_sql.repairs import repair, salvage
     from lance_sql.scan.scan import Scan, ScanTask
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
+    from lance_sql.table.commit_origin import configure, job
     from lance_sql.verification import verify
     from lance_sql.writing import WriteJob, begin_write, write
 
@@ -81,8 +82,10 @@ __all__ = [
     "audit",
     "begin_write",
     "catalog",
+    "configure",
     "connect",
     "diff",
+    "job",
     "materialize",
     "memory",
     "open",
@@ -127,8 +130,10 @@ _MODULES = {
     "begin_write": "lance_sql.writing",
     "Catalog": "lance_sql.catalogs",
     "catalog": "lance_sql.catalogs",
+    "configure": "lance_sql.table.commit_origin",
     "connect": "lance_sql.connections",
     "diff": "lance_sql.differences",
+    "job": "lance_sql.table.commit_origin",
     "materialize": "lance_sql.one_sql.views",
     "memory": "lance_sql.process_memory",
     "open": "lance_sql.dataset",

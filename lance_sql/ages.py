@@ -12,6 +12,11 @@ _AGE: Final = re.compile(r"\s*([0-9]{1,9})\s*([wdhms])\s*")
 _UNITS: Final = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 
+def is_age(text: str) -> bool:
+    """Whether a text is one that `parse_age` reads."""
+    return _AGE.fullmatch(text) is not None
+
+
 def parse_age(text: str) -> timedelta:
     """A whole number of weeks, days, hours, minutes or seconds.
 

@@ -146,12 +146,21 @@ class Dataset(ArrowDataset):
         """Every version that can be opened as of now, ascending."""
         return self.snapshot.versions()
 
-    def history(self, limit: int | None = None) -> History:
-        """What the commit of each version did, ascending: the operation as its user meant it, rows inserted, updated
-        and deleted, bytes, who wrote it and how long it took. Reads no page.
+    def history(
+        self,
+        limit: int | None = None,
+        *,
+        since: datetime | date | timedelta | str | None = None,
+        job: str | None = None,
+    ) -> History:
+        """The commits of the branch, ascending: the operation as its user meant it, rows inserted, updated and deleted,
+        bytes, job, user, host, writer and duration. Reads no page.
 
         limit: only so many of the newest versions
+        since: only versions that were committed at this time or later, such as "1d", "yesterday" or "2026-11-26"
+        job: only versions that this job committed
         returns: a tuple, with `to_html()`
+        raises: InvalidArgument for text that is no time
 
         >>> orders.delete("status = 'cancelled'").history()[-1].operation
         'delete'
@@ -159,7 +168,7 @@ class Dataset(ArrowDataset):
         from lance_sql.version_history import history
 
         _check_positive("limit", limit, least=0)
-        return history(self.snapshot, limit)
+        return history(self.snapshot, limit, since=since, job=job)
 
     def layout(self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Layout:
         """How the rows lie in fragments: rows, deleted ones, files, bytes and age of each, and why a compaction would

@@ -99,11 +99,11 @@ WRONG = [
     ),
     Wrong(
         "a time in words",
-        "as_of='yesterday' is no time such as '20",
-        lambda: lance_sql.open("orders.lance", as_of="yesterday"),
+        "'gestern' is no time such as '20",
+        lambda: lance_sql.open("orders.lance", as_of="gestern"),
         (),
-        "FROM lance_scan('orders.lance', as_of := 'yesterday')",
-        "SELECT * FROM lance_scan('orders.lance', NULL, 'yesterday')",
+        "FROM lance_scan('orders.lance', as_of := 'gestern')",
+        "SELECT * FROM lance_scan('orders.lance', NULL, 'gestern')",
     ),
     Wrong(
         "a time before the table",

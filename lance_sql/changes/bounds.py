@@ -7,15 +7,15 @@ end         belongs to the range      a time: the last version that was committe
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
 from lance_sql.changes.history import History
 from lance_sql.errors import InvalidArgument, VersionNotFound
 from lance_sql.table import versions
 
-Bound: TypeAlias = int | str | datetime | date
-"""A version, a tag, or a time; text is a tag, or a time where no tag is called so."""
+Bound: TypeAlias = int | str | datetime | date | timedelta
+"""A version, a tag, or a time: see `versions.instant`. Text is a tag, or a time if no tag has that name."""
 
 
 def resolve(history: History, start: Bound | None, end: Bound | None, since: Bound | None) -> tuple[int, int]:
@@ -107,7 +107,7 @@ def _wrong_range(
 
 
 def _shown(bound: Bound | None) -> str:
-    return str(bound) if isinstance(bound, int | datetime | date) else repr(bound)
+    return str(bound) if isinstance(bound, int | datetime | date | timedelta) else repr(bound)
 
 
 def _version(history: History, bound: Bound, name: str) -> int:
@@ -132,7 +132,7 @@ def _version(history: History, bound: Bound, name: str) -> int:
 
 def _instant(history: History, bound: Bound) -> datetime | None:
     """The moment that a bound means; None for versions and tags."""
-    if isinstance(bound, datetime | date):
+    if isinstance(bound, datetime | date | timedelta):
         return versions.instant(bound)
     if not isinstance(bound, str) or bound in history.snapshot.tags():
         return None

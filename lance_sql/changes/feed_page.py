@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -56,24 +56,21 @@ class _Commit:
 _WORDS: Final = (("ins", "inserted"), ("upd", "updated"), ("del", "deleted"))
 
 
-def as_page(feed: ChangeFeed, predicate: Predicate | None = None, now: datetime | None = None) -> str:
+def as_page(feed: ChangeFeed, predicate: Predicate | None = None) -> str:
     """A whole page in one file, which needs no network.
 
     predicate: which images
-    now: what ages are counted to
     raises: MissingDependency where Jinja2 is not installed; as reading the feed
     """
-    return pages.render("feed", **_values(feed, predicate, MAX_COMMITS, MAX_ROWS, now))
+    return pages.render("feed", **_values(feed, predicate, MAX_COMMITS, MAX_ROWS))
 
 
 def as_part(feed: ChangeFeed) -> str | None:
     """The newest commits, for a notebook."""
-    return pages.part("feed_part", **_values(feed, None, *_IN_A_PART, None))
+    return pages.part("feed_part", **_values(feed, None, *_IN_A_PART))
 
 
-def _values(
-    feed: ChangeFeed, predicate: Predicate | None, max_commits: int, max_rows: int, now: datetime | None
-) -> dict[str, Any]:
+def _values(feed: ChangeFeed, predicate: Predicate | None, max_commits: int, max_rows: int) -> dict[str, Any]:
     commits = _counted(feed, predicate)
     shown = commits[-max_commits:]
     for each in shown:
@@ -93,7 +90,6 @@ def _values(
     return {
         "feed": feed,
         "filter": predicate,
-        "now": now or datetime.now(UTC),
         "commits": shown[::-1],
         "older": len(commits) - len(shown),
         "total": len(commits),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 import pyarrow as pa
@@ -57,22 +57,21 @@ class _Story:
     events: Sequence[_Event]
 
 
-def as_page(history: RowHistory, predicate: Predicate | None = None, now: datetime | None = None) -> str:
+def as_page(history: RowHistory, predicate: Predicate | None = None) -> str:
     """A whole page in one file, which needs no network.
 
     predicate: rows of which an image passes
-    now: what ages are counted to
     raises: MissingDependency where Jinja2 is not installed; as reading the history
     """
-    return pages.render("stories", **_values(history, predicate, MAX_ROWS, now))
+    return pages.render("stories", **_values(history, predicate, MAX_ROWS))
 
 
 def as_part(history: RowHistory) -> str | None:
     """The first rows, for a notebook."""
-    return pages.part("stories_part", **_values(history, None, _ROWS_IN_A_PART, None))
+    return pages.part("stories_part", **_values(history, None, _ROWS_IN_A_PART))
 
 
-def _values(history: RowHistory, predicate: Predicate | None, max_rows: int, now: datetime | None) -> dict[str, Any]:
+def _values(history: RowHistory, predicate: Predicate | None, max_rows: int) -> dict[str, Any]:
     images = history.of_rows(predicate, max_rows + 1)
     ids = images[ROW_ID].unique().to_pylist()
     stories = [_story(history, images.filter(_equal(images[ROW_ID], row_id))) for row_id in ids[:max_rows]]
@@ -82,7 +81,6 @@ def _values(history: RowHistory, predicate: Predicate | None, max_rows: int, now
         "stories": stories,
         "has_more": len(ids) > max_rows,
         "start": history.start,
-        "now": now or datetime.now(UTC),
     }
 
 

@@ -117,6 +117,13 @@ def _write_arrow(reader: pa.RecordBatchReader, stream: TextIO) -> None:
             writer.write_batch(batch)
 
 
+def widths(rows: pa.Table) -> list[int]:
+    """The width of each column in a table without lines."""
+    shown = (["NULL" if value is None else text(value) for value in row] for row in _rows(rows.to_reader()))
+    every = [rows.column_names, *shown]
+    return [max(width_of(_cell(row[index], None)) for row in every) for index in range(rows.num_columns)]
+
+
 def _write_table(
     reader: pa.RecordBatchReader, stream: TextIO, *, boxes: bool, width: int | None, max_rows: int | None, types: bool
 ) -> None:

@@ -2,54 +2,58 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
 import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_HISTORY: Final = ("version", "timestamp", "operation", "inserted", "updated", "deleted", "job")
+"""Columns of a history that fit a terminal of 80 characters; wider ones have more of the next."""
+_MORE_HISTORY: Final = ("rows", "tags", "user", "host", "bytes_written", "writer")
+
 
 @click.command()
 @click.argument("table")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the newest versions.")
+@click.option("--since", metavar="TIME", help="Only versions since a time: 1d, yesterday, 2026-11-26.")
+@click.option("--job", help="Only versions that this job committed.")
 @click.option("--branch", help="A branch, instead of main.")
 @screen.output_option
 @screen.html_option
 @reports_errors
-def history(table: str, limit: int | None, branch: str | None, output: str, html: str | None) -> None:
-    """Says what the commit of each version of TABLE did, newest first: operation, rows in and out, bytes, tags.
+def history(
+    table: str, limit: int | None, since: str | None, job: str | None, branch: str | None, output: str, html: str | None
+) -> None:
+    """List the commits of TABLE, newest first: operation, rows inserted, updated and deleted, job, user.
 
     \b
     lance-sql history events.lance --limit 10
+    lance-sql history events.lance --since 1d --job nightly
     lance-sql history events.lance --html history.html
     """
-    import pyarrow as pa
-
-    from lance_sql import metadata_tables
     from lance_sql.cli import tables
 
-    dataset = tables.open_table(table, branch=branch)
+    commits = tables.open_table(table, branch=branch).history(limit, since=since, job=job)
     if html is not None:
-        screen.write_page(html, dataset.history(limit).to_html())
+        screen.write_page(html, commits.to_html())
         return
-    versions = metadata_tables.versions(dataset, limit)
-    shown = [
-        "version",
-        "timestamp",
-        "operation",
-        "inserted",
-        "updated",
-        "deleted",
-        "rows",
-        "tags",
-        "bytes_written",
-        "writer",
-    ]
-    newest_first = versions.take(list(range(versions.num_rows - 1, -1, -1))).select(shown)
+    newest_first = commits.to_table().select([*_HISTORY, *_MORE_HISTORY]).sort_by([("version", "descending")])
     if output == "table":
-        column_index = shown.index("timestamp")
-        seconds = newest_first["timestamp"].cast(pa.timestamp("s", tz="UTC"), safe=False)
-        newest_first = newest_first.set_column(column_index, "timestamp", seconds)
-    screen.show(newest_first.to_reader(), output)
+        newest_first = screen.as_many_columns(_to_the_second(newest_first), len(_HISTORY))
+    screen.show(newest_first.to_reader(), output, boxes=False)
+
+
+def _to_the_second(rows: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    seconds = rows["timestamp"].cast(pa.timestamp("s", tz="UTC"), safe=False)
+    return rows.set_column(rows.column_names.index("timestamp"), "timestamp", seconds)
 
 
 @click.command()

@@ -35,9 +35,32 @@ def width() -> int | None:
     return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
 
 
-def show(reader: pa.RecordBatchReader, output: str, *, max_rows: int | None = None, types: bool = False) -> None:
+def as_many_columns(rows: pa.Table, least: int) -> pa.Table:
+    """The first columns of a table, at least `least`, as many as fit a line of the terminal without boxes; all of them
+    elsewhere."""
+    from lance_sql.cli import formats
+
+    room = width()
+    if room is None:
+        return rows
+    widths = formats.widths(rows)
+    shown = least
+    while shown < len(widths) and sum(widths[: shown + 1]) + 2 * shown <= room:
+        shown += 1
+    return rows.select(list(range(shown)))
+
+
+def show(
+    reader: pa.RecordBatchReader,
+    output: str,
+    *,
+    max_rows: int | None = None,
+    types: bool = False,
+    boxes: bool = True,
+) -> None:
     """Writes rows to stdout: fitted to a terminal and capped with a count there, and whole everywhere else.
 
+    boxes: draw lines around the cells on a terminal
     max_rows: at most so many rows of a table; 0 for all of them, None for as many as fit the place
     types: say on a terminal of which types the columns are
     """
@@ -47,7 +70,7 @@ def show(reader: pa.RecordBatchReader, output: str, *, max_rows: int | None = No
         raise click.UsageError("Arrow output is binary: send it to a file or a pipe.")
     on_terminal = sys.stdout.isatty()
     most = (MAX_ROWS if on_terminal else None) if max_rows is None else max_rows or None
-    formats.write(reader, output, sys.stdout, boxes=on_terminal, width=width(), max_rows=most, types=types)
+    formats.write(reader, output, sys.stdout, boxes=boxes and on_terminal, width=width(), max_rows=most, types=types)
 
 
 def show_text(text: str) -> None:

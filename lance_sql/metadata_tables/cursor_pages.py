@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from lance_sql.dataset import Dataset
 from lance_sql.metadata_tables.name_rows import cursors
 
@@ -26,5 +24,4 @@ def cursor_page(dataset: Dataset) -> str:
         gone=gone,
         behind=behind,
         most=max((row["versions_behind"] for row in behind), default=0),
-        now=datetime.now(UTC),
     )

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-_AGES: Final = ((86_400 * 365, "year"), (86_400 * 30, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 _SCALES: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 UNKNOWN: Final = "\N{EN DASH}"
 MAX_CHARACTERS: Final = 2_000
@@ -30,7 +29,7 @@ def render(template: str, **values: Any) -> str:
     template: name in `templates`, without its suffix
     raises: MissingDependency where Jinja2 is not installed
     """
-    return _environment().get_template(f"{template}.html").render(values)
+    return _environment().get_template(f"{template}.html").render(values, made_at=datetime.now(UTC))
 
 
 def part(template: str, **values: Any) -> str | None:
@@ -62,7 +61,6 @@ def _environment() -> Environment:
         "cell": cell,
         "moment": moment,
         "line": one_line,
-        "ago": ago,
         "duration": duration,
         "counted": counted,
         "short": short,
@@ -131,17 +129,6 @@ def cell(value: Any) -> str:
 def moment(value: datetime | None) -> str:
     """A time in UTC, to the second."""
     return UNKNOWN if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def ago(value: datetime | None, now: datetime) -> str:
-    """How long ago something was, in the largest unit that fits."""
-    if value is None:
-        return UNKNOWN
-    seconds = (now - value).total_seconds()
-    for length, unit in _AGES:
-        if seconds >= length:
-            return f"{counted(int(seconds // length), unit)} ago"
-    return "just now"
 
 
 def duration(value: int | None) -> str:

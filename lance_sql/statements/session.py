@@ -200,6 +200,8 @@ def summarize(
         duration_ms=max(round(1000 * (time.time() - started)), 0),
         job=job,
         job_name=origin.job,
+        user=origin.user,
+        host=origin.host,
         statement=origin.statement,
         properties=properties,
     )

@@ -10,7 +10,9 @@
     lance_sql.duration_ms       from the beginning of the change to its commit, failed attempts included
     lance_sql.writer            such as "lance-sql 0.1.0"
     lance_sql.job               of a write in two steps: what the names of its data files begin with
-    lance_sql.job_name          of which it is a part, as the user calls it; see `commit_origin`
+    lance_sql.job_name          the user's name of the job that it is a part of; see `commit_origin`
+    lance_sql.user              who ran the process
+    lance_sql.host              the machine that it ran on
     lance_sql.statement         of SQL that asked for it
     lance_sql.txn_app_id        of a write that is made once: whose it is, and which of them; see `statements.once`
     lance_sql.txn_version
@@ -35,6 +37,8 @@ from lance_sql.table.manifest import LIBRARY, library_version
 PREFIX: Final = "lance_sql."
 JOB: Final = f"{PREFIX}job"
 JOB_NAME: Final = f"{PREFIX}job_name"
+USER: Final = f"{PREFIX}user"
+HOST: Final = f"{PREFIX}host"
 STATEMENT: Final = f"{PREFIX}statement"
 TXN_APP_ID: Final = f"{PREFIX}txn_app_id"
 TXN_VERSION: Final = f"{PREFIX}txn_version"
@@ -61,7 +65,8 @@ class CommitSummary:
     files_written, bytes_written: of new data files
     writer: library and release
     job: id of a write in two steps, None for other changes
-    job_name: what the user calls the job that the commit is a part of
+    job_name: the user's name of the job that the commit is a part of
+    user, host: who ran the process, and where
     statement: of SQL that asked for it
     txn_app_id, txn_version: of a write that is made once
     properties: the caller's own
@@ -78,6 +83,8 @@ class CommitSummary:
     writer: str | None = None
     job: str | None = None
     job_name: str | None = None
+    user: str | None = None
+    host: str | None = None
     statement: str | None = None
     txn_app_id: str | None = None
     txn_version: int | None = None
@@ -91,12 +98,8 @@ class CommitSummary:
             if value is not None:
                 own[PREFIX + name] = str(value)
         own[f"{PREFIX}writer"] = self.writer or f"{LIBRARY} {library_version()}"
-        if self.job is not None:
-            own[JOB] = self.job
-        if self.job_name is not None:
-            own[JOB_NAME] = self.job_name
-        if self.statement is not None:
-            own[STATEMENT] = self.statement
+        texts = {JOB: self.job, JOB_NAME: self.job_name, USER: self.user, HOST: self.host, STATEMENT: self.statement}
+        own |= {key: text for key, text in texts.items() if text is not None}
         if self.txn_app_id is not None and self.txn_version is not None:
             own |= {TXN_APP_ID: self.txn_app_id, TXN_VERSION: str(self.txn_version)}
         return {**self.properties, **own}
@@ -118,6 +121,8 @@ def from_properties(properties: Mapping[str, str]) -> CommitSummary | None:
         writer=properties.get(f"{PREFIX}writer"),
         job=properties.get(JOB),
         job_name=properties.get(JOB_NAME),
+        user=properties.get(USER),
+        host=properties.get(HOST),
         statement=properties.get(STATEMENT),
         txn_app_id=properties.get(TXN_APP_ID),
         txn_version=_number(properties.get(TXN_VERSION, "")),

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import NamedTuple
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, NamedTuple
 
+from lance_sql.ages import is_age, parse_age
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.store import Store
 from lance_sql.table import manifest
@@ -24,6 +25,7 @@ from lance_sql.table.paths import (
 
 _DETACHED_BIT = 2**63
 _MAX_VERSION = 2**64 - 1
+_DAYS: Final = {"today": timedelta(0), "yesterday": timedelta(days=1)}
 
 
 class VersionFile(NamedTuple):
@@ -184,19 +186,34 @@ def as_of(store: Store, instant: datetime, table: str) -> VersionFile | datetime
     return first
 
 
-def instant(when: datetime | date | str) -> datetime:
-    """The moment that a user means, in UTC. A time without a zone is read as UTC, a date as its first moment.
+def instant(when: datetime | date | timedelta | str) -> datetime:
+    """The moment that a user means, in UTC.
 
-    raises: InvalidArgument for text that is no ISO 8601 time
+    when: a time, in UTC if it has no zone; a date, for its first moment; an age (a timedelta, or text such as "1d" or
+        "90m") before now; "today" or "yesterday", for the first moment of that day in UTC; ISO 8601 text
+    raises: InvalidArgument for other text
     """
     if isinstance(when, str):
+        when = _moment(when.strip())
+    if isinstance(when, timedelta):
         try:
-            when = datetime.fromisoformat(when.strip())
-        except ValueError as error:
-            raise InvalidArgument(f"as_of={when!r} is no time such as '2026-11-21T02:18:51Z'") from error
+            when = datetime.now(UTC) - when
+        except OverflowError:
+            raise InvalidArgument(f"{when} is longer than a calendar goes back") from None
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day)
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def _moment(text: str) -> datetime | date | timedelta:
+    if text in _DAYS:
+        return datetime.now(UTC).date() - _DAYS[text]
+    if is_age(text):
+        return parse_age(text)
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidArgument(f"{text!r} is no time such as '2026-11-21T02:18:51Z', 'yesterday' or '1d'") from error
 
 
 def describe(files: Sequence[VersionFile], *, whole_history: bool) -> str:

@@ -7,9 +7,9 @@ of rows before and after, and from the row versions, which the manifest has: no 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Final
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.new_files import new_files
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.versions import as_ranges
+from lance_sql.table.versions import as_ranges, instant
 
 # What users call the operations of transactions, where this is not their name.
 _AS_MEANT: Final = {"append": "insert", "rewrite": "compact", "merge": "add_columns", "project": "change_columns"}
@@ -45,8 +45,9 @@ class HistoryEntry:
     files_written, bytes_written: of data files, by the commit
     duration_ms: of the change, from its beginning
     writer: library and release
-    job: what the user calls the job that the commit is a part of; else the id of a write in two steps, which the names
-        of its data files begin with
+    job: the user's name of the job that the commit is a part of
+    write_id: of a write in two steps: what the names of its data files begin with
+    user, host: who ran the process that committed, and where
     statement: of SQL that asked for the commit
     tags: that name the version
     properties: of the commit, by its caller
@@ -69,6 +70,9 @@ class HistoryEntry:
     properties: tuple[tuple[str, str], ...] = ()
     damage: str | None = None
     job: str | None = None
+    write_id: str | None = None
+    user: str | None = None
+    host: str | None = None
     statement: str | None = None
 
     def __repr__(self) -> str:
@@ -114,16 +118,21 @@ class History(tuple[HistoryEntry, ...], Frames):
                 "files_written": self._numbers("files_written"),
                 "bytes_written": self._numbers("bytes_written"),
                 "duration_ms": self._numbers("duration_ms"),
-                "writer": pa.array([entry.writer for entry in self], pa.string()),
-                "job": pa.array([entry.job for entry in self], pa.string()),
-                "statement": pa.array([entry.statement for entry in self], pa.string()),
+                "writer": self._texts("writer"),
+                "job": self._texts("job"),
+                "user": self._texts("user"),
+                "host": self._texts("host"),
+                "statement": self._texts("statement"),
                 "tags": pa.array([", ".join(entry.tags) or None for entry in self], pa.string()),
-                "damage": pa.array([entry.damage for entry in self], pa.string()),
+                "damage": self._texts("damage"),
             }
         )
 
     def _numbers(self, field: str) -> pa.Array:
         return pa.array([getattr(entry, field) for entry in self], pa.int64())
+
+    def _texts(self, field: str) -> pa.Array:
+        return pa.array([getattr(entry, field) for entry in self], pa.string())
 
     def to_html(self) -> str:
         """A page in one file, which needs no network: a chart of what came and went, and the versions.
@@ -141,14 +150,22 @@ class History(tuple[HistoryEntry, ...], Frames):
         return page.as_part(self.snapshot.name, self.snapshot.uri, self)
 
 
-def history(snapshot: Snapshot, limit: int | None = None) -> History:
-    """What the commits of the branch of a version did, as of now, ascending; damaged versions are among them.
+def history(
+    snapshot: Snapshot,
+    limit: int | None = None,
+    *,
+    since: datetime | date | timedelta | str | None = None,
+    job: str | None = None,
+) -> History:
+    """The commits of the branch of a version, as of now, ascending. Damaged versions are among them, but for `job`.
 
-    limit: only so many of the newest
-    raises: UnsupportedFeature
+    limit, since, job: as for `Dataset.history`; the newest `limit` versions of those that `since` and `job` leave
+    raises: UnsupportedFeature; InvalidArgument for a time that is none
     """
     snapshots = snapshot.siblings()
-    first = max(len(snapshots) - limit, 0) if limit is not None else 0
+    first = max(len(snapshots) - limit, 0) if limit is not None and job is None else 0
+    if since is not None:
+        first = max(first, _first_since(snapshots, instant(since)))
     tags: dict[int, list[str]] = {}
     for name, tag in snapshot.tags().items():
         if tag.branch == snapshot.branch:
@@ -165,7 +182,18 @@ def history(snapshot: Snapshot, limit: int | None = None) -> History:
             entries.append(HistoryEntry(each.version, tags=names, damage=error.in_table))
             before = None
         is_first = False
+    if job is not None:
+        entries = [entry for entry in entries if entry.job == job][-limit if limit else None :]
     return History(snapshot, entries)
+
+
+def _first_since(snapshots: Sequence[Snapshot], moment: datetime) -> int:
+    """The number of the first snapshot that was committed at a moment or later."""
+    for number in reversed(range(len(snapshots))):
+        readable = _readable(snapshots[number])
+        if readable is not None and readable.manifest.timestamp < moment:
+            return number + 1
+    return 0
 
 
 def operation(snapshot: Snapshot) -> str | None:
@@ -230,7 +258,10 @@ def _entry(snapshot: Snapshot, before: Snapshot | None, tags: tuple[str, ...], *
         writer=said.writer or (f"lance {recorded}" if recorded else None),
         tags=tags,
         properties=tuple(said.properties.items()),
-        job=said.job_name or said.job,
+        job=said.job_name,
+        write_id=said.job,
+        user=said.user,
+        host=said.host,
         statement=said.statement,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from lance_sql import pages
@@ -17,6 +16,7 @@ MAX_VERSIONS: Final = 500
 _IN_A_PART: Final = 10
 _BARS_HEIGHT: Final = 130.0
 _AREA_HEIGHT: Final = 50.0
+_ORIGIN: Final = ("job", "user", "host", "statement", "write_id")
 _TONES: Final = {
     "insert": "ins",
     "create": "ins",
@@ -35,24 +35,22 @@ def as_page(
     branches: Mapping[str, Ref],
     *,
     branch: str | None = None,
-    now: datetime | None = None,
 ) -> str:
     """A whole page.
 
     entries: ascending; the newest ones are shown
     branches: of the table, of which those that begin with one of the versions are told
-    now: what ages are counted to
     """
     begun: dict[int, list[str]] = {}
     for other, ref in sorted(branches.items()):
         if ref.branch == branch:
             begun.setdefault(ref.version, []).append(other)
-    return pages.render("history", **_values(name, uri, entries, begun, MAX_VERSIONS, branch, now))
+    return pages.render("history", **_values(name, uri, entries, begun, MAX_VERSIONS, branch))
 
 
 def as_part(name: str, uri: str, entries: Sequence[HistoryEntry]) -> str | None:
     """The newest versions, for a notebook."""
-    return pages.part("history_part", **_values(name, uri, entries, {}, _IN_A_PART, None, None))
+    return pages.part("history_part", **_values(name, uri, entries, {}, _IN_A_PART, None))
 
 
 def _values(
@@ -62,7 +60,6 @@ def _values(
     begun: Mapping[int, Sequence[str]],
     most: int,
     branch: str | None,
-    now: datetime | None,
 ) -> dict[str, Any]:
     shown = entries[-most:]
     chart = charts.by_version(
@@ -87,7 +84,6 @@ def _values(
         "name": name,
         "uri": uri,
         "branch": branch,
-        "now": now or datetime.now(UTC),
         "entries": [_entry(entry, begun.get(entry.version, ())) for entry in reversed(shown)],
         "left_out": len(entries) - len(shown),
         "kinds": kinds.most_common(),
@@ -125,6 +121,7 @@ def _entry(entry: HistoryEntry, begun: Sequence[str]) -> dict[str, Any]:
         "kind": kind,
         "tone": _TONES.get(kind, ""),
         "timestamp": entry.timestamp,
+        "job": entry.job,
         "rows": entry.rows,
         "tags": entry.tags,
         "branches": begun,
@@ -151,7 +148,6 @@ def _facts(entry: HistoryEntry) -> list[tuple[str, str]]:
         ("bytes written", size(entry.bytes_written)),
         ("duration", duration(entry.duration_ms)),
         ("writer", entry.writer or UNKNOWN),
-        *([("job", entry.job)] if entry.job is not None else []),
-        *([("statement", entry.statement)] if entry.statement is not None else []),
+        *((name, text) for name in _ORIGIN if (text := getattr(entry, name)) is not None),
         *entry.properties,
     ]

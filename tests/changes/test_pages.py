@@ -28,7 +28,7 @@ def table(tmp_path: Path) -> lance_sql.Dataset:
 
 def shown(feed: ChangeFeed, filter: str | None = None) -> dict[str, Any]:
     predicate = None if filter is None else feed.predicate(filter)
-    return feed_page._values(feed, predicate, feed_page.MAX_COMMITS, feed_page.MAX_ROWS, None)
+    return feed_page._values(feed, predicate, feed_page.MAX_COMMITS, feed_page.MAX_ROWS)
 
 
 def test_a_feed_is_counted_and_shown_by_commit(table: lance_sql.Dataset) -> None:
@@ -99,7 +99,7 @@ def test_many_commits_and_rows_are_counted_and_not_shown(tmp_path: Path, monkeyp
 
 def test_rows_tell_their_story(table: lance_sql.Dataset) -> None:
     history = table.row_history()
-    found = story_page._values(history, history.predicate("id IN (1, 77)"), 20, None)
+    found = story_page._values(history, history.predicate("id IN (1, 77)"), 20)
     first, second = found["stories"]
     assert [(event.version, event.kind, event.what) for event in first.events] == [
         (1, "ins", "create"),
@@ -127,7 +127,7 @@ def test_a_story_has_images_that_the_filter_does_not_pass(table: lance_sql.Datas
 
 def test_what_was_there_before_the_range_comes_first(table: lance_sql.Dataset) -> None:
     history = table.row_history(2)
-    [story] = story_page._values(history, history.predicate("id = 0"), 20, None)["stories"]
+    [story] = story_page._values(history, history.predicate("id = 0"), 20)["stories"]
     assert [(event.version, event.what) for event in story.events] == [(None, "is there"), (2, "update")]
     assert "before version 2" in history.to_html("id = 0")
 

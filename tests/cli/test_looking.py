@@ -39,7 +39,7 @@ def test_a_page_names_the_job_that_wrote(table: str) -> None:
     job = lance_sql.begin_write(table, lance_sql.open(table).schema, mode="append", properties={"run": "nightly <7>"})
     made = job.commit(job.write_fragments({"id": [99]}))
     entry = made.history()[-1]
-    assert (entry.job, dict(entry.properties)) == (job.id, {"run": "nightly <7>"})
+    assert (entry.write_id, dict(entry.properties)) == (job.id, {"run": "nightly <7>"})
     page = made.history().to_html()
     assert job.id in page
     assert "nightly &lt;7&gt;" in page

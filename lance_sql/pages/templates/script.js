@@ -24,6 +24,13 @@
     });
     for (const each of details) each.addEventListener("toggle", show);
   }
+  const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
+  for (const time of document.querySelectorAll("time[data-age]")) {
+    const seconds = (Date.now() - new Date(time.dateTime)) / 1000;
+    const unit = units.find((each) => seconds >= each[1]);
+    const count = unit ? Math.floor(seconds / unit[1]) : 0;
+    time.title = unit ? count + " " + unit[0] + (count === 1 ? "" : "s") + " ago" : "less than a minute ago";
+  }
   const filters = [...document.querySelectorAll("button[data-filter]")];
   const status = document.getElementById("status");
   for (const button of filters) {
