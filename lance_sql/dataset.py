@@ -83,7 +83,7 @@ class Dataset(ArrowDataset):
 
     @property
     def uri(self) -> str:
-        """The table as it was spelled when it was opened."""
+        """The root of the table: an absolute path, or a URI."""
         return self.snapshot.uri
 
     @property

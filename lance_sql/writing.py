@@ -32,7 +32,7 @@ from lance_sql.statements.once import Turn
 from lance_sql.statements.session import REFUSALS, RowCounts, summarize
 from lance_sql.statements.source import to_reader
 from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import with_manifest_store
+from lance_sql.store.open import absolute, with_manifest_store
 from lance_sql.store.requests import together
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
@@ -196,7 +196,10 @@ class WriteJob:
             self._check_files([f"data/{file.path}" for file in files])
         summary = summarize(self.target.operation, rows, files, self.started, self.properties, self.id)
         if self.turn is not None:
-            summary = dataclasses.replace(summary, txn_app_id=self.turn.app_id, txn_version=self.turn.version)
+            turn = self.turn
+            summary = dataclasses.replace(
+                summary, txn_app_id=turn.app_id, txn_version=turn.version, txn_query=turn.query
+            )
         try:
             return self.target.commit(fragments, summary.to_properties(), self._transaction)
         except TableExists:
@@ -232,7 +235,7 @@ class WriteJob:
     @property
     def _transaction(self) -> str:
         """The id of the transaction, by which another process finds out whether the commit was tried."""
-        return str(UUID(self.id)) if self.turn is None else self.turn.transaction
+        return str(UUID(self.id))
 
     def _committed(self) -> set[str]:
         """The names of the job's files that a version has.
@@ -276,7 +279,7 @@ def _resolved(
     raises: InvalidArgument where a handle is of another branch
     """
     if not isinstance(uri, Dataset):
-        return os.fspath(uri), branch, storage_options
+        return absolute(uri), branch, storage_options
     if branch is not None and branch != uri.branch:
         raise InvalidArgument(f"branch={branch!r}, and the handle is one on {uri.branch or 'main'!r}: give one of them")
     return uri.uri, uri.branch, storage_options or uri.snapshot.storage_options
@@ -370,8 +373,8 @@ def write(
     compression_level: of "zstd", 3 without it
     properties: kept with the transaction, beside what `commit_summary` says of the write
     txn_app_id, txn_version: make the write once, however often it is tried: an application gives ascending numbers to
-        its writes, and one whose number, or a later one, a version has already is not made again. That is known as long
-        as the version of the application's last write is there
+        its writes, and one whose number, or a later one, the table has already is not made again. The table's config has
+        the last number: a cleanup keeps it, a branch has it, and a restore takes it back with the rows
     storage_options: for the store of the URI, by the names of object_store
     manifest_store: who keeps the manifests of the table's versions, where the URI's store cannot create a file that
         only one of several writers creates; every reader and writer of the table has to give it

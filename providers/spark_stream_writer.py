@@ -2,9 +2,10 @@
 
     frame.writeStream.format("lance").option("checkpointLocation", ...).start("events.lance")
 
-Spark numbers the batches of a query, and writes one again after a restart when it does not know how it ended. Who
-writes is told by the option `txnAppId`, or else by the id of the query, which stays with its checkpoint; numbers alone
-would be the same in every query. A batch that is there is not written again.
+Spark numbers the batches of a query, and writes one again after a restart when it does not know how it ended. The option
+`txnAppId`, or else the id of the query, which stays with its checkpoint, names the writer; numbers alone would be the
+same in every query. A batch that is there is not written again. Another checkpoint begins with batch 0 again, so that a
+`txnAppId` belongs to one checkpoint: batches of another query that count as made are an error.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ _BATCH: Final = "streaming.sql.batchId"
 class WrittenBatch(WriterCommitMessage):
     """What one task wrote of a batch.
 
-    app_id: who writes
+    app_id: the name of the writer
+    query: the id of the query; None where Spark does not tell it
     """
 
     job: WriteJob
     app_id: str
+    query: str | None
     fragments: NewFragments
 
 
@@ -51,7 +54,8 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
         self._app_id = app_id
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenBatch:
-        app_id = self._app_id or _property(_QUERY)
+        query = _property(_QUERY)
+        app_id = self._app_id or query
         batch = _property(_BATCH)
         if app_id is None or batch is None:
             raise InvalidArgument(
@@ -60,13 +64,13 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
             )
         # every batch has a job of its own, whichever of them Spark has made this writer for
         job = dataclasses.replace(self._begun.job, id=uuid5(UUID(self._begun.job.id), batch).hex)
-        return WrittenBatch(job, app_id, job.write_fragments(self._begun.reader(iterator)))
+        return WrittenBatch(job, app_id, query, job.write_fragments(self._begun.reader(iterator)))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         written = [message for message in messages if isinstance(message, WrittenBatch)]
         if not written:
             return
-        job = dataclasses.replace(written[0].job, turn=Turn(written[0].app_id, batchId))
+        job = dataclasses.replace(written[0].job, turn=Turn(written[0].app_id, batchId, written[0].query))
         fragments = [fragment for message in written for fragment in message.fragments]
         if fragments or job.target.snapshot is None or job.target.mode == "overwrite":
             job.commit(fragments)

@@ -301,11 +301,11 @@ def cleanup(
     with progress.shown("versions read", hidden=quiet):
         plan = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag, dry_run=True)
     for name in plan.released:
-        click.echo(f"The cursor {one_line(name)} is too far behind, and keeps nothing.", err=True)
+        click.echo(f"The {_holder(name)} is too far behind, and keeps nothing.", err=True)
     for name in sorted({name for names in plan.held.values() for name in names}):
         held = [version for version, names in plan.held.items() if name in names]
         what = count(len(held), "version")
-        click.echo(f"The cursor {one_line(name)} still needs {what}, from {min(held)} on, which stay.", err=True)
+        click.echo(f"The {_holder(name)} still needs {what}, from {min(held)} on, which stay.", err=True)
     if not plan.versions and not plan.files:
         click.echo("Nothing to remove.", err=True)
         return
@@ -382,3 +382,8 @@ def _overwriting_is_agreed(path: str, yes: bool) -> bool:
     except TableNotFound:
         return True
     return agreed(f"replace {rows(dataset, None)}; no version is removed", False, yes)
+
+
+def _holder(name: str) -> str:
+    """The noun and name of a cursor or branch that keeps versions."""
+    return one_line(name if name.startswith("branch ") else f"cursor {name}")

@@ -1,7 +1,8 @@
 """Cleaning up: old versions, and files that no version needs.
 
-    kept       the latest version, the youngest ones, those with a tag, those that a branch begins with, and those whose
-               changes a cursor still has to take, with the one before
+    kept       the latest version, the youngest ones, those with a tag, those that a branch begins with and those after it,
+               by which the branch can be published, and those whose changes a cursor still has to take, with the one
+               before
     removed    all others, and what only they have: data files, deletion files, indices, transactions
     leftovers  files that no version names: of writers that failed, or that have not committed yet; only when older than
                a week
@@ -15,14 +16,17 @@ Source: table format, transactions, cleanup.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final
 
+import pyarrow as pa
+
 from lance_sql import _kernels
 from lance_sql._kernels import NamedKind
-from lance_sql.commit.clones import root_of
+from lance_sql.commit.clones import real_root, root_of
 from lance_sql.errors import CorruptFile, InvalidArgument, RetryableConflict
 from lance_sql.progress import Work
 from lance_sql.store import Store
@@ -30,6 +34,7 @@ from lance_sql.store.durable import TEMPORARY
 from lance_sql.table import applied, checksums, cursors, features, versions
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
+from lance_sql.table.own_files import own_files
 from lance_sql.table.paths import APPLIED, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
 from lance_sql.table.snapshot import Snapshot, let_go
 from lance_sql.table.versions import VersionFile
@@ -41,6 +46,9 @@ _DETACHED_BIT: Final = 2**63
 _FOLDERS: Final = {NamedKind.DATA: DATA, NamedKind.DELETIONS: DELETIONS}
 """Of the kinds of files; what a sequence is in has a path."""
 _MAX_VERSION: Final = 2**64 - 1
+_WHOLE_FILE: Final = 2**47
+_MAX_BYTES: Final = 64 * 1024 * 1024
+"""Of manifests that are held until it is known that nothing names their versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +61,8 @@ class CleanupPlan:
     num_bytes: of the files and manifests whose size the store tells without being asked for each
     records: checksums of files
     remaining: paths of the files that stay
-    held: versions that stay for cursors alone, and the names of these
-    released: cursors that are further behind than `max_lag`: what they need is removed as well
+    held: versions that stay for cursors and branches alone, and the names of these: "warehouse", "branch load"
+    released: cursors and branches that are further behind than `max_lag`: what they need is removed as well
     """
 
     snapshot: Snapshot
@@ -79,7 +87,8 @@ def plan(
 
     older_than: versions younger than this are kept; two weeks when neither this nor `retain_versions` is given
     retain_versions: so many of the newest versions are kept, at least one
-    max_lag: cursors keep no version when the oldest change that they have to take is older than this
+    max_lag: cursors and branches keep no version when the oldest change that they have to take, or began with, is older
+        than this
     raises: InvalidArgument; CorruptFile and UnsupportedFeature when a version cannot be read, for what it needs is not
         known then
     """
@@ -121,7 +130,7 @@ def _planned(
         and each.version not in pinned
         and (older_than is None or each.manifest.timestamp < now - older_than)
     ]
-    wanted = _wanted_by_cursors(latest)
+    wanted = _wanted(latest)
     released = [] if max_lag is None else _late(wanted, snapshots, now - max_lag)
     held = {
         each.version: names
@@ -158,22 +167,18 @@ def _planned(
 def execute(planned: CleanupPlan) -> None:
     """Removes what was planned; versions first, so that none is seen that lacks files.
 
-    raises: RetryableConflict when a version got a tag or a branch since the plan was made; nothing was removed then
+    raises: RetryableConflict when a version got a tag, a branch or a cursor since the plan was made; nothing was removed
+        then
     """
     snapshot = planned.snapshot
-    pinned = _pinned(snapshot) & {file.version for file in planned.versions}
-    if pinned:
-        raise RetryableConflict(f"{snapshot.name}: version {min(pinned)} got a tag or a branch; plan again")
-    for name, (first, last) in _wanted_by_cursors(snapshot).items():
-        if name not in planned.released and any(first <= file.version <= last for file in planned.versions):
-            raise RetryableConflict(
-                f"{snapshot.name}: the cursor {name!r} needs version {first} since then; plan again"
-            )
-    for file in planned.versions:
-        snapshot.store.delete(file.path)
+    if kept := _named_since(planned, planned.versions):
+        raise RetryableConflict(
+            f"{snapshot.name}: version {kept[0].version} got a tag, a branch or a cursor since; plan again"
+        )
+    kept = _remove_versions(planned)
     # Somebody may have restored one of them meanwhile, which can no longer happen now.
-    newer = (file for file in versions.list_versions(snapshot.store) if file.version > snapshot.version)
-    needed = _needed(chain(map(snapshot.sibling, newer), _branches(snapshot)), snapshot, Work(None))
+    newer = [file for file in versions.list_versions(snapshot.store) if file.version > snapshot.version]
+    needed = _needed(chain(map(snapshot.sibling, (*kept, *newer)), _branches(snapshot)), snapshot, Work(None))
     left = set(planned.remaining)
     work = Work(len(planned.files))
     for path in planned.files:
@@ -186,16 +191,55 @@ def execute(planned: CleanupPlan) -> None:
     let_go()
 
 
+def _remove_versions(planned: CleanupPlan) -> list[VersionFile]:
+    """Removes manifests, the oldest first, and puts those back that were named meanwhile: whoever names a version looks
+    for its manifest afterwards, so that one of both sees the other.
+
+    returns: versions that are back
+    """
+    store = planned.snapshot.store
+    kept: list[VersionFile] = []
+    files, contents = iter(planned.versions), dict[VersionFile, pa.Buffer]()
+    for file in (*files, None):
+        if file is not None:
+            with suppress(FileNotFoundError):
+                # another cleanup may have removed it
+                _, contents[file] = store.tail(file.path, _WHOLE_FILE)
+            store.delete(file.path)
+        if file is None or sum(content.size for content in contents.values()) > _MAX_BYTES:
+            for named in _named_since(planned, tuple(contents)):
+                with suppress(FileExistsError):
+                    store.put(named.path, contents[named], mode="next")
+                kept.append(named)
+            contents.clear()
+    return kept
+
+
+def _named_since(planned: CleanupPlan, files: Sequence[VersionFile]) -> list[VersionFile]:
+    """Those of some versions that were to be removed, and that something names now."""
+    pinned = _pinned(planned.snapshot)
+    wanted = [span for name, span in _wanted(planned.snapshot).items() if name not in planned.released]
+    return [
+        file
+        for file in files
+        if file.version in pinned or any(first <= file.version <= last for first, last in wanted)
+    ]
+
+
 def _pinned(snapshot: Snapshot) -> set[int]:
     """The versions of this branch that have a tag, or that a branch begins with."""
     refs = (*snapshot.tags().values(), *snapshot.branches().values())
     return {ref.version for ref in refs if ref.branch == snapshot.branch}
 
 
-def _wanted_by_cursors(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
-    """By cursor, the first and the last version of this branch that its changes are told from."""
+def _wanted(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
+    """By cursor and by branch, the first and the last version of this branch that its changes are told from. Branches
+    need the versions since they began, on both sides, to be published."""
     refs = snapshot.branches()
     wanted = {}
+    for ref in refs.values():
+        if snapshot.branch in (ref.branch, ref.name):
+            wanted[f"branch {ref.name}"] = (ref.version, _MAX_VERSION)
     for record in cursors.read_all(snapshot.main):
         # up to where the branch that it reads has left this one
         branch, last = record.branch, _MAX_VERSION
@@ -210,7 +254,7 @@ def _wanted_by_cursors(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
 
 
 def _late(wanted: Mapping[str, tuple[int, int]], snapshots: Sequence[Snapshot], oldest: datetime) -> list[str]:
-    """Cursors whose oldest change was committed before a moment."""
+    """Cursors and branches whose oldest change was committed before a moment."""
     times = {each.version: each.manifest.timestamp for each in snapshots}
     late = []
     for name, (first, last) in wanted.items():
@@ -305,7 +349,7 @@ def _folders_in(snapshot: Snapshot, of: Snapshot) -> Mapping[int | None, Mapping
     if root_of(snapshot) == root:
         folders[None] = own_folders
     for base in snapshot.manifest.base_paths.values():
-        path = base.path.rstrip("/")
+        path = real_root(base.path)
         if path == root:
             folders[base.id] = own_folders if base.is_dataset_root else {}
         elif path.startswith(root + "/"):
@@ -324,17 +368,11 @@ def _external(fragment: Fragment) -> Iterator[str]:
 def _table_files(store: Store) -> Iterator[tuple[str, int | None]]:
     """The files that versions may need, and what writers left between them, with their sizes where known."""
     for folder in (DATA, DELETIONS, TRANSACTIONS, INDICES, APPLIED):
-        yield from _below(store, folder)
+        for info in own_files(store, folder):
+            yield info.path, info.size
     for info in store.files(VERSIONS):
         if info.path.startswith(f"{VERSIONS}/{TEMPORARY}"):
             yield info.path, info.size
-
-
-def _below(store: Store, folder: str) -> Iterator[tuple[str, int | None]]:
-    for info in store.files(folder):
-        yield info.path, info.size
-    for name in store.folders(folder):
-        yield from _below(store, f"{folder}/{name}")
 
 
 def _owner(path: str) -> str:

@@ -22,14 +22,15 @@ from lance_sql.commit.committer import put_version
 from lance_sql.commit.draft import NextVersion, recounted
 from lance_sql.commit.operations import Clone
 from lance_sql.commit.transactions import Transaction
-from lance_sql.errors import InvalidArgument, TableExists, UnsupportedFeature, VersionNotFound
+from lance_sql.errors import InvalidArgument, RetryableConflict, TableExists, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, open_store
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.open import files_uri, local_path
-from lance_sql.table import features, indices, refs, versions
+from lance_sql.table import features, identity, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store, table_name
+from lance_sql.table.own_files import own_files
 from lance_sql.table.paths import (
     APPLIED,
     CHECKSUMS,
@@ -42,6 +43,7 @@ from lance_sql.table.paths import (
     NamingScheme,
 )
 from lance_sql.table.snapshot import Snapshot, let_go
+from lance_sql.version_names import unknown_name
 
 _FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, APPLIED)
 
@@ -55,6 +57,7 @@ def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str,
     store = open_store(uri, storage_options)
     if versions.list_versions(store):
         raise TableExists(f"there is a table at {uri!r} already")
+    identity.check(snapshot)
     file = put_version(store, *_clone(snapshot, None), NamingScheme.V2, table_name(uri))
     if file is None:
         raise TableExists(f"there is a table at {uri!r} already: another writer was first")
@@ -75,42 +78,75 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     store = branch_store(snapshot.uri, name, snapshot.storage_options)
     if versions.list_versions(store):
         raise InvalidArgument(f"files of a branch {name!r} are there, but no branch; delete it first")
+    identity.check(snapshot)
     size, _ = snapshot.store.tail(snapshot.manifest_path, 0)
-    file = put_version(store, *_clone(snapshot, name), NamingScheme.V2, table_name(snapshot.uri))
-    if file is None:
-        raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
-    # Last: from here on the branch exists.
+    made = _clone(snapshot, name)
+    # The reference first: a cleanup that does not see it has removed the version before the second look.
     refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
+    try:
+        identity.check(snapshot)
+        file = put_version(store, *made, NamingScheme.V2, table_name(snapshot.uri))
+        if file is None:
+            raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
+    except BaseException:
+        refs.remove_branch(snapshot.main, name)
+        raise
     return Snapshot(snapshot.uri, snapshot.main, store, file, branch=name, storage_options=snapshot.storage_options)
 
 
-def delete_branch(snapshot: Snapshot, name: str) -> None:
+def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None) -> None:
     """Removes a branch and its files, also what a writer left that did not finish making it.
 
     snapshot: any version of the table
-    raises: VersionNotFound; InvalidArgument when a tag or another branch refers to it
+    head: the version that the branch has to end with
+    raises: VersionNotFound; InvalidArgument when a tag or another branch refers to it; RetryableConflict where the
+        branch ends with another version than `head`
     """
     refs.check_branch_name(name)
+    _check_unneeded(snapshot, name)
+    store = branch_store(snapshot.uri, name, snapshot.storage_options)
     branches = refs.branches(snapshot.main)
-    needed = [f"branch {other.name!r}" for other in branches.values() if other.branch == name]
+    if name not in branches and not versions.list_versions(store):
+        raise VersionNotFound(unknown_name("branch", name, snapshot.name, branches))
+    put_back = refs.remove_branch(snapshot.main, name)
+    try:
+        # Whoever refers to the branch from now on finds that it is gone.
+        _check_unneeded(snapshot, name)
+        if head is not None and not _is_head(head, store):
+            raise RetryableConflict(f"{snapshot.name}: the branch {name!r} has got another commit, and stays")
+    except BaseException:
+        put_back()
+        raise
+    for part in _FOLDERS:
+        for info in own_files(store, part):
+            store.delete(info.path)
+    let_go()
+
+
+def _check_unneeded(snapshot: Snapshot, name: str) -> None:
+    """
+    raises: InvalidArgument
+    """
+    needed = [f"branch {other.name!r}" for other in refs.branches(snapshot.main).values() if other.branch == name]
     needed += [f"tag {tag.name!r}" for tag in refs.tags(snapshot.main).values() if tag.branch == name]
     if needed:
         raise InvalidArgument(f"branch {name!r} cannot be deleted: {', '.join(needed[:5])} is of it")
-    store = branch_store(snapshot.uri, name, snapshot.storage_options)
-    if name not in branches and not versions.list_versions(store):
-        raise VersionNotFound(f"there is no branch {name!r}")
-    refs.remove_branch(snapshot.main, name)
-    # Only what tables have: other branches lie below when their names begin with this one.
-    for folder in _FOLDERS:
-        _delete_below(store, folder)
-    let_go()
+
+
+def _is_head(head: Snapshot, store: Store) -> bool:
+    newest = versions.newest(store)
+    return newest is None or head.is_still(newest, exact=True)
 
 
 def root_of(snapshot: Snapshot) -> str:
     """Where the files of a snapshot's branch are, by itself: an absolute path, or a URI."""
-    uri = files_uri(snapshot.store.uri)
+    return real_root(files_uri(snapshot.store.uri))
+
+
+def real_root(uri: str) -> str:
+    """A path without links in it, or a URI: one text for every way to write a place."""
     path = local_path(uri)
-    return uri.rstrip("/") if path is None else os.path.abspath(path)
+    return uri.rstrip("/") if path is None else os.path.realpath(path)
 
 
 def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transaction]:
@@ -168,10 +204,3 @@ def _with_base(fragment: Fragment, base_id: int) -> Fragment:
     if deletion_file is not None and deletion_file.base_id is None:
         deletion_file = dataclasses.replace(deletion_file, base_id=base_id)
     return dataclasses.replace(fragment, files=files, deletion_file=deletion_file)
-
-
-def _delete_below(store: Store, folder: str) -> None:
-    for info in list(store.files(folder)):
-        store.delete(info.path)
-    for name in list(store.folders(folder)):
-        _delete_below(store, f"{folder}/{name}")

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
 
 from lance_sql import file_versions
@@ -33,6 +33,7 @@ from lance_sql.commit import (
     rebase,
     repeated_ids,
     transactions,
+    turns,
     written_files,
 )
 from lance_sql.commit.conflicts import Outcome
@@ -50,13 +51,14 @@ from lance_sql.errors import (
     TableExists,
     TableNotFound,
     UnsupportedFeature,
+    VersionNotFound,
     at,
 )
 from lance_sql.store import Store, open_store
 from lance_sql.store.checksums import Checksum
 from lance_sql.store.durable import UnconfirmedError
 from lance_sql.store.requests import together
-from lance_sql.table import checksums, features, manifest, versions
+from lance_sql.table import checksums, features, manifest, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.location import table_name
@@ -71,14 +73,21 @@ MAX_ATTEMPTS: Final = 20
 _MIN_SLOT_SECONDS: Final = 0.005
 _MAX_WAIT_SECONDS: Final = 5.0
 
-REFUSALS: Final = (CommitConflict, ContractBroken, InvalidArgument, UnsupportedFeature)
+REFUSALS: Final = (
+    CommitConflict,
+    ContractBroken,
+    InvalidArgument,
+    TableNotFound,
+    UnsupportedFeature,
+    VersionNotFound,
+)
 """What a commit raises when nothing was committed, and nothing will be."""
 
 
 class Expected(NamedTuple):
-    """A value of the config to be, and the one that it replaces; None where the key is not to be there."""
+    """A value of the config to be, and the one that it replaces; None where the key is not there."""
 
-    value: str
+    value: str | None
     before: str | None
 
 
@@ -173,7 +182,11 @@ def _commit(
             )
         judged = latest
         current = latest.manifest.config
-        values = consumed.config(current, properties, latest.label) | _config(current, config, latest.label)
+        values = (
+            consumed.config(current, properties, latest.label)
+            | turns.config(current, properties, latest.version + 1, latest.label)
+            | _config(current, config, latest.label)
+        )
         rebased = operation
         if latest.version != base.version:
             rebased = rebase.rebase(operation, base, latest, others, affected_rows)
@@ -191,14 +204,40 @@ def _commit(
             )
         scheme = naming_scheme(files[-1])
         gate.check(latest, version.manifest, scheme, rebased)
-        file = put_version(snapshot.store, version, transaction, scheme, latest.name)
+        try:
+            file = put_version(snapshot.store, version, transaction, scheme, latest.name, mode="next")
+        except FileNotFoundError as error:
+            raise TableNotFound(
+                f"{latest.label} was dropped or moved while the next version was committed: nothing was committed"
+            ) from error
         if file is not None:
-            return snapshot.sibling(file)
+            committed = snapshot.sibling(file)
+            if snapshot.branch is not None:
+                _check_branch(committed, snapshot.branch)
+            return committed
         _wait(attempt, time.monotonic() - started)
     raise RetryableConflict(f"{snapshot.name}: other commits came first in each of {max_attempts} attempts")
 
 
-def _config(current: Mapping[str, str], wanted: Mapping[str, Expected], table: str) -> dict[str, str]:
+def _check_branch(committed: Snapshot, branch: str) -> None:
+    """Makes sure that a branch was not deleted while a version was committed to it. Whoever deletes a branch removes the
+    reference, and puts it back where the branch has got another version by then.
+
+    raises: VersionNotFound where the branch is gone, and the version with it
+    """
+    for attempt in range(_PUT_ATTEMPTS):
+        if refs.has_branch(committed.main, branch):
+            return
+        if versions.find_version(committed.store, committed.version) is None:
+            break
+        time.sleep(_MIN_SLOT_SECONDS * 8**attempt)
+    raise VersionNotFound(
+        f"The branch {branch!r} of {committed.name} was deleted while version {committed.version} was committed to it:"
+        " write to another branch"
+    )
+
+
+def _config(current: Mapping[str, str], wanted: Mapping[str, Expected], table: str) -> dict[str, str | None]:
     """
     raises: RetryableConflict where another commit has set a key
     """
@@ -230,7 +269,7 @@ def _commit_own_ids(latest: Snapshot, file: VersionFile) -> None:
     version = manifest_builder.next_version(
         latest, operation, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
     )
-    put_version(latest.store, version, transaction, naming_scheme(file), latest.name)
+    put_version(latest.store, version, transaction, naming_scheme(file), latest.name, mode="next")
 
 
 def create(
@@ -255,7 +294,8 @@ def create(
     """
     store = open_store(uri, storage_options)
     name = table_name(uri)
-    values = consumed.config({}, properties, name) | {key: each.value for key, each in (config or {}).items()}
+    values = consumed.config({}, properties, name) | turns.config({}, properties, 1, name)
+    values |= {key: each.value for key, each in (config or {}).items() if each.value is not None}
     if values:
         operation = dataclasses.replace(operation, config_upserts={**operation.config_upserts, **values})
     if versions.newest(store) is not None:
@@ -380,10 +420,17 @@ def _transaction(snapshot: Snapshot) -> Transaction | None:
 
 
 def put_version(
-    store: Store, version: NextVersion, transaction: Transaction, scheme: NamingScheme, table: str
+    store: Store,
+    version: NextVersion,
+    transaction: Transaction,
+    scheme: NamingScheme,
+    table: str,
+    *,
+    mode: Literal["create", "next"] = "create",
 ) -> VersionFile | None:
     """Writes the transaction and the manifest; None when another writer has taken the version.
 
+    mode: "create" for the first version, whose folder is made; "next" for those after it
     raises: what the store does, unless the manifest is there all the same. It may be there later then: nothing that it
         names may be removed
     """
@@ -399,7 +446,7 @@ def put_version(
     together(calls, max(store.concurrency, len(calls)))
     content = manifest.serialize(version.manifest, index_section=version.index_section, transaction=recorded)
     path = manifest_path(version.manifest.version, scheme)
-    if not _put_manifest(store, path, content, transaction, table):
+    if not _put_manifest(store, path, content, transaction, table, mode):
         return None
     if not (store.lists_by_name and scheme is NamingScheme.V2):
         # Only a hint for those who would have to list all versions, and they may not even look at it; whoever does
@@ -409,14 +456,16 @@ def put_version(
     return VersionFile(version.manifest.version, path, len(content))
 
 
-def _put_manifest(store: Store, path: str, content: bytes, transaction: Transaction, table: str) -> bool:
+def _put_manifest(
+    store: Store, path: str, content: bytes, transaction: Transaction, table: str, mode: Literal["create", "next"]
+) -> bool:
     """Whether the manifest at the path is this one now, and not another writer's.
 
     raises: what the store does, when that is not known
     """
     for attempt in range(_PUT_ATTEMPTS):
         try:
-            store.put(path, content, mode="create")
+            store.put(path, content, mode=mode)
             return True
         except FileExistsError:
             # A request that was sent twice finds what it wrote itself.

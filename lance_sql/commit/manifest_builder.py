@@ -81,11 +81,11 @@ def next_version(
     *,
     timestamp: datetime,
     transaction_file: str,
-    config: Mapping[str, str] | None = None,
+    config: Mapping[str, str | None] | None = None,
 ) -> NextVersion:
     """The version after the latest one.
 
-    config: keys of the table's config that are set as well
+    config: keys of the table's config that are set as well; None removes one
     raises: CommitConflict when fragments are not there any longer; InvalidArgument, UnsupportedFeature
     """
     # what replaces everything does not need the latest indices, which may be damaged
@@ -94,7 +94,8 @@ def next_version(
     draft = Draft(latest, latest.manifest, section, latest.version + 1)
     _apply(draft, operation)
     if config:
-        draft.change(config={**draft.manifest.config, **config})
+        merged = {**draft.manifest.config, **config}
+        draft.change(config={key: value for key, value in merged.items() if value is not None})
     return draft.finish(timestamp, transaction_file)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 
 from lance_sql.commit import recovery
 from lance_sql.commit.operations import Restore, UpdateConfig, UpdateMap
 from lance_sql.errors import InvalidArgument, VersionNotFound
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest, summarize
-from lance_sql.table import refs, versions
+from lance_sql.table import identity, refs, versions
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
@@ -24,7 +25,7 @@ def restore(
     raises: VersionNotFound, CommitConflict; CorruptFile for a version that is damaged itself
     """
     checked, started = check_properties(properties), time.time()
-    _file(snapshot, version)
+    _named(snapshot, version)
     # how many rows come and go is not looked at
     summary = summarize("restore", RowCounts(None, None, None), (), started, checked)
     return recovery.restore(snapshot, Restore(version, drop_indices), summary.to_properties())
@@ -35,8 +36,9 @@ def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
 
     raises: VersionNotFound; InvalidArgument for names that are taken, or that no tag can have
     """
-    size, _ = snapshot.store.tail(_file(snapshot, version).path, 0)
-    refs.create_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size)
+    named, size = _named(snapshot, version)
+    check = partial(identity.check, named)
+    refs.create_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size, check=check)
 
 
 def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
@@ -44,8 +46,16 @@ def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
 
     raises: VersionNotFound
     """
-    size, _ = snapshot.store.tail(_file(snapshot, version).path, 0)
-    refs.move_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size, table=snapshot.name)
+    named, size = _named(snapshot, version)
+    refs.move_tag(
+        snapshot.main,
+        name,
+        version,
+        branch=snapshot.branch,
+        manifest_size=size,
+        check=partial(identity.check, named),
+        table=snapshot.name,
+    )
 
 
 def delete_tag(snapshot: Snapshot, name: str) -> None:
@@ -76,6 +86,19 @@ def update_config(
         properties,
         max_attempts=1,
     )
+
+
+def _named(snapshot: Snapshot, version: int) -> tuple[Snapshot, int]:
+    """A version of the snapshot's branch that is there, and the size of its manifest. The version of the snapshot is the
+    commit that it has read.
+
+    raises: as `_file`
+    """
+    file = _file(snapshot, version)
+    named = snapshot if version == snapshot.version else snapshot.sibling(file)
+    identity.check(named)
+    size = file.size
+    return named, snapshot.store.tail(file.path, 0)[0] if size is None else size
 
 
 def _file(snapshot: Snapshot, version: int) -> VersionFile:

@@ -1,13 +1,12 @@
 """Writes that are made once, however often they are tried.
 
-An application numbers its writes, and the transaction of each says whose it is, and which.
+An application numbers its writes; the transaction of each has the name of the application and the number.
 
-    application "orders"    write 41    version 7     lance_sql.txn_app_id = orders, lance_sql.txn_version = 41
+    application "orders"    write 41    version 7
                             write 41    tried again: version 7 has it, nothing is written
                             write 42    version 9
 
-Two processes that try the same write at the same time have the same id of their transaction, for which a commit looks
-in every version that came in between.
+The table's config has the number of the last write of each application; see `commit.turns`.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from uuid import UUID, uuid5
 
+from lance_sql.commit import turns
 from lance_sql.errors import InvalidArgument
 from lance_sql.table import versions
 from lance_sql.table.commit_summary import TXN_APP_ID, TXN_VERSION
 from lance_sql.table.snapshot import Snapshot
 
-_NAMESPACE: Final = UUID("5b0d9c56-3c33-4a0c-8f0a-6f2f4dd5a0b1")
 _MAX_NUMBER: Final = 2**63
 
 
@@ -31,22 +29,19 @@ class Turn:
     """One write of an application.
 
     version: ascends with every write of it
+    query: of Spark, whose batches these are; another one does not go on with its numbers
     raises: InvalidArgument
     """
 
     app_id: str
     version: int
+    query: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.app_id, str) or not self.app_id:
             raise InvalidArgument(f"txn_app_id={self.app_id!r} is not the name of an application")
         if not isinstance(self.version, int) or isinstance(self.version, bool) or not 0 <= self.version < _MAX_NUMBER:
             raise InvalidArgument(f"txn_version={self.version!r} is not a whole number from 0 on")
-
-    @property
-    def transaction(self) -> str:
-        """The id of the transaction, the same in every attempt."""
-        return str(uuid5(_NAMESPACE, f"{self.version} {self.app_id}"))
 
 
 def turn(app_id: str | None, version: int | None) -> Turn | None:
@@ -64,13 +59,36 @@ def turn(app_id: str | None, version: int | None) -> Turn | None:
 def committed(snapshot: Snapshot, wanted: Turn) -> Snapshot | None:
     """The version that has a write, or a later one of the same application; None where it was not made yet.
 
-    Looks through the versions of the branch, from the newest back to the application's last one: what a cleanup has
-    removed is not known any more.
-
-    raises: CorruptFile, UnsupportedFeature for a version on the way that cannot be read
+    snapshot: the newest version
+    returns: the newest version where the other one was cleaned up
+    raises: InvalidArgument for a write of another query, whose numbers begin again; CorruptFile, UnsupportedFeature for
+        a version on the way that cannot be read
     """
+    last = turns.last(snapshot.manifest.config, wanted.app_id)
+    if last is None:
+        return _of_earlier_release(snapshot, wanted)
+    if last.number < wanted.version:
+        return None
+    if wanted.query is not None and last.query not in ("", wanted.query):
+        raise InvalidArgument(
+            f"{snapshot.name} has batch {last.number} of {wanted.app_id!r} from another query, and this query is at batch"
+            f" {wanted.version}: its checkpoint is another one, or two queries have one txnAppId. Give each checkpoint"
+            " a txnAppId of its own"
+        )
+    file = versions.find_version(snapshot.store, last.version)
+    if file is None or file.version == snapshot.version:
+        return snapshot
+    made = snapshot.sibling(file)
+    return made if turns.last(made.manifest.config, wanted.app_id) == last else snapshot
+
+
+def _of_earlier_release(snapshot: Snapshot, wanted: Turn) -> Snapshot | None:
+    """The same for writes that only their transactions tell of, as those of releases up to 0.2."""
     for file in reversed(versions.list_versions(snapshot.store)):
         candidate = snapshot.sibling(file)
+        if turns.last(candidate.manifest.config, wanted.app_id) is not None:
+            # a restore has taken the write back
+            return None
         transaction = candidate.transaction()
         if transaction is None:
             continue

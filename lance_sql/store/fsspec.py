@@ -120,7 +120,7 @@ class FsspecStore:
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._full(path)
         content = bytes(memoryview(data))
-        if mode != "create":
+        if mode not in ("create", "next"):
             self._make_folder(full)
             self._fs.pipe_file(full, content)
             return

@@ -174,8 +174,8 @@ class LocalStore:
         return self._statuses.are_current()
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
-        full = self._writable_path(path)
-        if mode == "create":
+        full = self._writable_path(path, makes_folder=mode != "next")
+        if mode in ("create", "next"):
             durable.create(full, data)
         else:
             durable.replace(full, data, flushes=mode == "overwrite")
@@ -191,14 +191,15 @@ class LocalStore:
             os.unlink(self.local_path(path))
         self._forget(path)
 
-    def _writable_path(self, path: str) -> str:
-        """Where a file is to be written; its folder exists then."""
+    def _writable_path(self, path: str, *, makes_folder: bool = True) -> str:
+        """Where a file is to be written; its folder exists then, unless it is not made."""
         check_path(path)
         full = os.path.join(self._root, path)
         folder = os.path.dirname(full)
         # Before the folder is made: it may lie behind a link.
         self._containment.check(folder, path)
-        durable.make_folder(folder)
+        if makes_folder:
+            durable.make_folder(folder)
         return full
 
     def _forget(self, path: str) -> None:

@@ -81,7 +81,7 @@ class MemoryStore:
         check_path(path)
         content = bytes(memoryview(data))
         with _LOCK:
-            if mode == "create" and path in self._files:
+            if mode in ("create", "next") and path in self._files:
                 raise FileExistsError(path)
             self._files[path] = content
 

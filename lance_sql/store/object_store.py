@@ -150,7 +150,7 @@ class ObjectStore:
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         check_path(path)
-        asked = "create" if mode == "create" else "overwrite"
+        asked = "create" if mode in ("create", "next") else "overwrite"
         with self._client_errors(path):
             self._obstore.put(self._client, path, bytes(memoryview(data)), mode=asked, use_multipart=False)
 

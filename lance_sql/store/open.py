@@ -78,6 +78,17 @@ def files_uri(uri: str) -> str:
     return "s3://" + uri.removeprefix(_DYNAMODB).partition("?")[0]
 
 
+def absolute(uri: str | os.PathLike[str]) -> str:
+    """The path or URI of a place that stays the same when the process changes its folder: one path for all ways to
+    write a place on this machine; other URIs as they are.
+
+    raises: InvalidArgument for what no path can be
+    """
+    text = os.fspath(uri)
+    path = local_path(text)
+    return text if path is None else os.path.abspath(path)
+
+
 def below(uri: str, path: str) -> str:
     """The URI of a place below another one."""
     if not uri.startswith(_DYNAMODB):

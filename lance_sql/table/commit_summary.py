@@ -16,6 +16,7 @@
     lance_sql.statement         of SQL that asked for it
     lance_sql.txn_app_id        of a write that is made once: whose it is, and which of them; see `statements.once`
     lance_sql.txn_version
+    lance_sql.txn_query         of such a write of Spark: the query that made it
     lance_sql.consumed.<id>     of rows that are changes of another table: the versions; see `commit.consumed`
     lance_sql.published         of what a branch came to: which one; see `publishing`
 
@@ -42,6 +43,11 @@ HOST: Final = f"{PREFIX}host"
 STATEMENT: Final = f"{PREFIX}statement"
 TXN_APP_ID: Final = f"{PREFIX}txn_app_id"
 TXN_VERSION: Final = f"{PREFIX}txn_version"
+TXN_QUERY: Final = f"{PREFIX}txn_query"
+TXN: Final = f"{PREFIX}txn."
+"""Keys of the config begin so that have the last write of an application; see `commit.turns`."""
+VIEW: Final = f"{PREFIX}view"
+"""The key of the config that has the definition of a materialized view."""
 CONSUMED: Final = f"{PREFIX}consumed."
 PUBLISHED: Final = f"{PREFIX}published"
 
@@ -68,7 +74,7 @@ class CommitSummary:
     job_name: the user's name of the job that the commit is a part of
     user, host: who ran the process, and where
     statement: of SQL that asked for it
-    txn_app_id, txn_version: of a write that is made once
+    txn_app_id, txn_version, txn_query: of a write that is made once
     properties: the caller's own
     """
 
@@ -88,6 +94,7 @@ class CommitSummary:
     statement: str | None = None
     txn_app_id: str | None = None
     txn_version: int | None = None
+    txn_query: str | None = None
     properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def to_properties(self) -> dict[str, str]:
@@ -102,6 +109,8 @@ class CommitSummary:
         own |= {key: text for key, text in texts.items() if text is not None}
         if self.txn_app_id is not None and self.txn_version is not None:
             own |= {TXN_APP_ID: self.txn_app_id, TXN_VERSION: str(self.txn_version)}
+            if self.txn_query is not None:
+                own[TXN_QUERY] = self.txn_query
         return {**self.properties, **own}
 
 
@@ -126,6 +135,7 @@ def from_properties(properties: Mapping[str, str]) -> CommitSummary | None:
         statement=properties.get(STATEMENT),
         txn_app_id=properties.get(TXN_APP_ID),
         txn_version=_number(properties.get(TXN_VERSION, "")),
+        txn_query=properties.get(TXN_QUERY),
         properties=own,
     )
 

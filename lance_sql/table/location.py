@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.store import Store, check_path, open_store
 from lance_sql.store.open import below, files_uri, local_path
-from lance_sql.table import refs, versions
+from lance_sql.table import address, refs, versions
 from lance_sql.table.paths import DATA
 from lance_sql.table.versions import VersionFile
 from lance_sql.version_names import unknown_name
@@ -22,12 +22,14 @@ MAIN = "main"
 class Location(NamedTuple):
     """Where one version of a table is.
 
-    main: the store of the table's root, which has the tags and branches
+    root: path or URI of the table's root
+    main: the store of the root, which has the tags and branches
     store: that of the branch; the same on main
     branch: None on main
     is_latest: the user named no version
     """
 
+    root: str
     main: Store
     store: Store
     branch: str | None
@@ -49,44 +51,47 @@ def locate(
     raises: TableNotFound, VersionNotFound, InvalidArgument, CorruptFile
     """
     _check_arguments(version, tag, branch, as_of)
-    main = open_store(uri, storage_options)
-    table = table_name(uri)
+    root, own_branch = address.resolve(uri, storage_options)
+    main = open_store(root, storage_options)
+    table = table_name(root)
     if tag is not None:
         ref = refs.tags(main).get(tag)
         if ref is None:
             _check_table(main, uri)
             raise VersionNotFound(_unknown_tag(main, tag, table))
         branch, version = ref.branch, ref.version
+    elif branch is None:
+        branch = own_branch
     branch = None if branch == MAIN else branch
-    store = main if branch is None else branch_store(uri, branch, storage_options)
+    store = main if branch is None else branch_store(root, branch, storage_options)
     where = table if branch is None else f"{table}, branch {branch!r}"
     if version is not None and version < 0:
         file = _before_newest(store, -version)
         if file is not None:
-            return Location(main, store, branch, file, is_latest=False)
+            return Location(root, main, store, branch, file, is_latest=False)
 
     if version is not None:
         file = versions.find_version(store, version)
         if file is not None:
-            return Location(main, store, branch, file, is_latest=False)
+            return Location(root, main, store, branch, file, is_latest=False)
     if version is None and as_of is None:
         newest = versions.newest(store)
         if newest is not None:
-            return Location(main, store, branch, newest, is_latest=True)
+            return Location(root, main, store, branch, newest, is_latest=True)
     files = versions.list_versions(store)
     if not files:
         _check_table(main, uri)
         if branch is None:
             # it was written while it was looked for
             return locate(uri, version=version, as_of=as_of, storage_options=storage_options)
-        raise VersionNotFound(unknown_name("branch", branch, table, refs.branches(main)))
+        raise VersionNotFound(_unknown_branch(main, branch, table))
     if version is not None:
         available = versions.describe(files, whole_history=branch is None)
         named = f" (tag {tag!r})" if tag is not None else ""
         raise VersionNotFound(f"Version {version}{named} does not exist in {where}: {available}.")
     if as_of is not None:
-        return Location(main, store, branch, _as_of(store, as_of, where), is_latest=False)
-    return Location(main, store, branch, files[-1], is_latest=True)
+        return Location(root, main, store, branch, _as_of(store, as_of, where), is_latest=False)
+    return Location(root, main, store, branch, files[-1], is_latest=True)
 
 
 def _before_newest(store: Store, steps: int) -> VersionFile | None:
@@ -138,6 +143,16 @@ def _unknown_tag(main: Store, tag: str, table: str) -> str:
     if tag in refs.branches(main):
         return f"No tag {tag[:100]!r} in {table}, but a branch of that name: branch={tag!r}, or --branch {tag}."
     return unknown_name("tag", tag, table, refs.tags(main))
+
+
+def _unknown_branch(main: Store, branch: str, table: str) -> str:
+    branches = refs.branches(main)
+    if branch in branches:
+        return (
+            f"The branch {branch!r} of {table} has no version: its folder tree/{branch} was not copied with the table, or"
+            f" its creation did not end. Copy the folder, or remove the branch with delete_branch({branch!r})."
+        )
+    return unknown_name("branch", branch, table, branches)
 
 
 def _check_table(main: Store, uri: str) -> None:

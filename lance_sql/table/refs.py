@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
@@ -31,18 +33,23 @@ _WORD: Final = re.compile(r"[A-Za-z0-9._-]+")
 _MAX_LENGTH: Final = 150
 
 
+Check: TypeAlias = Callable[[], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Ref:
     """A tag, or where a branch begins.
 
     branch: that of a tag's version, the parent of a branch; None for main
     version: the version that a tag names; the parent's version that a branch began with
+    uuid: of a branch: another one has it that is created under the same name; None where it is not recorded
     """
 
     name: str
     branch: str | None
     version: int
     created_at: datetime | None = None
+    uuid: str | None = None
 
 
 def tags(store: Store) -> dict[str, Ref]:
@@ -79,15 +86,31 @@ def branches(store: Store) -> dict[str, Ref]:
                 _branch(content, "parentBranch"),
                 _version(content, "parentVersion"),
                 _time(content.get("createAt")),
+                _uuid(_mapping(content, path)),
             )
     return branches
 
 
-def create_tag(store: Store, name: str, version: int, *, branch: str | None, manifest_size: int) -> None:
+def has_branch(store: Store, name: str) -> bool:
+    """Whether there is a branch of this name, damaged or not.
+
+    store: of the main branch
+    """
+    try:
+        store.tail(_branch_path(name), 0)
+    except (OSError, CorruptFile):
+        return False
+    return True
+
+
+def create_tag(
+    store: Store, name: str, version: int, *, branch: str | None, manifest_size: int, check: Check | None = None
+) -> None:
     """Gives a version a name that no tag has.
 
     store: of the main branch
-    version: which must exist
+    check: raises an error where the version is gone; the tag is removed again then. A cleanup that did not see the tag
+        has removed the version by the time of this check
     raises: InvalidArgument for a name that tags cannot have, and for one that is taken
     """
     check_tag_name(name)
@@ -104,13 +127,24 @@ def create_tag(store: Store, name: str, version: int, *, branch: str | None, man
         store.put(f"{TAGS}/{name}.json", _json(content), mode="create")
     except FileExistsError as error:
         raise InvalidArgument(f"There is a tag {name!r} already: move_tag lets it name another version") from error
+    with _taken_back(partial(store.delete, f"{TAGS}/{name}.json")):
+        if check is not None:
+            check()
 
 
 def move_tag(
-    store: Store, name: str, version: int, *, branch: str | None, manifest_size: int, table: str = "the table"
+    store: Store,
+    name: str,
+    version: int,
+    *,
+    branch: str | None,
+    manifest_size: int,
+    check: Check | None = None,
+    table: str = "the table",
 ) -> None:
     """Makes a tag name another version.
 
+    check: as for `create_tag`; the tag names its former version again where it raises
     table: for messages
     raises: VersionNotFound when there is no such tag
     """
@@ -125,6 +159,9 @@ def move_tag(
         "manifestSize": manifest_size,
     }
     store.put(path, _json(content), mode="overwrite")
+    with _taken_back(partial(store.put, path, _json(before), mode="overwrite")):
+        if check is not None:
+            check()
 
 
 def delete_tag(store: Store, name: str, *, table: str = "the table") -> None:
@@ -138,7 +175,7 @@ def delete_tag(store: Store, name: str, *, table: str = "the table") -> None:
 
 
 def add_branch(store: Store, name: str, version: int, *, parent: str | None, manifest_size: int) -> None:
-    """Records where a branch begins, whose first version exists.
+    """Records where a branch begins, before its first version is written.
 
     manifest_size: of the parent's version
     raises: InvalidArgument for a name that branches cannot have, and for one that is taken; CorruptFile for a parent
@@ -162,9 +199,28 @@ def add_branch(store: Store, name: str, version: int, *, parent: str | None, man
         raise InvalidArgument(f"There is a branch {name!r} already: choose another name, or remove it first") from error
 
 
-def remove_branch(store: Store, name: str) -> None:
-    """Forgets a branch; its files stay. No error when it is not there."""
-    store.delete(_branch_path(name))
+def remove_branch(store: Store, name: str) -> Callable[[], None]:
+    """Removes the reference of a branch; its files stay. No error when it is not there.
+
+    returns: puts the reference back
+    """
+    path = _branch_path(name)
+    try:
+        _, content = store.tail(path, _MAX_BYTES)
+    except FileNotFoundError:
+        return lambda: None
+    store.delete(path)
+    return partial(store.put, path, content, mode="overwrite")
+
+
+@contextmanager
+def _taken_back(undo: Callable[[], None]) -> Iterator[None]:
+    """Undoes what was stored where the block raises an error."""
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
 
 
 def check_tag_name(name: str) -> None:
@@ -284,6 +340,11 @@ def _mapping(content: Mapping[str, Any], path: str) -> list[Any]:
         with at(file=path):
             raise CorruptFile("a reference has no list of versions in its identifier")
     return mapping
+
+
+def _uuid(mapping: list[Any]) -> str | None:
+    last = mapping[-1] if mapping else None
+    return last[1] if isinstance(last, list) and len(last) == 2 and isinstance(last[1], str) else None
 
 
 def _version(content: Mapping[str, Any], key: str) -> int:

@@ -18,7 +18,7 @@ from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
 from lance_sql.file.learned import Learning
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.allowed_bases import with_allowed
-from lance_sql.table import indices, location, manifest, refs, transactions, versions
+from lance_sql.table import address, indices, location, manifest, refs, transactions, versions
 from lance_sql.table.files import LEARNS, FileLocation, TableFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
@@ -35,7 +35,7 @@ from lance_sql.table.versions import VersionFile, VersionInfo
 class Snapshot:
     """One version of a table. Immutable and thread-safe; pickled as its place, and read again on first use.
 
-    uri: the table as the user spelled it
+    uri: the root of the table, as an absolute path or a URI
     store: of the branch
     version, branch: which version this is; branch is None on main
     use_indices: whether scans may look into secondary indices
@@ -199,10 +199,11 @@ class Snapshot:
             raise TableNotFound(f"{self.name} is gone: there is no version of it in {self.store.uri}")
         return self._at(file)
 
-    def is_still(self, file: VersionFile) -> bool:
+    def is_still(self, file: VersionFile, *, exact: bool = False) -> bool:
         """Whether a version that was listed just now is this one. A table that was dropped and written again has other
         ones with the same numbers.
 
+        exact: reads the manifest of a remote store again, where sizes alone are compared otherwise
         raises: CorruptFile, UnsupportedFeature for another manifest that cannot be read
         """
         if file.version != self.version:
@@ -213,7 +214,7 @@ class Snapshot:
         mark = self._mark_of(file)
         if file.path == self._file.path and mark is not None and mark == self._mark:
             return True
-        if (mark is None or self._mark is None) and self.store.concurrency > 1:
+        if (mark is None or self._mark is None) and self.store.concurrency > 1 and not exact:
             # to read it takes another request
             sizes = {file.size, self._file.size} - {None}
             is_same = len(sizes) < 2
@@ -330,15 +331,15 @@ def open_snapshot(
     """
     text = os.fspath(uri)
     storage_options = with_allowed(storage_options, None)
-    main, store, found_branch, file, is_latest = location.locate(
+    root, main, store, found_branch, file, is_latest = location.locate(
         text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
     )
-    key = _key(text, store, found_branch, file, storage_options, use_indices, learning)
+    key = _key(root, store, found_branch, file, storage_options, use_indices, learning)
     recent = _RECENT.get(key) if key is not None else None
     if recent is not None:
         return recent
     snapshot = Snapshot(
-        text,
+        root,
         main,
         store,
         file,
@@ -348,11 +349,20 @@ def open_snapshot(
         learning=learning,
     )
     try:
-        _ = snapshot.manifest
+        of_branch = snapshot.manifest.branch is not None and found_branch is None
     except CorruptFile as error:
         if is_latest:
             error.message += _newest_readable(store, file, snapshot.name)
         raise
+    if of_branch and (linked := address.resolve_links(root, storage_options)) is not None:
+        return open_snapshot(
+            linked.root,
+            version=file.version,
+            branch=linked.branch,
+            storage_options=storage_options,
+            use_indices=use_indices,
+            learning=learning,
+        )
     if key is not None:
         _RECENT.keep(key, snapshot)
     return snapshot
@@ -402,7 +412,7 @@ def list_snapshots(
     located = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
     files = [located.file] if version is not None or tag is not None else versions.list_versions(located.store)
     return [
-        Snapshot(text, located.main, located.store, file, branch=located.branch, storage_options=storage_options)
+        Snapshot(located.root, located.main, located.store, file, branch=located.branch, storage_options=storage_options)
         for file in files
     ]
 

@@ -86,7 +86,7 @@ def test_versions_with_tags_and_branches_stay(root: str) -> None:
     content = {version: rows(root, version) for version in (1, 3, 6)}
     refs.create_tag(latest(root).main, "t", 1, branch=None, manifest_size=1)
     create_branch(open_snapshot(root, version=3), "dev")
-    execute(plan(latest(root), now=LATER))
+    execute(plan(latest(root), now=LATER, max_lag=timedelta(0)))
     assert versions(root) == [1, 3, 6]
     assert {version: rows(root, version) for version in (1, 3, 6)} == content
     assert lance.dataset(root).checkout_version(("dev", None)).count_rows() == len(content[3])
@@ -99,9 +99,9 @@ def test_files_of_later_versions_of_a_branch_stay(root: str) -> None:
     # On the branch the first version goes, which says where the branch begins.
     dev = open_snapshot(root, branch="dev")
     before = lance_sql.open(root, branch="dev").scan().to_table()
-    execute(plan(dev, now=LATER))
+    execute(plan(dev, now=LATER, max_lag=timedelta(0)))
     assert [info.version for info in lance_sql.open(root, branch="dev").versions()] == [4]
-    execute(plan(latest(root), now=LATER))
+    execute(plan(latest(root), now=LATER, max_lag=timedelta(0)))
     assert versions(root) == [2, 6]
     assert lance_sql.open(root, branch="dev").scan().to_table() == before
     assert lance.dataset(root).checkout_version(("dev", None)).to_table() == before
@@ -145,7 +145,7 @@ def test_a_version_that_got_a_tag_meanwhile_stays(root: str) -> None:
     planned = plan(latest(root), now=LATER)
     refs.create_tag(latest(root).main, "t", 2, branch=None, manifest_size=1)
     before = files(root)
-    with pytest.raises(RetryableConflict, match="version 2 got a tag or a branch"):
+    with pytest.raises(RetryableConflict, match="version 2 got a tag, a branch or a cursor"):
         execute(planned)
     assert files(root) == before
 

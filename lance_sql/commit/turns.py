@@ -1,0 +1,62 @@
+"""Numbered writes of applications, each committed once.
+
+    properties  lance_sql.txn_app_id = orders, lance_sql.txn_version = 41     of the transaction
+    config      lance_sql.txn.orders = 41 7 5c1f..                            of the table from then on: the number of the
+                                                                              last write, its version, and its query
+
+The commit is made only where the table has no write of this number or a higher one. The config survives a cleanup, goes
+with a branch, and a restore takes it back with the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from lance_sql.errors import CommitConflict
+from lance_sql.table.commit_summary import TXN, TXN_APP_ID, TXN_QUERY, TXN_VERSION
+
+_MOST_DIGITS: Final = 19
+
+
+class LastTurn(NamedTuple):
+    """The last write of an application.
+
+    number: of the write
+    version: of the table, which has it
+    query: that made the write, where the application is a query of Spark; empty otherwise
+    """
+
+    number: int
+    version: int
+    query: str
+
+
+def last(config: Mapping[str, str], app_id: str) -> LastTurn | None:
+    """The last write of an application that a table has; None where it has none."""
+    number, _, rest = config.get(TXN + app_id, "").partition(" ")
+    version, _, query = rest.partition(" ")
+    return LastTurn(int(number), int(version), query) if _is_number(number) and _is_number(version) else None
+
+
+def config(
+    latest: Mapping[str, str], given: Mapping[str, str] | None, version: int, table: str
+) -> dict[str, str | None]:
+    """The keys that a commit with these properties sets in the table's config.
+
+    latest: the config of the version that it is made on top of
+    version: that the commit makes
+    raises: CommitConflict where the table has the write already
+    """
+    app_id, number = (given or {}).get(TXN_APP_ID), (given or {}).get(TXN_VERSION, "")
+    if app_id is None or not _is_number(number):
+        return {}
+    known = last(latest, app_id)
+    if known is not None and known.number >= int(number):
+        raise CommitConflict(f"{table} has the write {known.number} of {app_id!r} already, and this is write {number}")
+    query = (given or {}).get(TXN_QUERY, "")
+    return {TXN + app_id: f"{number} {version} {query}".rstrip()}
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS

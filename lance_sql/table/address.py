@@ -1,0 +1,62 @@
+"""Addresses of tables: one root and branch for every way to write them.
+
+    t.lance, ./t.lance, file:///data/t.lance, a link to it    -->    /data/t.lance, main
+    t.lance/tree/dev, a link to it                            -->    /data/t.lance, branch dev
+
+The folder of a branch has no tags, branches and cursors of its own: those of the table are at its root.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from lance_sql.store import open_store
+from lance_sql.store.open import absolute, local_path
+from lance_sql.table import refs
+
+_TREE: Final = "/tree/"
+
+
+class Address(NamedTuple):
+    """The root of a table and one of its branches; branch is None for main.
+
+    root: an absolute path, or a URI
+    """
+
+    root: str
+    branch: str | None
+
+
+def resolve(uri: str, storage_options: Mapping[str, Any] | None) -> Address:
+    """The address that a path or URI means. The table need not exist."""
+    place = absolute(uri)
+    path = local_path(place)
+    if path is not None and os.path.islink(path):
+        return _of_branch(os.path.realpath(path), storage_options) or Address(place, None)
+    return _of_branch(place, storage_options) or Address(place, None)
+
+
+def resolve_links(root: str, storage_options: Mapping[str, Any] | None) -> Address | None:
+    """The address of a branch whose folder was reached by links in the middle of a path; None for other places."""
+    path = local_path(root)
+    return None if path is None else _of_branch(os.path.realpath(path), storage_options)
+
+
+def _of_branch(place: str, storage_options: Mapping[str, Any] | None) -> Address | None:
+    if _TREE not in place:
+        return None
+    for root, branch in _splits(place):
+        if refs.has_branch(open_store(root, storage_options), branch):
+            return Address(root, branch)
+    return None
+
+
+def _splits(place: str) -> Iterator[Address]:
+    """Every way to take a place apart into a root and a branch, the longest root first."""
+    path, mark, query = place.partition("?") if "://" in place else (place, "", "")
+    path = path.replace(os.sep, "/").rstrip("/")
+    end = len(path)
+    while (end := path.rfind(_TREE, 0, end)) > 0:
+        yield Address(path[:end] + mark + query, path[end + len(_TREE) :])
