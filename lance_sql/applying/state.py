@@ -6,7 +6,7 @@ says so. The last file that tells of a key counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import uuid4
@@ -18,8 +18,7 @@ from lance_sql import selection
 from lance_sql.applying.events import SEQUENCE, Events
 from lance_sql.applying.order import key_numbers
 from lance_sql.errors import CorruptFile, at
-from lance_sql.store import Store
-from lance_sql.store.contract import ByteRange
+from lance_sql.table import applied_files
 from lance_sql.table.applied import Applied
 from lance_sql.table.paths import APPLIED
 from lance_sql.table.snapshot import Snapshot
@@ -138,30 +137,12 @@ def _newest(tables: Sequence[pa.Table], keys: Sequence[str]) -> pa.Table:
 
 
 def _read(snapshot: Snapshot, path: str) -> pa.Table:
-    """One file; a branch or a clone has those of the table that it was made of."""
     with at(table=snapshot.label, file=path):
-        for store in _stores(snapshot):
-            try:
-                size, _ = store.tail(path, 0)
-            except FileNotFoundError:
-                continue
-            (content,) = store.get_ranges(path, [ByteRange(0, size)])
-            table = pa.ipc.open_file(content).read_all()
-            table.validate(full=True)
-            if _KIND not in table.schema.names or table.schema.field(_KIND).type != pa.uint8():
-                raise CorruptFile("not a file of applied changes")
-            return table
-        raise CorruptFile(
-            "the file with what the rows do not tell of applied changes is gone: restore a version that needs none, or"
-            " apply all changes to a new table"
-        )
-
-
-def _stores(snapshot: Snapshot) -> Iterator[Store]:
-    yield snapshot.store
-    for base in snapshot.manifest.base_paths.values():
-        if base.is_dataset_root:
-            yield snapshot.open_fragments.files.base_store(base.id)
+        table = pa.ipc.open_file(applied_files.content(snapshot, path)).read_all()
+        table.validate(full=True)
+        if _KIND not in table.schema.names or table.schema.field(_KIND).type != pa.uint8():
+            raise CorruptFile("not a file of applied changes")
+        return table
 
 
 def sequence_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Final
 
 from lance_sql.changes.difference import Side
-from lance_sql.errors import CorruptFile, UnsupportedFeature, VersionNotFound
+from lance_sql.errors import CorruptFile, TableNotFound, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, together
 from lance_sql.table import location, versions
 from lance_sql.table.snapshot import Snapshot
@@ -122,7 +122,10 @@ class History:
 
     @cached_property
     def files(self) -> dict[int, tuple[Snapshot, VersionFile]]:
-        """Every version that there is, ascending. A version that a branch begins with is its parent's."""
+        """Every version that there is, ascending. A version that a branch begins with is its parent's.
+
+        raises: VersionNotFound, TableNotFound where there is none
+        """
         files: dict[int, tuple[Snapshot, VersionFile]] = {}
         newest: int | None = None
         for part in self._branches:
@@ -130,6 +133,11 @@ class History:
             for file in self._own_files(part.snapshot.store):
                 if newest is None or file.version <= newest:
                     files[file.version] = (part.snapshot, file)
+        if not files:
+            own = self.snapshot
+            if own.branch is not None:
+                raise VersionNotFound(f"The branch {own.branch!r} of {own.name} was deleted: it has no version any more")
+            raise TableNotFound(f"{own.name} is gone: there is no version of it in {own.store.uri}")
         return dict(sorted(files.items()))
 
     def has(self, branch: str | None, version: int) -> bool:

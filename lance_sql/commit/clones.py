@@ -103,7 +103,7 @@ def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None
         branch ends with another version than `head`
     """
     refs.check_branch_name(name)
-    _check_unneeded(snapshot, name)
+    check_unneeded(snapshot, name)
     store = branch_store(snapshot.uri, name, snapshot.storage_options)
     branches = refs.branches(snapshot.main)
     if name not in branches and not versions.list_versions(store):
@@ -111,7 +111,7 @@ def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None
     put_back = refs.remove_branch(snapshot.main, name)
     try:
         # Whoever refers to the branch from now on finds that it is gone.
-        _check_unneeded(snapshot, name)
+        check_unneeded(snapshot, name)
         if head is not None and not _is_head(head, store):
             raise RetryableConflict(f"{snapshot.name}: the branch {name!r} has got another commit, and stays")
     except BaseException:
@@ -123,8 +123,9 @@ def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None
     let_go()
 
 
-def _check_unneeded(snapshot: Snapshot, name: str) -> None:
-    """
+def check_unneeded(snapshot: Snapshot, name: str) -> None:
+    """Makes sure that no tag and no other branch refers to a branch.
+
     raises: InvalidArgument
     """
     needed = [f"branch {other.name!r}" for other in refs.branches(snapshot.main).values() if other.branch == name]

@@ -230,7 +230,9 @@ def _check_branch(committed: Snapshot, branch: str) -> None:
             return
         if versions.find_version(committed.store, committed.version) is None:
             break
-        time.sleep(_MIN_SLOT_SECONDS * 8**attempt)
+        time.sleep(_MIN_SLOT_SECONDS * 4**attempt)
+    # it came after the files of the branch were listed
+    committed.store.delete(committed.manifest_path)
     raise VersionNotFound(
         f"The branch {branch!r} of {committed.name} was deleted while version {committed.version} was committed to it:"
         " write to another branch"

@@ -8,13 +8,15 @@ and inserted. Updated rows keep their ids, wherever main has moved them meanwhil
 deleted since the branch began is a conflict, and so is a key that both have given to different rows; nothing is
 published then.
 
-The commit says which branch it has (`lance_sql.published`), by which a second attempt knows that the first one was
-carried out. Rows of the branch that break a rule of the table are not published either.
+The config has how far the branch is published (`publishing.progress`): a second attempt finds the first one, and later
+commits of a branch that was kept are published from there on. What verbs keep beside the rows goes along
+(`publishing.kept_state`). Rows of the branch that break a rule of the table are not published.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,24 +29,28 @@ from lance_sql.arrays import U64
 from lance_sql.bitmaps import U64Set
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
+from lance_sql.changes.history import History
 from lance_sql.changes.keyed import key_match, numbered
 from lance_sql.commit import clones
-from lance_sql.commit.operations import Update
+from lance_sql.commit.operations import Update, UpdateConfig, UpdateMap
 from lance_sql.contracts import broken, check
 from lance_sql.errors import (
     CommitConflict,
     CorruptFile,
     InvalidArgument,
+    RetryableConflict,
     UnsupportedFeature,
     VersionNotFound,
 )
+from lance_sql.publishing import kept_state
+from lance_sql.publishing.progress import Progress, marker, progress, recorded
 from lance_sql.publishing.publication import Publication
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.scanning import numbers, scan
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
-from lance_sql.table import row_ids, versions
+from lance_sql.table import applied, row_ids, versions
 from lance_sql.table.commit_summary import PUBLISHED
 from lance_sql.table.location import branch_store
 from lance_sql.table.refs import Ref
@@ -58,12 +64,14 @@ _IN_CONFLICT: Final = 1000
 def plan(snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) -> Publication:
     """What `publish` would do.
 
-    raises: as `publish`, but for conflicts
+    raises: as `publish`, but for rows that both have changed
     """
     latest = snapshot.latest()
-    branch = _Branch.open(latest, name)
-    conflicts = _conflicts(branch, latest, key)
-    counts = branch.counts()
+    part = _Part.of(_Branch.open(latest, name), latest)
+    branch = part.branch
+    kept_state.changed(part.before, branch.head, latest)
+    conflicts = _conflicts(part, latest, _key(latest, key))
+    counts = part.counts()
     return Publication(
         latest.name,
         name,
@@ -74,7 +82,7 @@ def plan(snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) 
         counts.get(POSTIMAGE, 0),
         counts.get(DELETE, 0),
         conflicts,
-        check(branch.head, branch.ref.version, rules_of=latest),
+        check(branch.head, part.progress.since, rules_of=latest),
     )
 
 
@@ -91,30 +99,43 @@ def publish(
     snapshot: any version of the branch that gets it
     key: columns that tell rows apart: one that both have given to different rows is a conflict; the primary key
         without it
-    keep: the branch stays; published again, it changes nothing
+    keep: the branch stays; published again, what was committed to it since is published. A branch that gets another
+        commit meanwhile stays as well
     raises: ContractBroken where the rows break a rule; VersionNotFound; CommitConflict with the rows that both have
-        changed; InvalidArgument for a branch that began elsewhere, and for a table without stable row ids;
+        changed, and for applied changes, views, cursors and numbered writes of both; InvalidArgument for a branch that
+        began elsewhere, for one that a tag or another branch needs, and for a table without stable row ids;
         UnsupportedFeature where the branch changed columns
     """
     branch = _Branch.open(snapshot, name)
+    if not keep:
+        clones.check_unneeded(snapshot, name)
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
-        published = _published(branch, latest)
-        if published is not None:
-            return published
-        conflicts = _conflicts(branch, latest, key)
+        part = _Part.of(branch, latest)
+        if part.is_empty:
+            return latest.sibling(History(latest).files[part.progress.onto][1])
+        conflicts = _conflicts(part, latest, _key(latest, key))
         if conflicts.num_rows:
-            raise _conflict(branch, latest, conflicts)
-        report = check(branch.head, branch.ref.version, rules_of=latest)
+            raise _conflict(part, latest, conflicts)
+        report = check(branch.head, part.progress.since, rules_of=latest)
         if not report.is_kept:
             raise broken(report, "was not published")
-        return _commit(branch, session)
+        return _commit(part, session, by_key=_key(latest, key) is not None)
 
-    published = on_latest(snapshot, "publish", change, {**(properties or {}), PUBLISHED: branch.identity})
+    marked = {**(properties or {}), PUBLISHED: marker(branch.ref, branch.head.version)}
+    published = on_latest(snapshot, "publish", change, marked)
     if not keep:
-        clones.delete_branch(published, name)
+        # a branch that has got another commit stays, and is published from there on
+        with suppress(RetryableConflict):
+            clones.delete_branch(published, name, head=branch.head)
     return published
+
+
+def _key(latest: Snapshot, key: str | Sequence[str] | None) -> Sequence[str] | None:
+    """The columns that tell rows apart."""
+    wanted = key if key is not None else primary_key(latest.manifest.schema) or None
+    return None if wanted is None else key_match(latest.manifest.schema, wanted, latest.label).names
 
 
 @dataclass(frozen=True)
@@ -123,13 +144,11 @@ class _Branch:
 
     head: its newest version
     ref: where it began
-    feed: what it came to
     """
 
     name: str
     head: Snapshot
     ref: Ref
-    feed: ChangeFeed
 
     @classmethod
     def open(cls, snapshot: Snapshot, name: str) -> _Branch:
@@ -151,13 +170,52 @@ class _Branch:
                 f"{snapshot.name} has no stable row ids, by which rows of both branches are known: see"
                 " enable_stable_row_ids()"
             )
-        return cls(name, head, ref, ChangeFeed(head, since=ref.version, mode="net", drop_unchanged=True))
+        return cls(name, head, ref)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The commits of a branch that are not published yet.
+
+    progress: where they begin
+    before: the version of the branch there
+    feed: what they came to
+    """
+
+    branch: _Branch
+    progress: Progress
+    before: Snapshot
+    feed: ChangeFeed
+
+    @classmethod
+    def of(cls, branch: _Branch, latest: Snapshot) -> _Part:
+        """
+        raises: UnsupportedFeature for changes of rows that were inserted and published before: their ids are others
+            where they were published; VersionNotFound
+        """
+        begins = progress(branch.ref, latest)
+        history = History(branch.head)
+        if begins.since > branch.head.version:
+            raise VersionNotFound(
+                f"The branch {branch.name!r} is published up to version {begins.since}, and has version"
+                f" {branch.head.version} now: it was restored from a backup"
+            )
+        before, base = history.snapshot_at(begins.since), history.snapshot_at(branch.ref.version)
+        feed = ChangeFeed(branch.head, since=begins.since, mode="net", drop_unchanged=True)
+        part = cls(branch, begins, before, feed)
+        if begins.since > branch.ref.version:
+            changed = part.ids(PREIMAGE, DELETE)
+            if len(changed) and int(changed.max()) >= base.manifest.next_row_id:
+                raise UnsupportedFeature(
+                    f"{branch.head.label} changed rows that it had inserted, and that were published with version"
+                    f" {begins.since}: apply these changes with apply_changes, or make the load again on a new branch"
+                )
+        return part
 
     @property
-    def identity(self) -> str:
-        """What tells it from another branch that had its name before."""
-        created = "" if self.ref.created_at is None else f" {self.ref.created_at.timestamp():.6f}"
-        return f"{self.name}@{self.ref.version}{created}"
+    def is_empty(self) -> bool:
+        """The branch is published."""
+        return self.progress.since == self.branch.head.version and self.progress.since > self.branch.ref.version
 
     def counts(self) -> dict[str, int]:
         """How many images of each kind there are."""
@@ -169,40 +227,45 @@ class _Branch:
         return _ids(self.feed, kinds)
 
 
-def _published(branch: _Branch, latest: Snapshot) -> Snapshot | None:
-    """The version that has what the branch came to; None where there is none."""
-    for file in versions.list_newer(latest.store, branch.ref.version):
-        if file.version > branch.ref.version:
-            version = latest.sibling(file)
-            transaction = version.transaction()
-            if transaction is not None and transaction.properties.get(PUBLISHED) == branch.identity:
-                return version
-    return None
-
-
-def _commit(branch: _Branch, session: WriteSession) -> Snapshot:
-    latest = session.snapshot
+def _commit(part: _Part, session: WriteSession, *, by_key: bool) -> Snapshot:
+    latest, branch = session.snapshot, part.branch
     before, now = (each.manifest.schema.arrow for each in (branch.head, latest))
     # a column in the place of another one, whose values stay as they are in rows that the branch did not write
-    theirs = ChangeFeed(latest, since=branch.ref.version)
-    if not before.equals(now) or branch.feed.range.replaced_columns != theirs.range.replaced_columns:
+    theirs = ChangeFeed(latest, since=part.progress.onto)
+    if not before.equals(now) or part.feed.range.replaced_columns != theirs.range.replaced_columns:
         raise UnsupportedFeature(
             f"The columns of {branch.head.label} are not those of {latest.label}: change them on both, then publish"
         )
-    updated, deleted = branch.ids(POSTIMAGE), branch.ids(DELETE)
+    updated, deleted = part.ids(POSTIMAGE), part.ids(DELETE)
+    config = dict(kept_state.changed(part.before, branch.head, latest))
     tombstones = delete_rows(latest, _addresses(latest, np.concatenate((updated, deleted))))
     moved: list[U64] = []
-    counts = RowCounts(inserted=len(branch.ids(INSERT)), updated=len(updated), deleted=len(deleted))
-    if not (counts.inserted or counts.updated or counts.deleted):
+    counts = RowCounts(inserted=len(part.ids(INSERT)), updated=len(updated), deleted=len(deleted))
+    has_rows = bool(counts.inserted or counts.updated or counts.deleted)
+    if not has_rows and not config:
         return latest
-    fragments = session.writer().write_all(_rows(branch.feed, now, moved))
+    if applied.KEY in config:
+        for path in kept_state.copy_applied(branch.head, latest):
+            session.track([path])
+    config |= recorded(branch.ref, branch.head.version, latest, latest.branches().values())
+    if not has_rows:
+        values = {key: each.value for key, each in config.items()}
+        return session.commit(UpdateConfig(config=UpdateMap(values)), counts, config=config)
+    fragments = session.writer().write_all(_rows(part.feed, now, moved))
     operation = Update(
         removed_fragment_ids=tombstones.removed,
         updated_fragments=tombstones.updated,
         new_fragments=carrying(latest, fragments, row_ids.from_values(np.concatenate([*moved, updated[:0]]))),
         fields_for_preserving_frag_bitmap=tuple(sorted(latest.manifest.schema.by_id)),
     )
-    return session.commit(operation, counts, affected_rows=tombstones.affected, inserts_by_key=bool(counts.inserted))
+    return session.commit(
+        operation,
+        counts,
+        affected_rows=tombstones.affected,
+        # only a key makes rows of others a question
+        inserts_by_key=by_key and bool(counts.inserted),
+        config=config,
+    )
 
 
 def _rows(feed: ChangeFeed, schema: pa.Schema, moved: list[U64]) -> Iterator[pa.RecordBatch]:
@@ -246,21 +309,18 @@ def _ids(feed: ChangeFeed, kinds: Sequence[str]) -> U64:
     return ids
 
 
-def _conflicts(branch: _Branch, latest: Snapshot, key: str | Sequence[str] | None) -> pa.Table:
+def _conflicts(part: _Part, latest: Snapshot, key: Sequence[str] | None) -> pa.Table:
     """The rows that both have changed, or the new ones that have one key; see `Publication`."""
-    theirs = ChangeFeed(latest, since=branch.ref.version, mode="net", drop_unchanged=True)
+    theirs = ChangeFeed(latest, since=part.progress.onto, mode="net", drop_unchanged=True)
     schema = pa.schema([*theirs.schema, pa.field("side", pa.string())])
     if theirs.end < theirs.start:
         return schema.empty_table()
-    both = np.intersect1d(branch.ids(PREIMAGE, DELETE), _ids(theirs, (PREIMAGE, DELETE)))
-    if key is None:
-        key = primary_key(latest.manifest.schema) or None
+    both = np.intersect1d(part.ids(PREIMAGE, DELETE), _ids(theirs, (PREIMAGE, DELETE)))
     if key is not None:
-        names = key_match(latest.manifest.schema, key, latest.label).names
-        both = np.union1d(both, _with_equal_keys(branch.feed, theirs, names))
+        both = np.union1d(both, _with_equal_keys(part.feed, theirs, key))
     chosen = both[:_IN_CONFLICT]
     sides = []
-    for side, feed in (("branch", branch.feed), ("other", theirs)):
+    for side, feed in (("branch", part.feed), ("other", theirs)):
         rows = feed.scan(filter=None).to_table() if len(chosen) else feed.schema.empty_table()
         rows = selection.filter(rows, pc.is_in(rows.column(ROW_ID), pa.array(chosen)))
         sides.append(rows.append_column("side", pa.repeat(pa.scalar(side), rows.num_rows)))
@@ -279,10 +339,10 @@ def _with_equal_keys(mine: ChangeFeed, theirs: ChangeFeed, names: Sequence[str])
     return equal
 
 
-def _conflict(branch: _Branch, latest: Snapshot, conflicts: pa.Table) -> CommitConflict:
+def _conflict(part: _Part, latest: Snapshot, conflicts: pa.Table) -> CommitConflict:
     ids = pc.unique(conflicts.column(ROW_ID))
     first = conflicts.slice(0, 1).drop_columns([CHANGE_TYPE, "side"]).to_pylist()[0]
     return CommitConflict(
-        f"{len(ids)} rows were changed on {branch.head.label} and since version {branch.ref.version} on"
-        f" {latest.label}, such as {first}: plan_publish({branch.name!r}).conflicts has them. Nothing was published"
+        f"{len(ids)} rows were changed on {part.branch.head.label} and since version {part.progress.onto} on"
+        f" {latest.label}, such as {first}: plan_publish({part.branch.name!r}).conflicts has them. Nothing was published"
     )

@@ -1,0 +1,37 @@
+"""Files with what the rows of a table do not tell of applied changes, wherever they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile
+from lance_sql.store import Store
+from lance_sql.store.contract import ByteRange
+from lance_sql.table.snapshot import Snapshot
+
+
+def content(snapshot: Snapshot, path: str) -> pa.Buffer:
+    """The content of one file; a branch or a clone has those of the table that it was made of.
+
+    raises: CorruptFile for one that is gone
+    """
+    for store in _stores(snapshot):
+        try:
+            size, _ = store.tail(path, 0)
+        except FileNotFoundError:
+            continue
+        (found,) = store.get_ranges(path, [ByteRange(0, size)])
+        return found
+    raise CorruptFile(
+        "the file with what the rows do not tell of applied changes is gone: restore a version that needs none, or"
+        " apply all changes to a new table"
+    )
+
+
+def _stores(snapshot: Snapshot) -> Iterator[Store]:
+    yield snapshot.store
+    for base in snapshot.manifest.base_paths.values():
+        if base.is_dataset_root:
+            yield snapshot.open_fragments.files.base_store(base.id)
