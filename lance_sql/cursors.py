@@ -25,7 +25,7 @@ from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.commit import consumed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
-from lance_sql.table import cursors
+from lance_sql.table import cursors, identity
 from lance_sql.table.cursors import CursorRecord
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 
@@ -60,8 +60,9 @@ class Cursor:
     0
     """
 
-    def __init__(self, snapshot: Snapshot, name: str) -> None:
+    def __init__(self, snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) -> None:
         self._snapshot = snapshot
+        self._key = key
         self.name = name
 
     @property
@@ -95,7 +96,7 @@ class Cursor:
         options = {
             "mode": mode,
             "drop_unchanged": drop_unchanged,
-            "key": key,
+            "key": self._key if key is None else key,
             "trust_snapshots": trust_snapshots,
         }
         return self._reading(until, target, options)
@@ -110,14 +111,14 @@ class Cursor:
         feed = self._feed(record, until, options)
         yield feed
         if feed.end >= feed.start:
-            self._move(record, feed.end)
+            self._move(record, feed.end, identity.token(feed.snapshot))
 
     def peek(self, *, mode: Mode = "all", until: Bound | None = None) -> ChangeFeed:
         """What `read` would give; the cursor stays where it is.
 
         raises: as `read`
         """
-        return self._feed(self._record(), until, {"mode": mode})
+        return self._feed(self._record(), until, {"mode": mode, "key": self._key})
 
     def seek(self, to: Bound) -> Cursor:
         """Puts the cursor elsewhere; what tables have of its changes counts no longer.
@@ -126,9 +127,11 @@ class Cursor:
         returns: the cursor
         raises: as `Dataset.cursor`; CommitConflict where a run has moved the cursor meanwhile
         """
-        position, needs_snapshot = beginning(self._latest(), to)
-        record = self._record()
-        cursors.move(self._snapshot.main, record, position, needs_snapshot=needs_snapshot, elsewhere=True)
+        latest, record = self._latest(), self._record()
+        position, needs_snapshot = beginning(latest, to)
+        commit = _commit(History(latest), position)
+        cursors.move(self._snapshot.main, record, position, commit, needs_snapshot=needs_snapshot, elsewhere=True)
+        _check_told(latest, position, needs_snapshot=needs_snapshot)
         return self
 
     def drop(self) -> None:
@@ -144,14 +147,14 @@ class Cursor:
         raises: as `read`
         """
         record = self._record()
-        feed = self._feed(record, None, {"mode": "all"})
+        feed = self._feed(record, None, {"mode": "all", "key": self._key})
         if feed.end < feed.start:
             return Lag(0, 0, 0.0)
         newest = self._latest()
         oldest = History(newest).snapshot_at(min(record.position + 1, newest.version)).manifest.timestamp
         rows = feed.count_rows()
         if record.needs_snapshot and record.position < newest.version:
-            rows += ChangeFeed(newest, since=record.position).count_rows()
+            rows += ChangeFeed(newest, since=record.position, key=self._key).count_rows()
         return Lag(newest.version - record.position, rows, max((datetime.now(UTC) - oldest).total_seconds(), 0.0))
 
     def _record(self) -> CursorRecord:
@@ -164,6 +167,7 @@ class Cursor:
         """What is there to be taken."""
         latest = self._latest()
         history = History(latest)
+        self._check(history, record.position, record.commit, "the cursor stands at")
         try:
             if record.needs_snapshot:
                 whole = history.snapshot_at(record.position)
@@ -187,19 +191,41 @@ class Cursor:
             ) from error
         if feed.end < feed.start:
             return feed
-        return feed.with_properties(consumed.properties(record.id, first, feed.end))
+        return feed.with_properties(
+            consumed.properties(record.id, first, feed.end, identity.token(feed.snapshot))
+        )
+
+    def _check(self, history: History, position: int, commit: str | None, what: str) -> None:
+        """Makes sure that a position is still the commit that it was.
+
+        what: refers to the commit, for the message
+        raises: VersionNotFound
+        """
+        if commit is None or (position < history.newest and position not in history.files):
+            # a cleanup has removed it
+            return
+        if position not in history.files or _commit(history, position) != commit:
+            branch = history.snapshot.branch
+            cause = "the table was restored from a backup or written again" if branch is None else "the branch was"
+            cause += "" if branch is None else " created again or restored from a backup"
+            raise VersionNotFound(
+                f"The cursor {self.name!r} of {history.snapshot.name}: version {position}, which {what}, is not the same"
+                f" commit any more: {cause}. seek('snapshot') takes all rows of the newest version first, for a new copy;"
+                " seek of a version goes on from there"
+            )
 
     def _behind(self, record: CursorRecord, target: object) -> CursorRecord:
         """Where the cursor is after it has been moved to what a table has of its changes."""
         config = _config(target)
-        position = None if config is None else consumed.up_to(config, record.id)
-        if position is None or (position <= record.position and not record.needs_snapshot):
+        taken = None if config is None else consumed.up_to(config, record.id)
+        if taken is None or (taken[0] <= record.position and not record.needs_snapshot):
             return record
-        return self._move(record, position)
+        self._check(History(self._latest()), *taken, "the target has the changes of")
+        return self._move(record, *taken)
 
-    def _move(self, record: CursorRecord, position: int) -> CursorRecord:
+    def _move(self, record: CursorRecord, position: int, commit: str | None) -> CursorRecord:
         try:
-            return cursors.move(self._snapshot.main, record, position)
+            return cursors.move(self._snapshot.main, record, position, commit)
         except RetryableConflict as error:
             raise CommitConflict(
                 f"The cursor {self.name!r} of {self._snapshot.name} was moved while its changes were taken: another run"
@@ -210,18 +236,24 @@ class Cursor:
         return f"lance_sql.Cursor({self._snapshot.uri!r}, {self.name!r})"
 
 
-def open_cursor(snapshot: Snapshot, name: str, start: Bound) -> Cursor:
+def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence[str] | None = None) -> Cursor:
     """A cursor of the snapshot's branch, created where it is not there yet; see `Dataset.cursor`."""
     record = cursors.read(snapshot.main, name)
     if record is None:
         latest = snapshot.latest()
         position, needs_snapshot = beginning(latest, start)
         # what the feed refuses is refused now
-        _ = SnapshotFeed(latest)
-        first = CursorRecord.first(name, snapshot.branch, position, needs_snapshot=needs_snapshot)
+        _ = SnapshotFeed(latest, key=key)
+        commit = _commit(History(latest), position)
+        first = CursorRecord.first(name, snapshot.branch, position, commit, needs_snapshot=needs_snapshot)
         record = cursors.create(snapshot.main, first)
+        try:
+            _check_told(latest, position, needs_snapshot=needs_snapshot)
+        except VersionNotFound:
+            cursors.drop(snapshot.main, name, snapshot.name)
+            raise
     cursors.check_branch(record, snapshot.branch, snapshot.name)
-    return Cursor(snapshot, name)
+    return Cursor(snapshot, name, key)
 
 
 def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
@@ -240,6 +272,23 @@ def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
         return first - 1, False
     oldest = history.oldest_start
     return (oldest - 1, False) if oldest == history.beginning else (oldest - 1, True)
+
+
+def _commit(history: History, position: int) -> str | None:
+    """The identity of the commit at a position; None where there is no such version."""
+    return identity.token(history.snapshot_at(position)) if position in history.files else None
+
+
+def _check_told(latest: Snapshot, position: int, *, needs_snapshot: bool) -> None:
+    """Makes sure that a cleanup did not remove what a cursor needs before the cleanup saw the cursor.
+
+    raises: VersionNotFound
+    """
+    history = History(latest)
+    if needs_snapshot:
+        history.snapshot_at(position)
+    else:
+        history.check_range(position + 1, latest.version)
 
 
 def _config(target: object) -> dict[str, str] | None:

@@ -551,7 +551,9 @@ class Dataset(ArrowDataset):
 
         return check(self.snapshot, since, [rules] if isinstance(rules, str) else rules)
 
-    def cursor(self, name: str, start: Bound = "earliest") -> Cursor:
+    def cursor(
+        self, name: str, start: Bound = "earliest", *, key: str | Sequence[str] | None = None
+    ) -> Cursor:
         """A named place in the changes of this branch, durable beside the table: a job that reads from it goes on where
         its last run stopped. Made where it is not there yet.
 
@@ -560,6 +562,7 @@ class Dataset(ArrowDataset):
             committed from now on; "snapshot", with all rows of the newest version as inserts; or a version, a tag or a
             time, which belong to the range. Where the first versions were cleaned up, "earliest" takes all rows of the
             oldest version of which everything after is known. It counts for a new cursor only
+        key: columns that tell rows apart, as for `changes`; for tables without stable row ids and primary key
         raises: InvalidArgument for a name that no cursor can have, for a cursor of another branch, and for a table
             whose changes cannot be told; VersionNotFound
 
@@ -569,7 +572,7 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.cursors import open_cursor
 
-        return open_cursor(self.snapshot, name, start)
+        return open_cursor(self.snapshot, name, start, key)
 
     def cursors(self) -> dict[str, CursorRecord]:
         """Where the cursors of the table are as of now, by name, those of all branches.

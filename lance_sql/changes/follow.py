@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.table import identity, versions
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -99,7 +100,10 @@ class Follow:
     def _step(self) -> FollowedCommit | None:
         """The next commit; None where there is none yet."""
         if self._next > self._latest.version:
-            self._latest = self._latest.latest()
+            latest = self._latest.latest()
+            if latest is not self._latest:
+                _check_follows(self._latest, latest)
+            self._latest = latest
         if self._next > self._latest.version:
             return None
         changes = self._feed.of_version(self._latest, self._next)
@@ -115,3 +119,13 @@ class Follow:
             return self._poll
         left = self._quiet_since + self._timeout - time.monotonic()
         return None if left <= 0 else min(self._poll, left)
+
+
+def _check_follows(before: Snapshot, latest: Snapshot) -> None:
+    """Makes sure that the newest version comes after one that was the newest, of the same table and branch.
+
+    raises: VersionNotFound
+    """
+    file = versions.find_version(before.store, before.version)
+    if latest.version < before.version or (file is not None and not before.is_still(file, exact=True)):
+        raise identity.replaced(before, "was followed")

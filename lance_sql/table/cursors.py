@@ -43,6 +43,8 @@ class CursorRecord:
     id: of the cursor, as long as it is moved by what is read; another one from the moment on that it is put elsewhere
     branch: whose changes are read; None for main
     position: the last version whose changes were taken
+    commit: the identity of the commit that made it, see `identity.token`; None where there was no such version, or an
+        earlier release has written the record
     needs_snapshot: the rows of version `position` are still to be taken, all of them, before any change
     number: of the record; 0 of one that is not stored yet
     former: tokens of the records before, the youngest first
@@ -59,16 +61,19 @@ class CursorRecord:
     number: int = 0
     token: str = field(default_factory=lambda: uuid4().hex)
     former: tuple[str, ...] = ()
+    commit: str | None = None
 
     @classmethod
-    def first(cls, name: str, branch: str | None, position: int, *, needs_snapshot: bool) -> CursorRecord:
+    def first(
+        cls, name: str, branch: str | None, position: int, commit: str | None, *, needs_snapshot: bool
+    ) -> CursorRecord:
         """Of a new cursor.
 
         raises: InvalidArgument for a name that no cursor can have
         """
         check_name(name)
         now = datetime.now(UTC)
-        return cls(name, uuid4().hex, branch, position, needs_snapshot, now, now)
+        return cls(name, uuid4().hex, branch, position, needs_snapshot, now, now, commit=commit)
 
 
 def check_name(name: str) -> None:
@@ -124,17 +129,19 @@ def move(
     store: Store,
     record: CursorRecord,
     position: int,
+    commit: str | None,
     *,
     needs_snapshot: bool = False,
     elsewhere: bool = False,
 ) -> CursorRecord:
     """Moves a cursor from where a record has it.
 
+    position, commit: see `CursorRecord`
     elsewhere: not on from there: what was written of its changes says nothing of those to come
     raises: RetryableConflict when it is not there any longer
     """
     id = uuid4().hex if elsewhere else record.id
-    return _put(store, record, replace(record, id=id, position=position, needs_snapshot=needs_snapshot))
+    return _put(store, record, replace(record, id=id, position=position, commit=commit, needs_snapshot=needs_snapshot))
 
 
 def drop(store: Store, name: str, table: str) -> None:
@@ -146,7 +153,7 @@ def drop(store: Store, name: str, table: str) -> None:
         record = existing(store, name, table)
     except CorruptFile:
         # nothing of it is known but its number
-        record = replace(CursorRecord.first(name, None, 0, needs_snapshot=False), number=max(_numbers(store, name)))
+        record = replace(CursorRecord.first(name, None, 0, None, needs_snapshot=False), number=max(_numbers(store, name)))
     _put(store, record, replace(record, is_dropped=True))
 
 
@@ -219,6 +226,7 @@ def _to_json(record: CursorRecord) -> bytes:
         "token": record.token,
         "branch": record.branch,
         "position": record.position,
+        "commit": record.commit,
         "needsSnapshot": record.needs_snapshot,
         "dropped": record.is_dropped,
         "createdAt": record.created_at.isoformat(),
@@ -250,12 +258,14 @@ def _parsed(name: str, number: int, tail: tuple[int, Any]) -> CursorRecord:
             number,
             parsed["token"],
             tuple(parsed["former"]),
+            parsed.get("commit"),
         )
     except (ValueError, RecursionError, TypeError, LookupError) as error:
         raise CorruptFile(f"not the record of a cursor ({error!r}); drop the cursor and create it again") from error
     if (
         not all(isinstance(each, str) for each in (record.id, record.token, *record.former))
         or not isinstance(record.branch, str | None)
+        or not isinstance(record.commit, str | None)
         or not isinstance(record.position, int)
         or not 0 <= record.position < 2**63
     ):
