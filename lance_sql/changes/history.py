@@ -16,7 +16,7 @@ from typing import Final
 from lance_sql.changes.difference import Side
 from lance_sql.errors import CorruptFile, TableNotFound, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, together
-from lance_sql.table import location, versions
+from lance_sql.table import identity, location, versions
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import GivenIds
 from lance_sql.table.versions import VersionFile
@@ -138,6 +138,9 @@ class History:
             if own.branch is not None:
                 raise VersionNotFound(f"The branch {own.branch!r} of {own.name} was deleted: it has no version any more")
             raise TableNotFound(f"{own.name} is gone: there is no version of it in {own.store.uri}")
+        own = files.get(self.snapshot.version)
+        if own is not None and own[0] is self.snapshot and not self.snapshot.is_still(own[1]):
+            raise identity.replaced(self.snapshot)
         return dict(sorted(files.items()))
 
     def has(self, branch: str | None, version: int) -> bool:

@@ -25,7 +25,7 @@ from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import InvalidArgument, RetryableConflict, TableExists, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, open_store
 from lance_sql.store.allowed_bases import with_allowed
-from lance_sql.store.open import files_uri, local_path
+from lance_sql.store.open import absolute, files_uri, local_path
 from lance_sql.table import features, identity, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import ExternalSequence, Fragment
@@ -42,7 +42,7 @@ from lance_sql.table.paths import (
     BasePath,
     NamingScheme,
 )
-from lance_sql.table.snapshot import Snapshot, let_go
+from lance_sql.table.snapshot import Snapshot, commit_id_of, let_go
 from lance_sql.version_names import unknown_name
 
 _FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, APPLIED)
@@ -54,16 +54,19 @@ def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str,
     returns: its first version, which has the number of the one that was cloned
     raises: TableExists; UnsupportedFeature
     """
+    uri = absolute(uri)
     store = open_store(uri, storage_options)
     if versions.list_versions(store):
         raise TableExists(f"there is a table at {uri!r} already")
     identity.check(snapshot)
-    file = put_version(store, *_clone(snapshot, None), NamingScheme.V2, table_name(uri))
+    version, transaction = _clone(snapshot, None)
+    file = put_version(store, version, transaction, NamingScheme.V2, table_name(uri))
     if file is None:
         raise TableExists(f"there is a table at {uri!r} already: another writer was first")
     # whoever makes a clone wants its files
     options = with_allowed(storage_options, root_of(snapshot))
-    return Snapshot(uri, store, store, file, storage_options=options)
+    commit_id = commit_id_of(version.manifest)
+    return Snapshot(uri, store, store, file, storage_options=options, commit_id=commit_id)
 
 
 def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
@@ -80,18 +83,26 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
         raise InvalidArgument(f"files of a branch {name!r} are there, but no branch; delete it first")
     identity.check(snapshot)
     size, _ = snapshot.store.tail(snapshot.manifest_path, 0)
-    made = _clone(snapshot, name)
+    version, transaction = _clone(snapshot, name)
     # The reference first: a cleanup that does not see it has removed the version before the second look.
     refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
     try:
         identity.check(snapshot)
-        file = put_version(store, *made, NamingScheme.V2, table_name(snapshot.uri))
+        file = put_version(store, version, transaction, NamingScheme.V2, table_name(snapshot.uri))
         if file is None:
             raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
     except BaseException:
         refs.remove_branch(snapshot.main, name)
         raise
-    return Snapshot(snapshot.uri, snapshot.main, store, file, branch=name, storage_options=snapshot.storage_options)
+    return Snapshot(
+        snapshot.uri,
+        snapshot.main,
+        store,
+        file,
+        branch=name,
+        storage_options=snapshot.storage_options,
+        commit_id=commit_id_of(version.manifest),
+    )
 
 
 def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None) -> None:

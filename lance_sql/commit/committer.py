@@ -63,7 +63,7 @@ from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.location import table_name
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
-from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.snapshot import Snapshot, commit_id_of
 from lance_sql.table.transactions import TooLong, read_bytes
 from lance_sql.table.versions import VersionFile
 
@@ -211,7 +211,7 @@ def _commit(
                 f"{latest.label} was dropped or moved while the next version was committed: nothing was committed"
             ) from error
         if file is not None:
-            committed = snapshot.sibling(file)
+            committed = snapshot.sibling(file, commit_id_of(version.manifest))
             if snapshot.branch is not None:
                 _check_branch(committed, snapshot.branch)
             return committed
@@ -318,7 +318,10 @@ def create(
         for path in _records(transaction):
             _forget(store, path)
         raise
-    return Snapshot(uri, store, store, file, storage_options=storage_options).with_commit(properties)
+    made = Snapshot(
+        uri, store, store, file, storage_options=storage_options, commit_id=commit_id_of(version.manifest)
+    )
+    return made.with_commit(properties)
 
 
 def was_tried(store: Store, read_version: int, uuid: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.caches import LruCache
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile, LanceError, at
 from lance_sql.file.blob_v2 import DESCRIPTOR, BlobSource
 from lance_sql.file.columns import Column
 from lance_sql.file.dictionaries import read_values
@@ -29,6 +29,7 @@ from lance_sql.layouts.nest import Chain
 from lance_sql.schema import Field, jsonb
 from lance_sql.schema.types import is_json
 from lance_sql.store import ByteRange, Store, allowed_bases, check_path, open_store
+from lance_sql.table import identity
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence
 from lance_sql.table.listed_columns import ListedColumns
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, BasePath
@@ -62,6 +63,15 @@ class FileLocation:
     label: str
     base_paths: Mapping[int, BasePath]
     storage_options: Mapping[str, Any]
+
+    def lost(self, error: CorruptFile) -> LanceError:
+        """What a file that cannot be read means: where it is missing, and the manifest with it, the version is gone."""
+        if isinstance(error.__cause__, FileNotFoundError):
+            try:
+                self.store.tail(self.manifest_path, 0)
+            except FileNotFoundError:
+                return identity.gone(self.label)
+        return error
 
 
 class TableFiles:
@@ -177,7 +187,10 @@ class TableFiles:
         return self._open.get_or_make((file.base_id, file.path), lambda: self._open_file(file))
 
     def _open_file(self, file: DataFile) -> FileReader:
-        return FileReader(*self.resolve(file), self._page_cache, size=file.size_bytes or None, table=self.label)
+        try:
+            return FileReader(*self.resolve(file), self._page_cache, size=file.size_bytes or None, table=self.label)
+        except CorruptFile as error:
+            raise self.location.lost(error) from error
 
     def column(self, file: DataFile, listed: ListedColumns, leaf: Leaf, name: str) -> Column | None:
         """The column of a leaf in this file; None when the file has none.

@@ -7,9 +7,13 @@ stores a position stores `Snapshot.commit_id` as `token` beside it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lance_sql.errors import CorruptFile, VersionNotFound
 from lance_sql.table import refs, versions
-from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from lance_sql.table.snapshot import Snapshot
 
 
 def token(snapshot: Snapshot) -> str:
@@ -51,3 +55,11 @@ def replaced(snapshot: Snapshot, who: str = "this handle has read") -> VersionNo
     if snapshot.branch is not None:
         what, cause = f"{what}, branch {snapshot.branch!r},", "the branch was created again or restored from a backup"
     return VersionNotFound(f"{what} is another commit than the one that {who}: {cause}. Open it again")
+
+
+def gone(label: str) -> VersionNotFound:
+    """The error for a version whose manifest is missing.
+
+    label: of the version
+    """
+    return VersionNotFound(f"{label} is gone: it was cleaned up, or the table was dropped")

@@ -147,8 +147,11 @@ class OpenFragment:
         raises: CorruptFile
         """
         store, path = self._files.resolve_deletions(file, self.id)
-        with at(table=self._files.label):
-            return deletions.read(store, path, file.file_type, self.num_rows)
+        try:
+            with at(table=self._files.label):
+                return deletions.read(store, path, file.file_type, self.num_rows)
+        except CorruptFile as error:
+            raise self._files.location.lost(error) from error
 
     def live_rows(self) -> RowRanges:
         """The rows that are not deleted."""

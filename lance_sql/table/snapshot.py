@@ -9,16 +9,17 @@ A snapshot never changes. What it has read it keeps, so scans of the same handle
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, datetime
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
 from lance_sql.file.learned import Learning
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.allowed_bases import with_allowed
-from lance_sql.table import address, indices, location, manifest, refs, transactions, versions
+from lance_sql.table import address, identity, indices, location, manifest, refs, transactions, versions
 from lance_sql.table.files import LEARNS, FileLocation, TableFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
@@ -32,6 +33,9 @@ from lance_sql.table.version_infos import version_info
 from lance_sql.table.versions import VersionFile, VersionInfo
 
 
+CommitId: TypeAlias = tuple[int, datetime, str]
+
+
 class Snapshot:
     """One version of a table. Immutable and thread-safe; pickled as its place, and read again on first use.
 
@@ -42,6 +46,7 @@ class Snapshot:
     learning: whether scans learn statistics, and use what others have learned
     commit_properties: of the commit that made the version, where this process has just made it; else None, and
         `transaction` knows
+    commit_id: of the commit that is to be found in the manifest, where it was read before; else None
     """
 
     def __init__(
@@ -56,7 +61,9 @@ class Snapshot:
         use_indices: bool = True,
         learning: Learning = LEARNS,
         commit_properties: Mapping[str, str] | None = None,
+        commit_id: CommitId | None = None,
     ) -> None:
+        self._commit_id = commit_id
         self.uri = uri
         self.learning = learning
         self.commit_properties = commit_properties
@@ -77,7 +84,8 @@ class Snapshot:
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
         opened_as = (self.uri, self._main, self.store, self._file, self.branch, self._storage_options)
-        return _restore, (*opened_as, self.use_indices, self.learning)
+        commit_id = self._commit_id if self._manifest is None else self.commit_id
+        return _restore, (*opened_as, self.use_indices, self.learning, commit_id)
 
     def __repr__(self) -> str:
         return f"Snapshot({self.label!r})"
@@ -138,23 +146,32 @@ class Snapshot:
     def manifest(self) -> Manifest:
         """What the version consists of.
 
-        raises: CorruptFile, UnsupportedFeature; not for a snapshot from `open_snapshot`, which has read it
+        raises: CorruptFile, UnsupportedFeature; not for a snapshot from `open_snapshot`, which has read it;
+            VersionNotFound where the commit is known, and is gone, or another one has its number
         """
         if self._manifest is None:
             with self._lock:
                 if self._manifest is None:
                     self._mark = self._mark_of(self._file)
-                    with at(table=self.label):
-                        self._manifest = _read_manifest(self.store, self._file, self.name)
+                    try:
+                        with at(table=self.label):
+                            read = _read_manifest(self.store, self._file, self.name)
+                    except CorruptFile as error:
+                        if self._commit_id is not None and isinstance(error.__cause__, FileNotFoundError):
+                            raise identity.gone(self.label) from error
+                        raise
+                    if self._commit_id not in (None, commit_id_of(read)):
+                        raise identity.replaced(self)
+                    self._manifest = read
         return self._manifest
 
     @property
-    def commit_id(self) -> tuple[int, datetime, str]:
+    def commit_id(self) -> CommitId:
         """What no other commit has: two tables that one after the other had the same path may count the same versions.
 
         raises: as `manifest`
         """
-        return self.version, self.manifest.timestamp, self.manifest.transaction_file
+        return self._commit_id or commit_id_of(self.manifest)
 
     @property
     def open_fragments(self) -> OpenFragments:
@@ -208,7 +225,7 @@ class Snapshot:
         """
         if file.version != self.version:
             return False
-        if self._manifest is None:
+        if self._manifest is None and self._commit_id is None:
             # whoever reads it reads what is there now
             return file.path == self._file.path
         mark = self._mark_of(file)
@@ -224,8 +241,11 @@ class Snapshot:
             self._mark = mark
         return is_same
 
-    def sibling(self, file: VersionFile) -> Snapshot:
-        """Another version of this branch, whose manifest is at a known place."""
+    def sibling(self, file: VersionFile, commit_id: CommitId | None = None) -> Snapshot:
+        """Another version of this branch, whose manifest is at a known place.
+
+        commit_id: of the commit that has made it, where that is known
+        """
         opened_as = (self.uri, self._main, self.store, file)
         return Snapshot(
             *opened_as,
@@ -233,6 +253,7 @@ class Snapshot:
             storage_options=self._storage_options,
             use_indices=self.use_indices,
             learning=self.learning,
+            commit_id=commit_id,
         )
 
     def proposed(self, manifest: Manifest, file: VersionFile) -> Snapshot:
@@ -255,6 +276,7 @@ class Snapshot:
             use_indices=self.use_indices,
             learning=self.learning,
             commit_properties=dict(properties or {}),
+            commit_id=self._commit_id,
         )
         made._manifest, made._mark = self._manifest, self._mark
         return made
@@ -286,16 +308,39 @@ class Snapshot:
         return tuple(infos)
 
     def transaction(self) -> RecordedTransaction | None:
-        """What the commit that made this version did; None where it is not recorded."""
-        with at(table=self.label):
+        """What the commit that made this version did; None where it is not recorded.
+
+        raises: CorruptFile; VersionNotFound where another commit has its number now
+        """
+        with at(table=self.label), self._of_this_commit():
             return transactions.read(self.store, self.manifest_path, self.manifest)
 
     def indices(self) -> tuple[IndexSegment, ...]:
         """The secondary indices that the version lists, read once."""
         if self._indices is None:
-            with at(table=self.label):
-                self._indices = indices.read(self.store, self.manifest_path, self.manifest)
+            with at(table=self.label), self._of_this_commit():
+                read = indices.read(self.store, self.manifest_path, self.manifest)
+            self._indices = read
         return self._indices
+
+    @contextmanager
+    def _of_this_commit(self) -> Iterator[None]:
+        """Reads sections of the manifest file in the block, which another file may have replaced since the manifest was
+        read.
+
+        raises: VersionNotFound then; of a remote store, sizes alone are compared
+        """
+        _ = self.manifest
+        try:
+            yield
+        except CorruptFile as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise identity.gone(self.label) from error
+            if not self.is_still(self._file):
+                raise identity.replaced(self) from error
+            raise
+        if not self.is_still(self._file):
+            raise identity.replaced(self)
 
     def tags(self) -> dict[str, Ref]:
         """The table's tags as of now."""
@@ -444,6 +489,7 @@ def _restore(
     storage_options: Mapping[str, Any],
     use_indices: bool,
     learning: Learning,
+    commit_id: CommitId | None = None,
 ) -> Snapshot:
     return Snapshot(
         uri,
@@ -454,7 +500,13 @@ def _restore(
         storage_options=storage_options,
         use_indices=use_indices,
         learning=learning,
+        commit_id=commit_id,
     )
+
+
+def commit_id_of(manifest: Manifest) -> CommitId:
+    """The identity of the commit that has made a manifest."""
+    return manifest.version, manifest.timestamp, manifest.transaction_file
 
 
 _RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()

@@ -1,0 +1,205 @@
+"""Whatever remembers a version notices when another commit has its number."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import lance_sql
+from lance_sql import Dataset, LanceError, VersionNotFound
+
+Replace = Callable[[Path], None]
+
+
+def append(path: Path, *new: int, branch: str | None = None) -> None:
+    lance_sql.write({"id": list(new)}, path, mode="append", branch=branch)
+
+
+class Place:
+    """A table or branch with ids 0 to `last`, one a version, that is replaced by another history."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.path, self.kind = path, kind
+        self.branch = "load" if kind == "branch" else None
+        if kind == "branch":
+            lance_sql.write({"id": [-1]}, path)
+            lance_sql.open(path).create_branch("load")
+        self.fill(0, 3)
+
+    def fill(self, *ids: int) -> None:
+        for number in ids:
+            if self.branch is None:
+                mode = "append" if os.path.exists(self.path) else "create"
+                lance_sql.write({"id": [number]}, self.path, mode=mode)  # type: ignore[arg-type]
+            else:
+                append(self.path, number, branch=self.branch)
+
+    def open(self) -> Dataset:
+        return lance_sql.open(self.path, branch=self.branch)
+
+    def replace(self, *ids: int) -> None:
+        """Other commits by the same numbers; cursors stay."""
+        if self.kind == "branch":
+            main = lance_sql.open(self.path)
+            main.delete_branch("load")
+            main.create_branch("load")
+        elif self.kind == "backup":
+            shutil.copytree(self.path / "_cursors", self.path.parent / "cursors", dirs_exist_ok=True)
+            shutil.rmtree(self.path)
+            shutil.copytree(self.path.parent / "backup", self.path)
+            shutil.copytree(self.path.parent / "cursors", self.path / "_cursors", dirs_exist_ok=True)
+        else:
+            for each in self.path.iterdir():
+                if each.name != "_cursors":
+                    shutil.rmtree(each)
+            lance_sql.write({"id": [ids[0]]}, self.path, mode="create")
+            ids = ids[1:]
+        self.fill(*ids)
+
+    def back_up(self) -> None:
+        if self.kind == "backup":
+            shutil.copytree(self.path, self.path.parent / "backup")
+
+
+@pytest.fixture(params=["branch", "backup", "anew"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return Place(tmp_path / "t.lance", request.param)
+
+
+@pytest.mark.parametrize("added", [1, 2, 3, 4])
+def test_a_cursor_of_another_history_is_an_error(place: Place, added: int) -> None:
+    place.back_up()
+    cursor = place.open().cursor("job")
+    place.fill(4, 5)
+    with cursor.read() as changes:
+        assert changes.count_rows() >= 3
+    place.replace(*range(12, 12 + added))
+    for mode in ("all", "net"):
+        with pytest.raises(VersionNotFound, match="is not the same commit any more"), place.open().cursor("job").read(mode=mode):  # type: ignore[arg-type]
+            pass
+    with pytest.raises(VersionNotFound, match="seek"):
+        place.open().cursor("job").lag()
+    place.open().cursor("job").seek("snapshot")
+    with place.open().cursor("job").read() as changes:
+        assert changes.count_rows() == place.open().count_rows()
+
+
+def test_a_target_that_has_changes_of_another_history_is_an_error(place: Place, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.lance"
+    place.open().cursor("job", start="latest")
+    place.back_up()
+    place.fill(4, 5)
+    lance_sql.write({"id": [0]}, copy)
+    with pytest.raises(RuntimeError), place.open().cursor("job").read(target=copy) as changes:
+        lance_sql.write(changes.scan(["id"]), copy, mode="append", properties=changes.properties)
+        raise RuntimeError("the cursor does not move")
+    place.replace(12, 13, 14, 15, 16)
+    with pytest.raises(VersionNotFound, match="is not the same commit any more"), place.open().cursor("job").read(target=copy):
+        pass
+
+
+@pytest.mark.parametrize("added", [1, 3, 5])
+def test_a_follower_of_another_history_ends_with_an_error(place: Place, added: int) -> None:
+    place.open().cursor("job")
+    place.back_up()
+    place.fill(4, 5)
+    followed = place.open().changes().follow(timeout=0, poll=0.01)
+    assert len(list(followed)) >= 3
+    place.replace(*range(12, 12 + added))
+    with pytest.raises(LanceError, match="is another commit than|is gone"):
+        list(followed)
+
+
+ACTIONS: dict[str, Callable[[Dataset, Path], object]] = {
+    "create_tag": lambda old, _: old.create_tag("mine"),
+    "move_tag": lambda old, _: old.move_tag("moving"),
+    "restore": lambda old, _: old.restore(),
+    "create_branch": lambda old, _: old.create_branch("child"),
+    "shallow_clone": lambda old, path: old.shallow_clone(path.parent / "clone.lance"),
+}
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_handle_on_another_history_acts_on_nothing(place: Place, action: str, pickled: bool) -> None:
+    place.open().cursor("job")
+    place.open().create_tag("moving")
+    place.back_up()
+    place.fill(4)
+    old = place.open()
+    if pickled:
+        old = pickle.loads(pickle.dumps(old))
+    if place.kind == "branch":
+        old.delete_tag("moving")
+    place.replace(12, 13, 14, 15)
+    if action == "move_tag":
+        place.open().create_tag("moving" if place.kind != "backup" else "other")
+    before = sorted(str(each) for each in place.path.rglob("*"))
+    with pytest.raises(VersionNotFound, match="is another commit than"):
+        ACTIONS[action](old, place.path)
+    assert sorted(str(each) for each in place.path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_handle_on_a_version_that_was_cleaned_up_says_so(tmp_path: Path, action: str) -> None:
+    old = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    old.create_tag("moving")
+    lance_sql.write({"id": [2]}, old, mode="overwrite").move_tag("moving")
+    lance_sql.open(old.uri).cleanup(retain_versions=1)
+    with pytest.raises(VersionNotFound, match="was cleaned up|does not exist"):
+        ACTIONS[action](old, tmp_path / "t.lance")
+    with pytest.raises(VersionNotFound, match="was cleaned up"):
+        old.to_table()
+
+
+@pytest.mark.parametrize("action", ["changes", "row_history", "create_branch", "create_tag", "to_table"])
+def test_a_handle_on_a_branch_that_is_gone_says_so(tmp_path: Path, action: str) -> None:
+    table = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    table.create_branch("load")
+    append(tmp_path / "t.lance", 2, branch="load")
+    old = lance_sql.open(table.uri, branch="load")
+    table.delete_branch("load")
+    actions: dict[str, Callable[[], object]] = {
+        "changes": lambda: old.changes(),
+        "row_history": lambda: old.row_history(),
+        "create_branch": lambda: old.create_branch("child"),
+        "create_tag": lambda: old.create_tag("t"),
+        "to_table": lambda: old.to_table(),
+    }
+    with pytest.raises(LanceError, match="was deleted|was cleaned up|is gone"):
+        actions[action]()
+
+
+@pytest.mark.parametrize("kind", ["btree", "bitmap"])
+@pytest.mark.parametrize("how", ["renamed", "written anew"])
+def test_a_handle_does_not_use_the_index_of_a_table_in_its_place(tmp_path: Path, kind: str, how: str) -> None:
+    def make(name: str, generation: int) -> Dataset:
+        rows = {"id": range(4000), "k": [(i * 7 + generation * 1000) % 5000 for i in range(4000)]}
+        return lance_sql.write(rows, tmp_path / name).create_index("k", kind)  # type: ignore[arg-type]
+
+    table = make("t.lance", 1)
+    old = lance_sql.open(table.uri)
+    expected = lance_sql.open(table.uri, use_indices=False).scan(["id"], "k BETWEEN 100 AND 120").to_table()
+    old.scan(["id"]).to_table()
+    if how == "renamed":
+        make("new.lance", 2)
+        os.rename(tmp_path / "t.lance", tmp_path / "old.lance")
+        os.rename(tmp_path / "new.lance", tmp_path / "t.lance")
+    else:
+        shutil.rmtree(tmp_path / "t.lance")
+        make("t.lance", 2)
+    for read in (
+        lambda: old.scan(["id"], "k BETWEEN 100 AND 120").to_table().num_rows,
+        lambda: old.count_rows("k BETWEEN 100 AND 120"),
+        lambda: old.snapshot.indices() and expected.num_rows,
+        lambda: old.snapshot.transaction() and expected.num_rows,
+    ):
+        try:
+            assert read() == expected.num_rows
+        except VersionNotFound as error:
+            assert "another commit" in str(error)
