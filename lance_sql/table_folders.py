@@ -6,16 +6,26 @@ import errno
 import os
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import unquote
 
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.local_paths import expanded
 from lance_sql.store import Store
-from lance_sql.store.open import open_store
-from lance_sql.table.paths import DATA, VERSIONS
+from lance_sql.store.open import local_path, open_store
+from lance_sql.table import address, refs
+from lance_sql.table.paths import APPLIED, CHECKSUMS, CURSORS, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
 from lance_sql.table.snapshot import let_go
 
-_PARTS: Final = ("_checksums", "_deletions", "_indices", "_mem_wal", "_refs", "_transactions", DATA, "tree")
+_PARTS: Final = (
+    APPLIED,
+    CHECKSUMS,
+    CURSORS,
+    DATA,
+    DELETIONS,
+    INDICES,
+    TRANSACTIONS,
+    "_mem_wal",
+    "_refs",
+    "tree",
+)
 
 
 def drop(uri: str) -> int:
@@ -27,15 +37,31 @@ def drop(uri: str) -> int:
         UnsupportedFeature for manifests that another store knows of
     """
     store, folder, manifests, others = _files(uri)
-    # the newest first: no older one is the table meanwhile, where versions are counted down or up
-    for path in sorted(manifests, reverse=True):
-        store.delete(path)
-    for path in others:
+    num_files = len(manifests) + len(others)
+    while manifests:
+        # the newest first: no older one is the table meanwhile, where versions are counted down or up
+        for path in sorted(manifests, reverse=True):
+            store.delete(path)
+        if folder is not None:
+            _remove_empty(os.path.join(folder, VERSIONS))
+        # a writer may have committed meanwhile; it cannot where the folder is gone
+        manifests = list(_below(store, VERSIONS))
+    for path in (path for part in _PARTS for path in _below(store, part)):
         store.delete(path)
     let_go()
     if folder is not None:
         _remove_empty(folder)
-    return len(manifests) + len(others)
+        if os.path.islink(_given(uri)):
+            os.unlink(_given(uri))
+    return num_files
+
+
+def check_droppable(uri: str) -> None:
+    """Makes sure that `drop` removes a table.
+
+    raises: as `drop`
+    """
+    _files(uri)
 
 
 def count(uri: str) -> int:
@@ -50,13 +76,22 @@ def count(uri: str) -> int:
 def move(uri: str, target: str, *, dry_run: bool = False) -> None:
     """Gives a table another path on the same disk.
 
-    raises: TableNotFound, TableExists; UnsupportedFeature outside of local disks
+    raises: TableNotFound, TableExists; UnsupportedFeature outside of local disks; InvalidArgument for a table with
+        branches, whose files are found by its path
     """
     folder, other = _local(uri), _local(target)
+    if os.path.islink(_given(uri)):
+        raise InvalidArgument(f"{uri} is a link to a table: rename the link itself, or {folder}")
     if folder is None or other is None:
         raise UnsupportedFeature(f"{uri} can be moved where folders can be renamed: on a local disk")
     if not os.path.isdir(os.path.join(folder, VERSIONS)):
         raise TableNotFound(f"No Lance table at {uri!r} to rename")
+    _check_root(uri)
+    if branches := refs.branches(open_store(folder)):
+        names = ", ".join(repr(name) for name in list(branches)[:5])
+        raise InvalidArgument(
+            f"{uri} has branches ({names}), which find its files by its path: publish or delete them before it is renamed"
+        )
     if os.path.lexists(other):
         raise TableExists(f"There is something at {target!r} already")
     if dry_run:
@@ -71,7 +106,7 @@ def move(uri: str, target: str, *, dry_run: bool = False) -> None:
 
 def plain_path(uri: str) -> str:
     """The path of a URI of this machine, as everybody else calls it; other URIs as they are."""
-    return unquote(uri.removeprefix("file://")) if uri.startswith("file:///") else uri
+    return (local_path(uri) or uri) if uri.startswith("file:///") else uri
 
 
 def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
@@ -79,6 +114,7 @@ def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
     if uri.startswith("s3+ddb://"):
         raise UnsupportedFeature(f"{uri} has entries in DynamoDB, which are not removed here: drop it with its writer")
     store = open_store(uri)
+    _check_root(uri)
     manifests = list(_below(store, VERSIONS))
     if not manifests:
         raise TableNotFound(f"No Lance table at {uri!r} to drop")
@@ -100,8 +136,22 @@ def _below(store: Store, folder: str) -> Iterator[str]:
 
 
 def _local(uri: str) -> str | None:
-    """The folder of a table on this machine."""
-    return None if "://" in uri and not uri.startswith("file://") else expanded(uri.removeprefix("file://"))
+    """The folder of a table on this machine, behind links."""
+    path = local_path(uri)
+    return None if path is None else os.path.realpath(path)
+
+
+def _given(uri: str) -> str:
+    return (local_path(uri) or uri).rstrip("/")
+
+
+def _check_root(uri: str) -> None:
+    """
+    raises: InvalidArgument for the folder of a branch
+    """
+    root, branch = address.resolve(uri, None)
+    if branch is not None:
+        raise InvalidArgument(f"{uri} is the branch {branch!r} of {root}: remove it with delete_branch({branch!r})")
 
 
 def _remove_empty(folder: str) -> None:

@@ -16,6 +16,7 @@ import json
 import os
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,9 +26,8 @@ from lance_sql import table_folders
 from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.local_paths import expanded
 from lance_sql.schema import primary_key
-from lance_sql.store.open import open_store
+from lance_sql.store.open import absolute, open_store
 from lance_sql.writing import write
 
 CONTENTS: Final = "__manifest"
@@ -52,7 +52,7 @@ class DirectoryCatalog(Catalog):
     """
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder if "://" in folder else expanded(folder)
+        self._folder = absolute(folder)
         self._store = open_store(self._folder)
         if "://" not in folder and not os.path.isdir(self._folder):
             raise TableNotFound(f"No folder {folder!r} to take as a catalog")
@@ -111,14 +111,18 @@ class DirectoryCatalog(Catalog):
 
     def drop_table(self, name: Name) -> None:
         entry = self.describe(name)
+        with suppress(TableNotFound):
+            table_folders.check_droppable(entry.path)
         # the name first: what is left of a removal that did not end is no table of the catalog
-        if self._row(entry.name) is not None:
-            self._remove(entry.name)
+        row = self._row(entry.name)
+        if row is not None:
+            self._remove(entry.name, entry.path)
         try:
             table_folders.drop(entry.path)
         except TableNotFound:
+            if row is None:
+                raise
             # declared, and never written
-            return
 
     def rename_table(self, name: Name, new_name: Name) -> None:
         entry, wanted = self.describe(name), parts(new_name)
@@ -229,10 +233,21 @@ class DirectoryCatalog(Catalog):
             self._remove(new_name)
             raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
 
-    def _remove(self, name: tuple[str, ...]) -> None:
+    def _remove(self, name: tuple[str, ...], path: str | None = None) -> None:
+        """Removes a name.
+
+        path: of the table that it has to be the name of
+        raises: TableNotFound where it is gone, or the name of another table
+        """
         contents = self._contents()
         assert contents is not None, "has the row"
-        contents.delete(f"object_id = '{_quoted(_id(name))}'")
+        condition = f"object_id = '{_quoted(_id(name))}'"
+        if path is not None:
+            location = path.removeprefix(self._at(""))
+            condition += f" AND location = '{_quoted(location)}'"
+        change = contents.delete(condition).last_change
+        if path is not None and (change is None or not change.rows_deleted):
+            raise TableNotFound(f"No table {'.'.join(name)} in {self._folder} any more: it was dropped meanwhile")
 
     def _at(self, location: str) -> str:
         return f"{self._folder.rstrip('/')}/{location}"

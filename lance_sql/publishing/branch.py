@@ -28,8 +28,8 @@ from lance_sql import selection
 from lance_sql.arrays import U64
 from lance_sql.bitmaps import U64Set
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.history import History
+from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.keyed import key_match, numbered
 from lance_sql.commit import clones
 from lance_sql.commit.operations import Update, UpdateConfig, UpdateMap

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from lance_sql.store import open_store
-from lance_sql.store.open import absolute, local_path
+from lance_sql.store.open import absolute, below, local_path
 from lance_sql.table import refs
 
 _TREE: Final = "/tree/"
@@ -27,6 +27,11 @@ class Address(NamedTuple):
 
     root: str
     branch: str | None
+
+    @property
+    def place(self) -> str:
+        """The folder of the branch."""
+        return self.root if self.branch is None else below(self.root, f"tree/{self.branch}")
 
 
 def resolve(uri: str, storage_options: Mapping[str, Any] | None) -> Address:

@@ -52,11 +52,15 @@ def locate(
     """
     _check_arguments(version, tag, branch, as_of)
     root, own_branch = address.resolve(uri, storage_options)
+    options: dict[str, Any] = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
+    options["storage_options"] = storage_options
     main = open_store(root, storage_options)
     table = table_name(root)
     if tag is not None:
         ref = refs.tags(main).get(tag)
         if ref is None:
+            if own_branch is None and (linked := address.resolve_links(root, storage_options)) is not None:
+                return locate(linked.place, **options)
             _check_table(main, uri)
             raise VersionNotFound(_unknown_tag(main, tag, table))
         branch, version = ref.branch, ref.version
@@ -83,7 +87,9 @@ def locate(
         _check_table(main, uri)
         if branch is None:
             # it was written while it was looked for
-            return locate(uri, version=version, as_of=as_of, storage_options=storage_options)
+            return locate(uri, **options)
+        if own_branch is None and (linked := address.resolve_links(root, storage_options)) is not None:
+            return locate(linked.place, **options)
         raise VersionNotFound(_unknown_branch(main, branch, table))
     if version is not None:
         available = versions.describe(files, whole_history=branch is None)

@@ -32,7 +32,6 @@ from lance_sql.table.transactions import RecordedTransaction
 from lance_sql.table.version_infos import version_info
 from lance_sql.table.versions import VersionFile, VersionInfo
 
-
 CommitId: TypeAlias = tuple[int, datetime, str]
 
 

@@ -1,0 +1,169 @@
+"""Every way to write a table means one root and branch, also after the process has changed its folder."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import urllib.parse
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql import Dataset, InvalidArgument
+
+WAYS: dict[str, Callable[[Path], str]] = {
+    "path": str,
+    "slash": lambda place: f"{place}/",
+    "dots": lambda place: f"{place}/../{place.name}",
+    "relative": lambda place: os.path.relpath(place),
+    "file": lambda place: f"file://{urllib.parse.quote(str(place))}",
+    "file and dots": lambda place: f"file://{urllib.parse.quote(str(place))}/x/..",
+    "link": lambda place: _link(place, place.parent / "a link"),
+    "link above": lambda place: f"{_link(place.parent, place.parents[4] / (place.parents[3].name + ' link'))}/{place.name}",
+}
+
+
+def _link(place: Path, link: Path) -> str:
+    if not link.is_symlink():
+        link.symlink_to(place)
+    assert link.resolve() == place.resolve()
+    return str(link)
+
+
+def ids(table: Dataset) -> list[int]:
+    found: list[int] = sorted(table.to_table()["id"].to_pylist())
+    return found
+
+
+@pytest.fixture(params=["dev", "etl/data"])
+def name(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def root(tmp_path: Path, name: str) -> Path:
+    """A table with the ids 0 on main, and 0, 1, 2 on a branch, whose version with 0, 1 has a tag and a child."""
+    root = tmp_path / "a b" / "c" / "t.lance"
+    root.parent.mkdir(parents=True)
+    made = lance.write_dataset(pa.table({"id": [0]}), root, enable_stable_row_ids=True).create_branch(name)
+    lance.write_dataset(pa.table({"id": [1]}), made.uri, mode="append")
+    made.tags.create("one", (name, 2))
+    lance_sql.open(root, tag="one").create_branch("child")
+    lance_sql.write({"id": [2]}, root, mode="append", branch=name)
+    return root
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_folder_of_a_branch_is_the_branch(root: Path, name: str, way: str) -> None:
+    place = WAYS[way](root / "tree" / name)
+    branch = lance_sql.open(place)
+    assert branch.branch == name and branch.tags().keys() == {"one"} and branch.branches().keys() == {name, "child"}
+    assert ids(branch) == [0, 1, 2] and ids(lance_sql.open(place, tag="one")) == [0, 1]
+    assert ids(lance_sql.open(place, branch="main")) == [0]
+    assert ids(lance_sql.open(place, branch="child")) == [0, 1]
+    branch.create_tag("two")
+    cursor = branch.cursor("job", start="latest")
+    with pytest.raises(InvalidArgument, match="There is a tag|there is a tag"):
+        lance_sql.open(root).create_tag("two")
+    assert lance.dataset(root).tags.list()["two"]["version"] == branch.version
+    lance_sql.write({"id": [9]}, place, mode="overwrite")
+    assert lance_sql.open(root, branch=name).cursor("job").position == cursor.position
+    lance_sql.open(place).cleanup(older_than=timedelta(0), retain_versions=1, max_lag=timedelta(0))
+    assert ids(lance_sql.open(root, tag="one")) == [0, 1] and ids(lance_sql.open(root, branch="child")) == [0, 1]
+    assert ids(lance_sql.open(root, tag="two")) == [0, 1, 2]
+    assert not (root / "tree" / name / "_refs").exists() and not (root / "tree" / name / "_cursors").exists()
+    assert lance_sql.verify(root, deep=True).is_healthy
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_all_ways_to_a_table_are_one_value(root: Path, way: str) -> None:
+    table = lance_sql.open(WAYS[way](root))
+    assert table.branch is None and os.path.samefile(table.uri, root) and os.path.isabs(table.uri)
+    table.create_branch("by-" + way.replace(" ", "-"))
+    lance_sql.write({"id": [9]}, WAYS[way](root), mode="append")
+    lance_sql.write({"id": [5]}, root, mode="overwrite")
+    lance_sql.open(root).cleanup(retain_versions=1, max_lag=timedelta(0))
+    for branch in lance_sql.open(root).branches():
+        lance_sql.open(root, branch=branch).to_table()
+
+
+@pytest.mark.parametrize("way", ["path", "file", "link"])
+def test_the_folder_of_a_branch_is_not_dropped_or_renamed(root: Path, name: str, way: str) -> None:
+    from lance_sql import table_folders
+
+    place = WAYS[way](root / "tree" / name)
+    with pytest.raises(InvalidArgument, match="is the branch|is a link"):
+        table_folders.drop(place)
+    with pytest.raises(InvalidArgument, match="is the branch|is a link"):
+        table_folders.move(place, str(root.parent / "other.lance"))
+    assert ids(lance_sql.open(root, branch=name)) == [0, 1, 2]
+
+
+ACTIONS: dict[str, Callable[[Dataset], object]] = {
+    "write": lambda table: lance_sql.write({"id": [9]}, table, mode="append"),
+    "overwrite": lambda table: lance_sql.write({"id": [9]}, table, mode="overwrite"),
+    "begin_write": lambda table: _two_steps(table),
+    "create_branch": lambda table: table.create_branch("new"),
+    "delete_branch": lambda table: table.delete_branch("dev"),
+    "publish": lambda table: table.publish("dev"),
+    "cleanup": lambda table: table.cleanup(retain_versions=1),
+    "set_rule": lambda table: table.set_rule("ids", "unique(id)"),
+    "cursor": lambda table: table.cursor("job").read().__enter__(),
+    "changes": lambda table: table.changes().count_rows(),
+    "clone": lambda table: ids(table.shallow_clone("clone.lance")),
+    "view": lambda table: lance_sql.materialize(f"SELECT id FROM '{table.uri}'", table.uri + ".view").refresh(),
+}
+
+
+def _two_steps(table: Dataset) -> object:
+    job = lance_sql.begin_write(table, table.schema, mode="append")
+    fragments = job.write_fragments({"id": [9]})
+    return job.commit(fragments)
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_handle_of_a_relative_path_stays_with_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, pickled: bool
+) -> None:
+    for folder, number in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        table = lance_sql.write({"id": [number]}, tmp_path / folder / "t.lance")
+        table.create_branch("dev")
+        lance_sql.write({"id": [10 * number]}, table, mode="append", branch=None)
+        lance_sql.write({"id": [100 * number]}, tmp_path / folder / "t.lance", mode="append", branch="dev")
+    monkeypatch.chdir(tmp_path / "a")
+    handle = lance_sql.open("t.lance")
+    text = pickle.dumps(handle)
+    other = {path: path.stat().st_mtime_ns for path in (tmp_path / "b" / "t.lance").rglob("*")}
+    monkeypatch.chdir(tmp_path / "b")
+    ACTIONS[action](pickle.loads(text) if pickled else handle)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "b" / "t.lance").rglob("*")} == other
+    assert lance_sql.verify(tmp_path / "a" / "t.lance", deep=True).is_healthy
+    for branch in lance_sql.open(tmp_path / "a" / "t.lance").branches():
+        lance_sql.open(tmp_path / "a" / "t.lance", branch=branch).to_table()
+
+
+def test_a_job_and_a_catalog_of_a_relative_path_stay_with_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder / "lake").mkdir(parents=True)
+        lance_sql.write({"id": [0 if folder == "a" else 7]}, tmp_path / folder / "lake" / "t.lance")
+    monkeypatch.chdir(tmp_path / "a")
+    job = lance_sql.begin_write("new.lance", pa.schema([("id", pa.int64())]))
+    connection = lance_sql.connect(catalog="lake")
+    catalog = lance_sql.catalog("lake")
+    monkeypatch.chdir(tmp_path / "b")
+    job.commit(job.write_fragments({"id": [1]}))
+    assert connection.execute("SELECT id FROM lake.t").fetchall() == [(0,)]
+    connection.execute("INSERT INTO lake.t VALUES (5)")
+    assert ids(catalog.open("t")) == [0, 5]
+    assert ids(lance_sql.open(tmp_path / "a" / "new.lance")) == [1]
+    assert ids(lance_sql.open(tmp_path / "b" / "lake" / "t.lance")) == [7]
