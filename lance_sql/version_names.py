@@ -18,8 +18,15 @@ def split_name(name: str) -> tuple[str, int | None, str | None]:
     raises: InvalidArgument for a number with more digits than a version can have
     """
     path, at, chosen = name.rpartition("@")
-    # An address may hold an @ itself (s3://user@host/...), and so may a folder.
-    if not at or not chosen or "/" in chosen or os.path.exists(name) or _is_table(chosen) > _is_table(path):
+    # An address may hold an @ itself (s3://user@host/...), and so may a folder; names of branches may hold a slash.
+    is_table = _is_table(path)
+    if (
+        not at
+        or not chosen
+        or ("/" in chosen and not (is_table and not _is_table(chosen)))
+        or os.path.exists(name)
+        or _is_table(chosen) > is_table
+    ):
         return name, None, None
     version = as_version(chosen)
     return (path, version, None) if version is not None else (path, None, chosen)

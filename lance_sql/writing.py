@@ -37,6 +37,7 @@ from lance_sql.store.requests import together
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
+from lance_sql.table.paths import DATA
 from lance_sql.table.snapshot import Snapshot, list_snapshots, open_snapshot
 
 __all__ = [
@@ -134,17 +135,22 @@ class WriteJob:
             if not committed_files:
                 return
         self._remove_files(keep=committed_files)
+        folder = self.target.store().local_path(DATA)
+        if self.target.snapshot is None and folder is not None:
+            insert.remove_folders([folder, os.path.dirname(folder)])
 
     def write(self, data: object) -> Dataset:
         """Both steps at once; nothing stays of a write that fails.
 
         raises: as `write_fragments` and `commit`; what the data raises
         """
+        made = [] if self.target.snapshot is not None else insert.missing_folders(self.target.store())
         fragments = self.write_fragments(data)
         try:
             committed, is_ours = self._commit_once(fragments)
         except (*REFUSALS, TableExists):
             self._delete(fragments)
+            insert.remove_folders(made)
             raise
         if not is_ours:
             self._delete(fragments)

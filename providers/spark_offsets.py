@@ -2,6 +2,7 @@
 
     {"version": null}                                              before the first batch
     {"version": 7, "start": 3, "part": 0, "parts": 0, "shares": 0}  every commit from 4 to 7 was delivered
+    {"version": 7, .., "commit": "2026-11-21T02:18:51+00:00 6-5c1f..txn"}    and version 7 was this commit
     {"version": 3, "start": 3, "part": 2, "parts": 5, "shares": 5}  two fifths of the rows of version 3 were delivered
 
 The first batch may be planned again after a restart, from nothing but its end. So every offset says where the stream
@@ -29,6 +30,7 @@ class Offset:
     part, parts: so many of how many parts of the rows of version `start` were delivered; 0 of a stream that begins with
         changes
     shares: into how many parts these rows were to be cut, at most
+    commit: the identity of `version`, see `identity.token`; None of a stream that an earlier release began
     """
 
     version: int
@@ -36,6 +38,7 @@ class Offset:
     part: int = 0
     parts: int = 0
     shares: int = 0
+    commit: str | None = None
 
     @property
     def is_bootstrapping(self) -> bool:
@@ -46,17 +49,18 @@ class Offset:
         """The same stream, when so many parts of the rows that it begins with were delivered."""
         return replace(self, part=min(part, self.parts))
 
-    def at(self, version: int) -> Offset:
+    def at(self, version: int, commit: str) -> Offset:
         """The same stream at another version."""
-        return replace(self, version=version)
+        return replace(self, version=version, commit=commit)
 
     def beginning(self) -> Offset:
         """Where the stream began."""
         return Offset(self.start, self.start, 0, self.parts, self.shares)
 
-    def to_json(self) -> dict[str, int]:
+    def to_json(self) -> dict[str, int | str]:
         """What Spark keeps; always in the same order, for Spark compares text."""
-        return {name: getattr(self, name) for name in _FIELDS}
+        commit = {} if self.commit is None else {"commit": self.commit}
+        return {name: getattr(self, name) for name in _FIELDS} | commit
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Offset | None:
@@ -67,9 +71,10 @@ class Offset:
         if dict(value) == INITIAL:
             return None
         numbers = [value.get(name) for name in _FIELDS]
-        if set(value) != set(_FIELDS) or any(type(number) is not int or number < 0 for number in numbers):
+        commit = value.get("commit")
+        if set(value) - {"commit"} != set(_FIELDS) or not isinstance(commit, str | None) or any(type(number) is not int or number < 0 for number in numbers):
             raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
-        offset = cls(**{name: value[name] for name in _FIELDS})
+        offset = cls(**{name: value[name] for name in _FIELDS}, commit=commit)
         if offset.part > offset.parts or offset.version < offset.start:
             raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
         return offset

@@ -18,9 +18,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from lance_sql.changes.history import History
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.scan import Scan, ScanTask
+from lance_sql.table import identity
 
 from . import spark_types
 from .spark_change_options import StreamOptions
@@ -103,15 +105,12 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return at.to_json()
         if at.is_bootstrapping:
             return at.at_part(at.parts if self._options.max_rows is None else at.part + 1).to_json()
-        if dataset.version < at.version and (at.version > at.start or at.parts):
-            raise InvalidArgument(
-                f"The stream is at version {at.version} of {dataset.uri}, whose newest version is {dataset.version}:"
-                " it is another table. Begin with another checkpoint"
-            )
+        _check(dataset, at)
         if newest > at.version:
             # says so where some of it was cleaned up
             self._options.open_range(at.version + 1, newest, dataset)
-        return at.at(self._end(dataset, at.version, newest)).to_json()
+        end = self._end(dataset, at.version, newest)
+        return at.at(end, _token(dataset, end) or at.commit or "").to_json() if end > at.version else at.to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         return {"version": self._options.open().version}
@@ -128,7 +127,10 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self._snapshot_partitions(first, last)
         if first.version >= last.version:
             return []
-        feed = self._options.open_range(first.version + 1, last.version)
+        dataset = self._options.open()
+        for offset in (first, last):
+            _check(dataset, offset)
+        feed = self._options.open_range(first.version + 1, last.version, dataset)
         scan = feed.scan(self._schema.names, self._options.filter)
         rows = sum(task.num_candidates for task in scan.tasks(1))
         return [LancePartition(task) for task in scan.tasks(self._options.partitions or partition_count(rows))]
@@ -147,7 +149,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where a new stream begins."""
         version = self._options.first_offset(dataset)
         if version is not None:
-            return Offset(version, version)
+            return Offset(version, version, commit=_token(dataset, version))
         dataset = self._options.open_version(dataset.version)
         scan, most = self._stored_scan(dataset), self._options.max_rows
         # deleted rows count here: a part has so many rows at most
@@ -155,10 +157,13 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         shares = -(-rows // most) if most is not None else self._options.partitions or partition_count(rows)
         parts = len(scan.tasks(shares))
         # of a table without rows, nothing is the one part that there is
-        return Offset(dataset.version, dataset.version, 0, max(parts, 1), shares)
+        commit = _token(dataset, dataset.version)
+        return Offset(dataset.version, dataset.version, 0, max(parts, 1), shares, commit)
 
     def _snapshot_partitions(self, first: Offset, last: Offset) -> list[LancePartition]:
         dataset = self._options.open_version(last.start)
+        if last.version == last.start:
+            _check(dataset, last)
         tasks = self._stored_scan(dataset).tasks(last.shares)
         if max(len(tasks), 1) != last.parts:
             raise InvalidArgument(
@@ -188,3 +193,23 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if rows >= self._options.max_rows:
                 return end
         return max(newest, version)
+
+
+def _token(dataset: Dataset, version: int) -> str | None:
+    """The identity of the commit that made a version; None where there is no such version."""
+    history = History(dataset.snapshot)
+    return identity.token(history.snapshot_at(version)) if version in history.files else None
+
+
+def _check(dataset: Dataset, offset: Offset) -> None:
+    """Makes sure that a stream goes on with the table that it began with.
+
+    raises: InvalidArgument
+    """
+    is_ahead = dataset.version < offset.version and (offset.version > offset.start or offset.parts)
+    now = None if offset.commit is None or is_ahead else _token(dataset, offset.version)
+    if is_ahead or (now is not None and now != offset.commit):
+        raise InvalidArgument(
+            f"The stream is at version {offset.version} of {dataset.uri}, which is another commit now, or is not there yet:"
+            " the table or branch was restored from a backup or created again. Begin with another checkpoint"
+        )

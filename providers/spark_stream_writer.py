@@ -76,9 +76,9 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
             job.commit(fragments)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        for message in messages[:1]:
-            if isinstance(message, WrittenBatch):
-                message.job.abort()
+        batch = next((message for message in messages if isinstance(message, WrittenBatch)), None)
+        if batch is not None:
+            batch.job.abort()
 
 
 def _property(name: str) -> str | None:

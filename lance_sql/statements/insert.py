@@ -5,7 +5,9 @@ Source: messages Transaction.Append and Transaction.Overwrite.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -23,8 +25,11 @@ from lance_sql.statements import columns
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.statements.session import check_writable, file_version
 from lance_sql.store import Store, open_store
+from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.paths import DATA
 from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.version_names import split_name
 
 Mode: TypeAlias = Literal["create", "append", "overwrite"]
 
@@ -120,6 +125,7 @@ def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mappi
     except TableNotFound:
         if mode == "append" or branch is not None:
             raise
+        _check_new(uri, storage_options)
         return None
     if mode == "create":
         raise TableExists(
@@ -128,6 +134,19 @@ def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mappi
         )
     check_writable(snapshot)
     return snapshot
+
+
+def _check_new(uri: str, storage_options: Mapping[str, Any] | None) -> None:
+    """Makes sure that a new table is not at a place by which versions or branches of another one are named.
+
+    raises: InvalidArgument
+    """
+    table, _, name = uri.partition("/tree/") if "/tree/" in uri else split_name(uri)
+    if table != uri and versions.newest(open_store(table, storage_options)) is not None:
+        what = f"a branch {name!r}" if "/tree/" in uri else "a version or branch"
+        raise InvalidArgument(
+            f"{uri!r} is the name of {what} of {table}: write to the branch with branch=, or choose another place"
+        )
 
 
 def target(
@@ -182,6 +201,7 @@ def write_fragments(
     """
     writer: FragmentWriter | None = None
     store = into.store()
+    made = [] if into.snapshot is not None else missing_folders(store)
     to_table: TableCast | None = None
     seen: pa.Schema | None = None
     try:
@@ -197,7 +217,22 @@ def write_fragments(
     except BaseException:
         if writer is not None:
             writer.abort()
+        remove_folders(made)
         raise
+
+
+def missing_folders(store: Store) -> list[str]:
+    """The folders of this machine that the first data file of a table makes, the innermost first."""
+    path = store.local_path(DATA)
+    folders = [] if path is None else [path, os.path.dirname(path)]
+    return [each for each in folders if not os.path.isdir(each)]
+
+
+def remove_folders(folders: Sequence[str]) -> None:
+    """Removes folders, the innermost first, as long as they are empty."""
+    for folder in folders:
+        with suppress(OSError):
+            os.rmdir(folder)
 
 
 def _with_new_columns(snapshot: Snapshot, rows: pa.Schema, file_version: str) -> Schema:

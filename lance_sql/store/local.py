@@ -182,7 +182,11 @@ class LocalStore:
         self._forget(path)
 
     def create(self, path: str) -> Sink:
-        sink = durable.FileSink(self._writable_path(path))
+        try:
+            sink = durable.FileSink(self._writable_path(path))
+        except FileNotFoundError:
+            # another writer, whose first write failed, has removed the empty folder again
+            sink = durable.FileSink(self._writable_path(path))
         self._forget(path)
         return sink
 

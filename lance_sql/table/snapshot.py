@@ -311,13 +311,13 @@ class Snapshot:
 
         raises: CorruptFile; VersionNotFound where another commit has its number now
         """
-        with at(table=self.label), self._of_this_commit():
+        with self._of_this_commit(), at(table=self.label):
             return transactions.read(self.store, self.manifest_path, self.manifest)
 
     def indices(self) -> tuple[IndexSegment, ...]:
         """The secondary indices that the version lists, read once."""
         if self._indices is None:
-            with at(table=self.label), self._of_this_commit():
+            with self._of_this_commit(), at(table=self.label):
                 read = indices.read(self.store, self.manifest_path, self.manifest)
             self._indices = read
         return self._indices
@@ -401,8 +401,9 @@ def open_snapshot(
     if of_branch and (linked := address.resolve_links(root, storage_options)) is not None:
         return open_snapshot(
             linked.root,
-            version=file.version,
-            branch=linked.branch,
+            version=version,
+            branch=branch or linked.branch,
+            as_of=as_of,
             storage_options=storage_options,
             use_indices=use_indices,
             learning=learning,

@@ -24,7 +24,7 @@ WAYS: dict[str, Callable[[Path], str]] = {
     "file": lambda place: f"file://{urllib.parse.quote(str(place))}",
     "file and dots": lambda place: f"file://{urllib.parse.quote(str(place))}/x/..",
     "link": lambda place: _link(place, place.parent / "a link"),
-    "link above": lambda place: f"{_link(place.parent, place.parents[4] / (place.parents[3].name + ' link'))}/{place.name}",
+    "link above": lambda place: f"{_link(place.parent, _above(place) / 'above')}/{place.name}",
 }
 
 
@@ -33,6 +33,10 @@ def _link(place: Path, link: Path) -> str:
         link.symlink_to(place)
     assert link.resolve() == place.resolve()
     return str(link)
+
+
+def _above(place: Path) -> Path:
+    return next(each for each in place.parents if (each / "a b").exists())
 
 
 def ids(table: Dataset) -> list[int]:

@@ -73,7 +73,6 @@ def test_whoever_opens_it_otherwise_has_another_one(path: Path, tmp_path: Path) 
         lambda: lance_sql.open(path),
         lambda: lance_sql.open(path, use_indices=False),
         lambda: lance_sql.open(path, learn_statistics=False),
-        lambda: lance_sql.open(os.path.relpath(path)),
         lambda: lance_sql.open(path, allow_bases="s3://archive/"),
     ]
     opened = [way().snapshot for way in ways]
