@@ -29,7 +29,7 @@ from lance_sql.statements import insert, once
 from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
 from lance_sql.statements.insert import Target
 from lance_sql.statements.once import Turn
-from lance_sql.statements.session import REFUSALS, RowCounts, summarize
+from lance_sql.statements.session import REFUSALS, RowCounts, summarize, while_there
 from lance_sql.statements.source import to_reader
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import absolute, with_manifest_store
@@ -106,7 +106,8 @@ class WriteJob:
                 raise InvalidArgument(f"The data file {name!r} was not written by this job")
         if len(set(names)) < len(names):
             raise InvalidArgument("The same fragment is given twice")
-        committed, is_ours = self._commit_once(fragments)
+        with while_there(self.target.snapshot):
+            committed, is_ours = self._commit_once(fragments)
         there = set(names)
         # the version is there: what cannot be removed now is left to a cleanup
         with suppress(OSError, LanceError):
@@ -144,6 +145,10 @@ class WriteJob:
 
         raises: as `write_fragments` and `commit`; what the data raises
         """
+        with while_there(self.target.snapshot):
+            return self._write(data)
+
+    def _write(self, data: object) -> Dataset:
         made = [] if self.target.snapshot is not None else insert.missing_folders(self.target.store())
         fragments = self.write_fragments(data)
         try:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,11 +22,11 @@ from lance_sql import file_versions
 from lance_sql.arrays import U32
 from lance_sql.commit import committer
 from lance_sql.commit.operations import Operation, ReserveFragments
-from lance_sql.errors import LanceError, RetryableConflict, UnsupportedFeature
+from lance_sql.errors import CorruptFile, LanceError, RetryableConflict, TableNotFound, UnsupportedFeature
 from lance_sql.file.writer import FileWriter
 from lance_sql.schema import Field, Schema
 from lance_sql.statements.fragments import FileLimits, FragmentWriter, new_file_name
-from lance_sql.table import commit_origin, features
+from lance_sql.table import commit_origin, features, versions
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot
@@ -245,12 +245,27 @@ def on_latest(
         attempt += 1
         try:
             latest = committer.with_own_ids(newest(snapshot))
-            with WriteSession(latest, operation, checked, started) as session:
+            with while_there(latest), WriteSession(latest, operation, checked, started) as session:
                 return change(session)
         except RetryableConflict:
             if attempt >= max_attempts or time.monotonic() > end:
                 raise
             time.sleep(random.uniform(0, _FIRST_WAIT * 2 ** min(attempt, 6)))
+
+
+@contextmanager
+def while_there(snapshot: Snapshot | None) -> Iterator[None]:
+    """Says of files that are missing in the block that their table is gone, where it is.
+
+    snapshot: of the table; None of one that is still to be made
+    raises: TableNotFound
+    """
+    try:
+        yield
+    except (FileNotFoundError, CorruptFile) as error:
+        if snapshot is None or isinstance(error, TableNotFound) or versions.newest(snapshot.store) is not None:
+            raise
+        raise TableNotFound(f"{snapshot.name} was dropped or moved while it was written: nothing was committed") from error
 
 
 def file_version(snapshot: Snapshot) -> str:

@@ -395,6 +395,13 @@ def open_snapshot(
     try:
         of_branch = snapshot.manifest.branch is not None and found_branch is None
     except CorruptFile as error:
+        if isinstance(error.__cause__, FileNotFoundError) and versions.find_version(store, file.version) is None:
+            if not is_latest:
+                raise identity.gone(snapshot.label) from error
+            # it went while it was opened
+            return open_snapshot(
+                root, branch=found_branch, storage_options=storage_options, use_indices=use_indices, learning=learning
+            )
         if is_latest:
             error.message += _newest_readable(store, file, snapshot.name)
         raise

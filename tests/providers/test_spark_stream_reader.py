@@ -260,7 +260,7 @@ def test_another_table_in_its_place_is_noticed(table: lance_sql.Dataset, tmp_pat
     stream = Stream(table.uri, readChangeFeed="true")
     stream.all()
     other = lance_sql.write(pa.table({"id": [1], "s": ["a"]}), tmp_path / "other.lance")
-    with pytest.raises(InvalidArgument, match="it is another table"):
+    with pytest.raises(InvalidArgument, match="is another commit now, or is not there yet"):
         Stream(other.uri, stream.log, readChangeFeed="true").batch()
     with pytest.raises(InvalidArgument, match="not one of the format lance"):
         Stream(table.uri, ['{"offset": 7}'], readChangeFeed="true").batch()

@@ -1,0 +1,279 @@
+"""Tables that are dropped, renamed and named, against writers and with everything that a table can have."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import urllib.parse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql import Dataset, InvalidArgument, LanceError, TableNotFound, VersionNotFound, table_folders
+
+
+def ids(table: Dataset) -> list[int]:
+    found: list[int] = sorted(table.to_table()["id"].to_pylist())
+    return found
+
+
+def full(path: Path | str) -> Dataset:
+    """A table with all that this library keeps beside one."""
+    lance_sql.write({"id": [0]}, path)
+    table = lance_sql.apply_changes(path, [{"id": 1, "at": 5}], "id", sequence_by="at", except_columns=["at"])
+    table = lance_sql.apply_changes(
+        table, [{"id": 1, "at": 7, "gone": True}], "id", sequence_by="at", except_columns=["at", "gone"], delete_when="gone"
+    )
+    table.cursor("job")
+    table = table.delete("id = 1").create_index("id", "btree")
+    table.create_tag("kept")
+    table.create_branch("etl").create_branch("etl/data")
+    return table
+
+
+DROPS: dict[str, Callable[[str], object]] = {
+    "drop": table_folders.drop,
+    "sql": lambda uri: lance_sql.sql(f"DROP TABLE '{uri}'"),
+    "connection": lambda uri: lance_sql.connect().execute(f"DROP TABLE '{uri}'"),
+    "catalog": lambda uri: lance_sql.catalog(uri.removesuffix("/t.lance")).drop_table(("t",)),
+}
+
+
+@pytest.mark.parametrize("how", DROPS)
+def test_all_that_belongs_to_a_table_is_dropped(tmp_path: Path, how: str) -> None:
+    full(tmp_path / "t.lance")
+    DROPS[how](str(tmp_path / "t.lance"))
+    assert not (tmp_path / "t.lance").exists()
+
+
+@pytest.mark.parametrize("how", DROPS)
+def test_a_folder_with_something_else_stays_and_keeps_its_name(tmp_path: Path, how: str) -> None:
+    full(tmp_path / "t.lance")
+    (tmp_path / "t.lance" / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidArgument, match=r"such as 'notes.txt'"):
+        DROPS[how](str(tmp_path / "t.lance"))
+    assert ids(lance_sql.open(tmp_path / "t.lance")) == [0]
+
+
+def test_a_refused_drop_leaves_the_name_in_the_catalog(tmp_path: Path) -> None:
+    catalog = lance_sql.catalog(str(tmp_path))
+    catalog.create_namespace(("s",))
+    entry = catalog.declare(("s", "a"))
+    full(entry.path)
+    (Path(entry.path) / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidArgument, match=r"notes.txt"):
+        catalog.drop_table(("s", "a"))
+    assert catalog.tables(("s",)) == ["a"]
+    (Path(entry.path) / "notes.txt").unlink()
+    catalog.drop_table(("s", "a"))
+    assert catalog.tables(("s",)) == [] and not Path(entry.path).exists()
+
+
+def test_a_name_that_another_table_has_now_is_not_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog, other = lance_sql.catalog(str(tmp_path)), lance_sql.catalog(str(tmp_path))
+    catalog.create_namespace(("s",))
+    lance_sql.write({"id": [1]}, catalog.declare(("s", "a")).path)
+    described = catalog.describe
+
+    def late(name: object) -> object:
+        entry = described(name)  # type: ignore[arg-type]
+        other.drop_table(("s", "a"))
+        lance_sql.write({"id": [2]}, other.declare(("s", "a")).path)
+        return entry
+
+    monkeypatch.setattr(catalog, "describe", late)
+    with pytest.raises(TableNotFound, match="dropped meanwhile"):
+        catalog.drop_table(("s", "a"))
+    assert ids(other.open(("s", "a"))) == [2]
+
+
+URIS: dict[str, Callable[[Path], str]] = {
+    "path": str,
+    "file": lambda path: f"file://{urllib.parse.quote(str(path))}",
+    "slash": lambda path: f"{path}/",
+}
+
+
+@pytest.mark.parametrize("way", URIS)
+def test_quoted_uris_are_dropped_and_renamed(tmp_path: Path, way: str) -> None:
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    lance_sql.write({"id": [0]}, folder / "t.lance")
+    lance_sql.sql(f"ALTER TABLE '{URIS[way](folder / 't.lance')}' RENAME TO '{URIS[way](folder / 'u.lance')}'")
+    assert ids(lance_sql.open(folder / "u.lance")) == [0]
+    lance_sql.sql(f"DROP TABLE '{URIS[way](folder / 'u.lance')}'")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_link_to_a_table_goes_with_the_table(tmp_path: Path) -> None:
+    lance_sql.write({"id": [0]}, tmp_path / "t.lance")
+    (tmp_path / "link.lance").symlink_to(tmp_path / "t.lance")
+    with pytest.raises(InvalidArgument, match="is a link to a table"):
+        table_folders.move(str(tmp_path / "link.lance"), str(tmp_path / "u.lance"))
+    table_folders.drop(str(tmp_path / "link.lance"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_with_branches_is_not_renamed(tmp_path: Path) -> None:
+    table = full(tmp_path / "t.lance")
+    for rename in (
+        lambda: table_folders.move(table.uri, str(tmp_path / "u.lance")),
+        lambda: lance_sql.sql(f"ALTER TABLE '{table.uri}' RENAME TO '{tmp_path / 'u.lance'}'"),
+        lambda: lance_sql.catalog(str(tmp_path)).rename_table(("t",), ("u",)),
+    ):
+        with pytest.raises(InvalidArgument, match=r"has branches \('etl', 'etl/data'\)"):
+            rename()
+    for branch in ("etl/data", "etl"):
+        assert ids(lance_sql.open(table.uri, branch=branch)) == [0]
+        lance_sql.open(table.uri).delete_branch(branch)
+    table_folders.move(table.uri, str(tmp_path / "u.lance"))
+    assert ids(lance_sql.open(tmp_path / "u.lance", tag="kept")) == [0]
+
+
+VERBS: dict[str, Callable[[Dataset], object]] = {
+    "append": lambda table: lance_sql.write({"id": [1]}, table, mode="append"),
+    "overwrite": lambda table: lance_sql.write({"id": [1]}, table, mode="overwrite"),
+    "update": lambda table: table.update({"id": "5"}),
+    "delete": lambda table: table.delete("id = 0"),
+    "merge": lambda table: table.merge({"id": [0, 1]}, on="id"),
+    "compact": lambda table: table.compact(),
+    "restore": lambda table: table.restore(1),
+    "index": lambda table: table.create_index("id", "btree"),
+    "config": lambda table: table.update_config({"a": "b"}),
+    "apply": lambda table: lance_sql.apply_changes(table, [{"id": 1}], "id"),
+}
+
+
+@pytest.mark.parametrize("taken", ["drop", "move", "rmtree"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_commit_to_a_table_that_goes_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, taken: str
+) -> None:
+    from lance_sql.commit import committer
+
+    path = tmp_path / "t.lance"
+    lance_sql.write({"id": [0, 2]}, path)
+    table = lance_sql.write({"id": [3]}, path, mode="append")
+    put = committer.put_version
+
+    def late(*arguments: object, **options: object) -> object:
+        monkeypatch.setattr(committer, "put_version", put)
+        if taken == "move":
+            table_folders.move(str(path), str(tmp_path / "moved.lance"))
+        elif taken == "drop":
+            table_folders.drop(str(path))
+        else:
+            shutil.rmtree(path)
+        return put(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(committer, "put_version", late)
+    with pytest.raises(TableNotFound, match="was dropped or moved"):
+        VERBS[verb](table)
+    assert [each for each in path.rglob("*") if each.is_file()] == []
+    with pytest.raises(TableNotFound):
+        lance_sql.open(path)
+    if taken == "move":
+        assert ids(lance_sql.open(tmp_path / "moved.lance")) == [0, 2, 3]
+        assert lance_sql.verify(tmp_path / "moved.lance", deep=True).is_healthy
+
+
+@pytest.mark.parametrize("how", ["drop", "move"])
+def test_a_writer_and_a_drop_at_the_same_time(tmp_path: Path, how: str) -> None:
+    for number in range(8):
+        path, moved = tmp_path / f"{number}.lance", tmp_path / f"{number}.moved.lance"
+        for version in range(4):
+            lance_sql.write({"id": [version]}, path, mode="append" if version else "create")
+        began, said = threading.Barrier(2), list[str]()
+
+        def append(path: Path = path, began: threading.Barrier = began, said: list[str] = said) -> None:
+            table = lance_sql.open(path)
+            began.wait()
+            try:
+                lance_sql.write({"id": [9]}, table, mode="append")
+                said.append("ok")
+            except TableNotFound:
+                said.append("gone")
+
+        other = threading.Thread(target=append)
+        other.start()
+        began.wait()
+        table_folders.drop(str(path)) if how == "drop" else table_folders.move(str(path), str(moved))
+        other.join()
+        with pytest.raises(TableNotFound):
+            lance_sql.open(path)
+        if how == "move":
+            assert ids(lance_sql.open(moved)) == [0, 1, 2, 3, *([9] if said == ["ok"] else [])]
+
+
+def test_a_new_table_is_not_made_under_the_name_of_a_version(tmp_path: Path) -> None:
+    table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
+    table.create_branch("dev")
+    table.create_branch("a/b")
+    for name in ("t.lance@dev", "t.lance@a/b", "t.lance@1", "t.lance/tree/dev2"):
+        for mode in ("create", "overwrite"):
+            with pytest.raises(InvalidArgument, match="is the name of"):
+                lance_sql.write({"id": [7]}, tmp_path / name, mode=mode)  # type: ignore[arg-type]
+    lance_sql.write({"id": [1]}, table.uri, mode="append", branch="a/b")
+    assert sorted(lance_sql.sql(f"SELECT id FROM '{table.uri}@a/b'").fetchall()) == [(0,), (1,)]
+    (tmp_path / "me@home").mkdir()
+    assert ids(lance_sql.write({"id": [0]}, tmp_path / "me@home" / "t.lance")) == [0]
+
+
+def _failing() -> Iterator[pa.RecordBatch]:
+    yield pa.record_batch({"id": [1]})
+    raise RuntimeError("the source fails")
+
+
+FIRST: dict[str, Callable[[Path], object]] = {
+    "source": lambda path: lance_sql.write(
+        pa.RecordBatchReader.from_batches(pa.schema([("id", pa.int64())]), _failing()), path
+    ),
+    "not null": lambda path: lance_sql.write(
+        pa.table({"id": [1, None]}, pa.schema([pa.field("id", pa.int64(), False)])), path
+    ),
+    "columns": lambda path: lance_sql.write(
+        [pa.record_batch({"id": [1]}), pa.record_batch({"x": [1]})], path, schema=pa.schema([("id", pa.int64())])
+    ),
+    "two steps": lambda path: lance_sql.begin_write(path, pa.schema([("id", pa.int64())])).write(
+        pa.RecordBatchReader.from_batches(pa.schema([("id", pa.int64())]), _failing())
+    ),
+    "sql": lambda path: lance_sql.sql(f"CREATE TABLE '{path}' AS SELECT error('x') AS id FROM range(5)"),
+    "view": lambda path: lance_sql.materialize("SELECT error('x') AS id FROM range(5)", path),
+    "changes": lambda path: lance_sql.apply_changes(path, [{"id": 1, "at": None}], "id", sequence_by="at"),
+}
+
+
+@pytest.mark.parametrize("write", FIRST)
+def test_a_failed_first_write_leaves_no_folder(tmp_path: Path, write: str) -> None:
+    with pytest.raises((LanceError, RuntimeError, pa.ArrowInvalid)):
+        FIRST[write](tmp_path / "t.lance")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_abandoned_job_of_a_new_table_leaves_no_folder(tmp_path: Path) -> None:
+    job = lance_sql.begin_write(tmp_path / "t.lance", pa.schema([("id", pa.int64())]))
+    job.write_fragments({"id": [1]})
+    job.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_version_that_was_cleaned_up_while_it_is_read_is_not_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write({"id": [0, 1, 2]}, path)
+    old = lance_sql.open(path).delete("id = 1")
+    for read in (
+        lambda table: table.to_table(),
+        lambda table: table.count_rows("id = 0"),
+        lambda table: table.scan(["id"], limit=1).to_table(),
+        lambda table: lance_sql.sql(f"SELECT * FROM '{table.uri}' VERSION AS OF {table.version}").fetchall(),
+        lambda table: table.changes(since=1).to_reader().read_all(),
+    ):
+        handle = lance_sql.open(path, version=old.version)
+        lance_sql.write({"id": [5, 6, 7]}, path, mode="overwrite")
+        lance_sql.open(path).cleanup(retain_versions=1)
+        with pytest.raises(VersionNotFound):
+            read(handle)
+        old = lance_sql.open(path).delete("id = 6")
