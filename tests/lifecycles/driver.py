@@ -1,0 +1,538 @@
+"""Random lives of a table: verbs, references, addresses and writers in turn, and a model that all have to agree with.
+
+    python -m tests.lifecycles.driver --seeds 0-99 --steps 60
+
+The model has the rows of each version by its number, what each reference names, and how far branches are published. After
+each step every reference is read, by a random address, and so are handles that were opened earlier: a handle gives the
+rows of its version, or says that the version is gone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+import pickle
+import random
+import shutil
+import sys
+import tempfile
+import traceback
+import urllib.parse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import lance
+import pyarrow as pa
+
+import lance_sql
+from lance_sql import CommitConflict, Dataset, LanceError, TableNotFound, UnsupportedFeature, VersionNotFound, table_folders
+
+Rows: TypeAlias = dict[int, int]
+BRANCHES: Final = ("dev", "etl", "etl/data", "load")
+TAGS: Final = ("one", "two")
+CURSORS: Final = ("job", "other")
+GONE: Final = (VersionNotFound, TableNotFound)
+
+
+@dataclass
+class State:
+    """One version: its rows, the numbered writes of applications, and how far branches are published there."""
+
+    rows: Rows
+    turns: dict[str, int] = field(default_factory=dict)
+    published: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass
+class Branch:
+    """A branch and all of its versions, cleaned up or not; `number` is another one of each branch that is created."""
+
+    number: int
+    parent: str | None
+    base: int
+    states: dict[int, State]
+
+    @property
+    def head(self) -> int:
+        return max(self.states)
+
+    @property
+    def state(self) -> State:
+        return self.states[self.head]
+
+
+@dataclass
+class Table:
+    """What is at one path."""
+
+    branches: dict[str | None, Branch]
+    tags: dict[str, tuple[str | None, int]] = field(default_factory=dict)
+    cursors: dict[str, str | None] = field(default_factory=dict)
+
+
+class Life:
+    """A table and its model, changed together. The seed decides everything but times."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.folder, self.name = folder, "t.lance"
+        self.log: list[str] = []
+        self.next = 0
+        self.num_branches = 0
+        self.old: list[tuple[Dataset, Rows]] = []
+        self.backup: Table | None = None
+        for each in ("a", "b"):
+            (folder / each).mkdir()
+        self.home = Path.cwd()
+        self.create()
+
+    @property
+    def path(self) -> Path:
+        return self.folder / self.name
+
+    def run(self, steps: int) -> None:
+        try:
+            for number in range(steps):
+                name = self.random.choice(STEPS)
+                self.log.append(name)
+                getattr(self, f"do_{name}")()
+                self.check()
+                if number % 10 == 9:
+                    assert lance_sql.verify(self.path).is_healthy, self.log
+            report = lance_sql.verify(self.path, deep=True)
+            assert report.is_healthy, (str(report), self.log)
+        finally:
+            os.chdir(self.home)
+
+    def say(self, text: object) -> None:
+        self.log[-1] += f" {text}"
+
+    # addresses
+
+    def link(self, place: Path) -> str:
+        link = self.folder / f"link{abs(hash(str(place)))}"
+        if not link.is_symlink():
+            link.symlink_to(place)
+        return str(link)
+
+    def address(self, branch: str | None) -> tuple[str, str | None]:
+        """A path or URI, and the branch to be named with it."""
+        place = self.path
+        if branch is not None and self.random.random() < 0.5:
+            place, branch = place / "tree" / branch, None
+        way = self.random.choice(("path", "relative", "file", "link", "dots"))
+        text = {
+            "path": str(place),
+            "relative": os.path.relpath(place),
+            "file": f"file://{urllib.parse.quote(str(place))}",
+            "link": self.link(place),
+            "dots": f"{place}/../{place.name}/",
+        }[way]
+        return text, branch
+
+    def open(self, branch: str | None) -> Dataset:
+        text, named = self.address(branch)
+        opened = lance_sql.open(text, branch=named)
+        assert opened.branch == branch, (text, named, self.log)
+        if self.random.random() < 0.3:
+            opened = pickle.loads(pickle.dumps(opened))
+        return opened
+
+    # the model
+
+    def create(self) -> None:
+        rows = self.new(5)
+        table = self.arrow(rows)
+        if self.random.random() < 0.5:
+            lance_sql.write(table, self.path)
+        else:
+            lance.write_dataset(table, self.path, enable_stable_row_ids=True)
+        self.table = Table({None: Branch(0, None, 0, {1: State(rows)})})
+
+    def new(self, most: int) -> Rows:
+        count = self.random.randint(1, most)
+        made = {self.next + number: self.random.randrange(1000) for number in range(count)}
+        self.next += count
+        return made
+
+    def value(self) -> int:
+        self.next += 1
+        return 10_000 + self.next
+
+    @staticmethod
+    def arrow(rows: Rows) -> pa.Table:
+        return pa.table({"id": pa.array(rows, pa.int64()), "v": pa.array(rows.values(), pa.int64())})
+
+    def branch(self) -> tuple[str | None, Branch]:
+        name = self.random.choice(list(self.table.branches))
+        self.say(f"on {name}")
+        return name, self.table.branches[name]
+
+    def some(self, rows: Rows) -> list[int]:
+        return self.random.sample(sorted(rows), min(len(rows), self.random.randint(1, 3)))
+
+    def made(self, branch: Branch, version: int, state: State) -> None:
+        """A commit made a version; a version that has made nothing is the one before."""
+        if version == branch.head:
+            assert branch.state.rows == state.rows, self.log
+            return
+        for between in range(branch.head + 1, version):
+            branch.states[between] = copy.deepcopy(branch.state)
+        branch.states[version] = state
+
+    def changed(self, branch: Branch, rows: Rows) -> State:
+        return State(rows, dict(branch.state.turns), dict(branch.state.published))
+
+    def pylance(self, name: str | None) -> Any:
+        dataset = lance.dataset(str(self.path))
+        return dataset if name is None else dataset.checkout_version((name, None))
+
+    # steps
+
+    def do_append(self) -> None:
+        name, branch = self.branch()
+        rows = self.new(4)
+        after = self.changed(branch, {**branch.state.rows, **rows})
+        if self.random.random() < 0.3:
+            made = lance.write_dataset(self.arrow(rows), self.pylance(name), mode="append").version
+        elif self.random.random() < 0.5:
+            made = lance_sql.write(self.arrow(rows), self.open(name), mode="append").version
+        else:
+            text, named = self.address(name)
+            made = lance_sql.write(self.arrow(rows), text, mode="append", branch=named).version
+        self.made(branch, made, after)
+
+    def do_two_steps(self) -> None:
+        name, branch = self.branch()
+        rows = self.new(4)
+        text, named = self.address(name)
+        job = lance_sql.begin_write(text, self.arrow(rows).schema, mode="append", branch=named)
+        self.do_chdir()
+        fragments = pickle.loads(pickle.dumps(job)).write_fragments(self.arrow(rows))
+        after = self.changed(branch, {**branch.state.rows, **rows})
+        self.made(branch, job.commit(fragments).version, after)
+
+    def do_update(self) -> None:
+        name, branch = self.branch()
+        value = self.value()
+        chosen = self.some(branch.state.rows)
+        if not chosen:
+            return
+        where = f"id IN ({', '.join(map(str, chosen))})"
+        after = self.changed(branch, {**branch.state.rows, **dict.fromkeys(chosen, value)})
+        if self.random.random() < 0.3:
+            dataset = self.pylance(name)
+            dataset.update({"v": str(value)}, where=where)
+            made = dataset.version
+        else:
+            made = self.open(name).update({"v": str(value)}, where).version
+        self.made(branch, made, after)
+
+    def do_merge(self) -> None:
+        name, branch = self.branch()
+        rows = {**dict.fromkeys(self.some(branch.state.rows), self.value()), **self.new(2)}
+        after = self.changed(branch, {**branch.state.rows, **rows})
+        self.made(branch, self.open(name).merge(self.arrow(rows), on="id").version, after)
+
+    def do_delete(self) -> None:
+        name, branch = self.branch()
+        chosen = self.some(branch.state.rows)
+        if not chosen:
+            return
+        where = f"id IN ({', '.join(map(str, chosen))})"
+        after = self.changed(branch, {key: value for key, value in branch.state.rows.items() if key not in chosen})
+        if self.random.random() < 0.3:
+            dataset = self.pylance(name)
+            dataset.delete(where)
+            made = dataset.version
+        else:
+            made = self.open(name).delete(where).version
+        self.made(branch, made, after)
+
+    def do_overwrite(self) -> None:
+        name, branch = self.branch()
+        rows = self.new(4)
+        text, named = self.address(name)
+        made = lance_sql.write(self.arrow(rows), text, mode="overwrite", branch=named).version
+        self.made(branch, made, State(rows, dict(branch.state.turns)))
+
+    def do_compact(self) -> None:
+        name, branch = self.branch()
+        self.made(branch, self.open(name).compact().version, self.changed(branch, branch.state.rows))
+
+    def do_index(self) -> None:
+        name, branch = self.branch()
+        made = self.open(name).create_index("id", self.random.choice(["btree", "bitmap"]), replace=True).version
+        self.made(branch, made, self.changed(branch, branch.state.rows))
+
+    def do_numbered(self) -> None:
+        name, branch = self.branch()
+        last = branch.state.turns.get("app", 0)
+        number = last + self.random.choice([0, 1, 1])
+        if not number:
+            return
+        rows = self.new(2)
+        text, named = self.address(name)
+        options = {"txn_app_id": "app", "txn_version": number}
+        made = lance_sql.write(self.arrow(rows), text, mode="append", branch=named, **options)
+        if number > last:
+            after = self.changed(branch, {**branch.state.rows, **rows})
+            after.turns["app"] = number
+            self.made(branch, made.version, after)
+
+    def do_restore(self) -> None:
+        name, branch = self.branch()
+        there = [each.version for each in self.open(name).versions() if each.version in branch.states]
+        version = self.random.choice(there)
+        made = self.open(name).restore(version).version
+        self.say(f"{version} as {made}")
+        self.made(branch, made, copy.deepcopy(branch.states[version]))
+
+    def do_tag(self) -> None:
+        name, branch = self.branch()
+        tag = self.random.choice(TAGS)
+        if tag in self.table.tags:
+            self.open(name).move_tag(tag)
+        elif self.random.random() < 0.3:
+            self.pylance(name).tags.create(tag, branch.head if name is None else (name, branch.head))
+        else:
+            self.open(name).create_tag(tag)
+        self.table.tags[tag] = (name, branch.head)
+
+    def do_delete_tag(self) -> None:
+        if self.table.tags:
+            tag = self.random.choice(sorted(self.table.tags))
+            self.open(None).delete_tag(tag)
+            del self.table.tags[tag]
+
+    def do_branch(self) -> None:
+        name, branch = self.branch()
+        made = self.random.choice(BRANCHES)
+        if made in self.table.branches:
+            return
+        self.say(made)
+        self.open(name).create_branch(made)
+        self.num_branches += 1
+        state = copy.deepcopy(branch.state)
+        self.table.branches[made] = Branch(self.num_branches, name, branch.head, {branch.head: state})
+
+    def needed(self, name: str) -> bool:
+        tags = any(branch == name for branch, _ in self.table.tags.values())
+        return tags or any(each.parent == name for each in self.table.branches.values())
+
+    def do_delete_branch(self) -> None:
+        names = [name for name in self.table.branches if name is not None and not self.needed(name)]
+        if names:
+            name = self.random.choice(names)
+            self.say(name)
+            self.open(None).delete_branch(name)
+            del self.table.branches[name]
+
+    def do_publish(self) -> None:
+        names = [name for name in self.table.branches if name is not None]
+        if not names:
+            return
+        name = self.random.choice(names)
+        branch, keep = self.table.branches[name], self.needed(name) or self.random.random() < 0.5
+        onto = self.table.branches[branch.parent]
+        since, at = onto.state.published.get(branch.number, (branch.base, branch.base))
+        before, now, theirs_before = branch.states[since], branch.state, onto.states[at]
+        mine, theirs = _changes(before.rows, now.rows), _changes(theirs_before.rows, onto.state.rows)
+        turns = {app: number for app, number in now.turns.items() if before.turns.get(app) != number}
+        self.say(f"{name} since {since} onto {branch.parent} since {at}, keep {keep}")
+        try:
+            made = self.open(branch.parent).publish(name, keep=keep)
+        except (CommitConflict, UnsupportedFeature) as error:
+            self.say(error)
+            both = any(key in theirs for key in mine if key in before.rows)
+            own = since > branch.base and any(key not in branch.states[branch.base].rows for key in mine if key in before.rows)
+            taken = any(onto.state.turns.get(app) not in (before.turns.get(app), turns[app]) for app in turns)
+            assert both or own or taken, ("refused without a reason", self.log)
+            return
+        rows = dict(onto.state.rows)
+        for key, value in mine.items():
+            assert not (key in theirs and key in before.rows), ("a conflict was published", self.log)
+            rows.pop(key, None)
+            if value is not None:
+                rows[key] = value
+        if made.version > onto.head:
+            after = self.changed(onto, rows)
+            after.turns |= turns
+            after.published[branch.number] = (branch.head, made.version)
+            self.made(onto, made.version, after)
+        else:
+            assert rows == onto.state.rows, ("nothing was published", self.log)
+        if not keep:
+            del self.table.branches[name]
+
+    def do_clone(self) -> None:
+        name, branch = self.branch()
+        clone = self.open(name).shallow_clone(self.folder / "clone.lance")
+        assert _rows(clone) == branch.state.rows, self.log
+        table_folders.drop(clone.uri)
+
+    def do_cursor(self) -> None:
+        name, branch = self.branch()
+        job = self.random.choice(CURSORS)
+        if self.table.cursors.get(job, name) != name:
+            return
+        target = self.folder / f"{job}.lance"
+        cursor = self.open(name).cursor(job)
+        self.table.cursors[job] = name
+        is_told, was_lost = False, False
+        while not is_told:
+            try:
+                with cursor.read(mode="net", target=target) as changes:
+                    is_told = changes.end < changes.start
+                    if changes.is_snapshot and target.exists():
+                        table_folders.drop(str(target))
+                    lance_sql.apply_changes(target, changes, "id")
+                    if self.random.random() < 0.3:
+                        raise KeyError("the run dies")
+            except KeyError:
+                self.say("died")
+            except (VersionNotFound, UnsupportedFeature) as error:
+                assert not was_lost, (error, self.log)
+                was_lost = True
+                self.say(error)
+                if target.exists():
+                    table_folders.drop(str(target))
+                cursor = self.open(name).cursor(job).seek("snapshot")
+        if target.exists():
+            assert _rows(lance_sql.open(target)) == branch.state.rows, (job, self.log)
+
+    def do_cleanup(self) -> None:
+        name, _ = self.branch()
+        options: dict[str, Any] = self.random.choice(
+            [{"retain_versions": 1}, {"retain_versions": 3}, {"older_than": timedelta(0)}]
+        )
+        self.open(name).cleanup(**options)
+
+    def do_rename(self) -> None:
+        if len(self.table.branches) == 1:
+            name = "u v.lance" if self.name == "t.lance" else "t.lance"
+            table_folders.move(str(self.path), str(self.folder / name))
+            self.name, self.backup = name, None
+
+    def do_drop(self) -> None:
+        if self.random.random() < 0.3:
+            table_folders.drop(str(self.path))
+            self.create()
+            for job in CURSORS:
+                if (self.folder / f"{job}.lance").exists():
+                    table_folders.drop(str(self.folder / f"{job}.lance"))
+
+    def do_back_up(self) -> None:
+        shutil.rmtree(self.folder / "backup", ignore_errors=True)
+        shutil.copytree(self.path, self.folder / "backup")
+        self.backup = copy.deepcopy(self.table)
+
+    def do_put_back(self) -> None:
+        if self.backup is not None:
+            shutil.rmtree(self.path)
+            shutil.copytree(self.folder / "backup", self.path)
+            self.table = copy.deepcopy(self.backup)
+
+    def do_chdir(self) -> None:
+        os.chdir(self.folder / self.random.choice("ab"))
+
+    def do_hold(self) -> None:
+        name, branch = self.branch()
+        self.old = [*self.old[-4:], (self.open(name), dict(branch.state.rows))]
+
+    # checks
+
+    def check(self) -> None:
+        for name, branch in self.table.branches.items():
+            opened = self.open(name)
+            assert opened.version == branch.head, (name, opened.version, branch.head, self.log)
+            assert _rows(opened) == branch.state.rows, (name, self.log)
+            if self.random.random() < 0.15:
+                assert _rows(self.pylance(name)) == branch.state.rows, (name, self.log)
+        text, _ = self.address(None)
+        assert {tag: (ref.branch, ref.version) for tag, ref in lance_sql.open(text).tags().items()} == self.table.tags
+        for tag, (name, version) in self.table.tags.items():
+            expected = self.table.branches[name].states[version].rows
+            assert _rows(lance_sql.open(self.address(name)[0], tag=tag)) == expected, (tag, self.log)
+        held = []
+        for handle, rows in self.old:
+            try:
+                assert _rows(handle) == rows, (handle, self.log)
+                held.append((pickle.loads(pickle.dumps(handle)) if self.random.random() < 0.3 else handle, rows))
+            except GONE:
+                pass
+        self.old = held
+
+
+def _rows(table: Any) -> Rows:
+    found = table.to_table()
+    return dict(zip(found["id"].to_pylist(), found["v"].to_pylist(), strict=True))
+
+
+def _changes(before: Rows, now: Rows) -> dict[int, int | None]:
+    """Rows that are other ones, or new; None for those that are gone."""
+    gone: dict[int, int | None] = {key: None for key in before if key not in now}
+    return gone | {key: value for key, value in now.items() if before.get(key) != value}
+
+
+STEPS: Final = (
+    *("append",) * 4,
+    *("update",) * 3,
+    *("delete",) * 3,
+    *("branch",) * 3,
+    *("publish",) * 3,
+    *("tag",) * 2,
+    *("cursor",) * 3,
+    *("cleanup",) * 3,
+    *("numbered",) * 2,
+    *("restore",) * 2,
+    "merge",
+    "two_steps",
+    "overwrite",
+    "compact",
+    "index",
+    "delete_tag",
+    "delete_branch",
+    "clone",
+    "rename",
+    "drop",
+    "back_up",
+    "put_back",
+    "chdir",
+    "hold",
+)
+
+
+def live(seed: int, steps: int) -> None:
+    """One life, in a folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="lance-sql-life-"))
+    try:
+        Life(folder, seed).run(steps)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.lifecycles.driver", description=__doc__)
+    parser.add_argument("--seeds", default="0-9")
+    parser.add_argument("--steps", type=int, default=40)
+    options = parser.parse_args()
+    first, _, last = options.seeds.partition("-")
+    failed = []
+    for seed in range(int(first), int(last or first) + 1):
+        try:
+            live(seed, options.steps)
+        except (AssertionError, LanceError, OSError, ValueError, KeyError, RuntimeError):
+            failed.append(seed)
+            print(f"seed {seed}")
+            traceback.print_exc()
+    print(f"{last or first} lives of {options.steps} steps, failed: {failed}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
