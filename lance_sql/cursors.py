@@ -191,9 +191,7 @@ class Cursor:
             ) from error
         if feed.end < feed.start:
             return feed
-        return feed.with_properties(
-            consumed.properties(record.id, first, feed.end, identity.token(feed.snapshot))
-        )
+        return feed.with_properties(consumed.properties(record.id, first, feed.end, identity.token(feed.snapshot)))
 
     def _check(self, history: History, position: int, commit: str | None, what: str) -> None:
         """Makes sure that a position is still the commit that it was.
@@ -209,9 +207,9 @@ class Cursor:
             cause = "the table was restored from a backup or written again" if branch is None else "the branch was"
             cause += "" if branch is None else " created again or restored from a backup"
             raise VersionNotFound(
-                f"The cursor {self.name!r} of {history.snapshot.name}: version {position}, which {what}, is not the same"
-                f" commit any more: {cause}. seek('snapshot') takes all rows of the newest version first, for a new copy;"
-                " seek of a version goes on from there"
+                f"The cursor {self.name!r} of {history.snapshot.name}: version {position}, which {what}, is not the"
+                f" same commit any more: {cause}. seek('snapshot') takes all rows of the newest version first, for a"
+                " new copy; seek of a version goes on from there"
             )
 
     def _behind(self, record: CursorRecord, target: object) -> CursorRecord:

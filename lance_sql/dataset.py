@@ -551,9 +551,7 @@ class Dataset(ArrowDataset):
 
         return check(self.snapshot, since, [rules] if isinstance(rules, str) else rules)
 
-    def cursor(
-        self, name: str, start: Bound = "earliest", *, key: str | Sequence[str] | None = None
-    ) -> Cursor:
+    def cursor(self, name: str, start: Bound = "earliest", *, key: str | Sequence[str] | None = None) -> Cursor:
         """A named place in the changes of this branch, durable beside the table: a job that reads from it goes on where
         its last run stopped. Made where it is not there yet.
 

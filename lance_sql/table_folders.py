@@ -90,7 +90,7 @@ def move(uri: str, target: str, *, dry_run: bool = False) -> None:
     if branches := refs.branches(open_store(folder)):
         names = ", ".join(repr(name) for name in list(branches)[:5])
         raise InvalidArgument(
-            f"{uri} has branches ({names}), which find its files by its path: publish or delete them before it is renamed"
+            f"{uri} has branches ({names}), which find its files by its path: publish or delete them first"
         )
     if os.path.lexists(other):
         raise TableExists(f"There is something at {target!r} already")

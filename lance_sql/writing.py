@@ -384,8 +384,8 @@ def write(
     compression_level: of "zstd", 3 without it
     properties: kept with the transaction, beside what `commit_summary` says of the write
     txn_app_id, txn_version: make the write once, however often it is tried: an application gives ascending numbers to
-        its writes, and one whose number, or a later one, the table has already is not made again. The table's config has
-        the last number: a cleanup keeps it, a branch has it, and a restore takes it back with the rows
+        its writes, and one whose number, or a later one, the table has already is not made again. The table's config
+        has the last number: a cleanup keeps it, a branch has it, and a restore takes it back with the rows
     storage_options: for the store of the URI, by the names of object_store
     manifest_store: who keeps the manifests of the table's versions, where the URI's store cannot create a file that
         only one of several writers creates; every reader and writer of the table has to give it

@@ -72,7 +72,11 @@ class Offset:
             return None
         numbers = [value.get(name) for name in _FIELDS]
         commit = value.get("commit")
-        if set(value) - {"commit"} != set(_FIELDS) or not isinstance(commit, str | None) or any(type(number) is not int or number < 0 for number in numbers):
+        if (
+            set(value) - {"commit"} != set(_FIELDS)
+            or not isinstance(commit, str | None)
+            or any(type(number) is not int or number < 0 for number in numbers)
+        ):
             raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
         offset = cls(**{name: value[name] for name in _FIELDS}, commit=commit)
         if offset.part > offset.parts or offset.version < offset.start:

@@ -136,10 +136,12 @@ class History:
         if not files:
             own = self.snapshot
             if own.branch is not None:
-                raise VersionNotFound(f"The branch {own.branch!r} of {own.name} was deleted: it has no version any more")
+                raise VersionNotFound(
+                    f"The branch {own.branch!r} of {own.name} was deleted: it has no version any more"
+                )
             raise TableNotFound(f"{own.name} is gone: there is no version of it in {own.store.uri}")
-        own = files.get(self.snapshot.version)
-        if own is not None and own[0] is self.snapshot and not self.snapshot.is_still(own[1]):
+        located = files.get(self.snapshot.version)
+        if located is not None and located[0] is self.snapshot and not self.snapshot.is_still(located[1]):
             raise identity.replaced(self.snapshot)
         return dict(sorted(files.items()))
 

@@ -1,8 +1,8 @@
 """Cleaning up: old versions, and files that no version needs.
 
-    kept       the latest version, the youngest ones, those with a tag, those that a branch begins with and those after it,
-               by which the branch can be published, and those whose changes a cursor still has to take, with the one
-               before
+    kept       the latest version, the youngest ones, those with a tag, those that a branch begins with and those after
+               them, by which the branch can be published, and those whose changes a cursor still has to take, with the
+               one before
     removed    all others, and what only they have: data files, deletion files, indices, transactions
     leftovers  files that no version names: of writers that failed, or that have not committed yet; only when older than
                a week
@@ -167,8 +167,8 @@ def _planned(
 def execute(planned: CleanupPlan) -> None:
     """Removes what was planned; versions first, so that none is seen that lacks files.
 
-    raises: RetryableConflict when a version got a tag, a branch or a cursor since the plan was made; nothing was removed
-        then
+    raises: RetryableConflict when a version got a tag, a branch or a cursor since the plan was made; nothing was
+        removed then
     """
     snapshot = planned.snapshot
     if kept := _named_since(planned, planned.versions):
@@ -220,9 +220,7 @@ def _named_since(planned: CleanupPlan, files: Sequence[VersionFile]) -> list[Ver
     pinned = _pinned(planned.snapshot)
     wanted = [span for name, span in _wanted(planned.snapshot).items() if name not in planned.released]
     return [
-        file
-        for file in files
-        if file.version in pinned or any(first <= file.version <= last for first, last in wanted)
+        file for file in files if file.version in pinned or any(first <= file.version <= last for first, last in wanted)
     ]
 
 
@@ -237,9 +235,9 @@ def _wanted(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
     need the versions since they began, on both sides, to be published."""
     refs = snapshot.branches()
     wanted = {}
-    for ref in refs.values():
-        if snapshot.branch in (ref.branch, ref.name):
-            wanted[f"branch {ref.name}"] = (ref.version, _MAX_VERSION)
+    for each in refs.values():
+        if snapshot.branch in (each.branch, each.name):
+            wanted[f"branch {each.name}"] = (each.version, _MAX_VERSION)
     for record in cursors.read_all(snapshot.main):
         # up to where the branch that it reads has left this one
         branch, last = record.branch, _MAX_VERSION

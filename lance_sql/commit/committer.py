@@ -220,8 +220,8 @@ def _commit(
 
 
 def _check_branch(committed: Snapshot, branch: str) -> None:
-    """Makes sure that a branch was not deleted while a version was committed to it. Whoever deletes a branch removes the
-    reference, and puts it back where the branch has got another version by then.
+    """Makes sure that a branch was not deleted while a version was committed to it. Whoever deletes a branch removes
+    the reference, and puts it back where the branch has got another version by then.
 
     raises: VersionNotFound where the branch is gone, and the version with it
     """
@@ -297,9 +297,9 @@ def create(
     store = open_store(uri, storage_options)
     name = table_name(uri)
     values = consumed.config({}, properties, name) | turns.config({}, properties, 1, name)
-    values |= {key: each.value for key, each in (config or {}).items() if each.value is not None}
-    if values:
-        operation = dataclasses.replace(operation, config_upserts={**operation.config_upserts, **values})
+    values |= {key: each.value for key, each in (config or {}).items()}
+    if upserts := {key: value for key, value in values.items() if value is not None}:
+        operation = dataclasses.replace(operation, config_upserts={**operation.config_upserts, **upserts})
     if versions.newest(store) is not None:
         raise TableExists(f"there is a table at {uri!r} already")
     transaction = Transaction(0, uuid or str(uuid4()), operation, dict(properties or {}))
@@ -318,9 +318,7 @@ def create(
         for path in _records(transaction):
             _forget(store, path)
         raise
-    made = Snapshot(
-        uri, store, store, file, storage_options=storage_options, commit_id=commit_id_of(version.manifest)
-    )
+    made = Snapshot(uri, store, store, file, storage_options=storage_options, commit_id=commit_id_of(version.manifest))
     return made.with_commit(properties)
 
 

@@ -1,8 +1,8 @@
 """Numbered writes of applications, each committed once.
 
-    properties  lance_sql.txn_app_id = orders, lance_sql.txn_version = 41     of the transaction
-    config      lance_sql.txn.orders = 41 7 5c1f..                            of the table from then on: the number of the
-                                                                              last write, its version, and its query
+    properties  lance_sql.txn_app_id = orders, lance_sql.txn_version = 41    of the transaction
+    config      lance_sql.txn.orders = 41 7 5c1f..                           of the table from then on: the number of
+                                                                             the last write, its version, its query
 
 The commit is made only where the table has no write of this number or a higher one. The config survives a cleanup, goes
 with a branch, and a restore takes it back with the rows.

@@ -344,5 +344,6 @@ def _conflict(part: _Part, latest: Snapshot, conflicts: pa.Table) -> CommitConfl
     first = conflicts.slice(0, 1).drop_columns([CHANGE_TYPE, "side"]).to_pylist()[0]
     return CommitConflict(
         f"{len(ids)} rows were changed on {part.branch.head.label} and since version {part.progress.onto} on"
-        f" {latest.label}, such as {first}: plan_publish({part.branch.name!r}).conflicts has them. Nothing was published"
+        f" {latest.label}, such as {first}: plan_publish({part.branch.name!r}).conflicts has them."
+        " Nothing was published"
     )

@@ -65,8 +65,8 @@ def progress(ref: Ref, latest: Snapshot) -> Progress:
             return Progress(ref.version, ref.version)
     if made is None:
         raise VersionNotFound(
-            f"{ref.name} is published up to version {head}, by a version of {latest.name} that was cleaned up: which rows"
-            " changed since is not known. Apply the rest with apply_changes, and delete the branch"
+            f"{ref.name} is published up to version {head}, by a version of {latest.name} that was cleaned up: which"
+            " rows changed since is not known. Apply the rest with apply_changes, and delete the branch"
         )
     return Progress(head, made)
 

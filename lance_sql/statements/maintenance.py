@@ -89,8 +89,8 @@ def update_config(
 
 
 def _named(snapshot: Snapshot, version: int) -> tuple[Snapshot, int]:
-    """A version of the snapshot's branch that is there, and the size of its manifest. The version of the snapshot is the
-    commit that it has read.
+    """A version of the snapshot's branch that is there, and the size of its manifest. The version of the snapshot is
+    the commit that it has read.
 
     raises: as `_file`
     """

@@ -71,9 +71,9 @@ def committed(snapshot: Snapshot, wanted: Turn) -> Snapshot | None:
         return None
     if wanted.query is not None and last.query not in ("", wanted.query):
         raise InvalidArgument(
-            f"{snapshot.name} has batch {last.number} of {wanted.app_id!r} from another query, and this query is at batch"
-            f" {wanted.version}: its checkpoint is another one, or two queries have one txnAppId. Give each checkpoint"
-            " a txnAppId of its own"
+            f"{snapshot.name} has batch {last.number} of {wanted.app_id!r} from another query, and this query is at"
+            f" batch {wanted.version}: its checkpoint is another one, or two queries have one txnAppId. Give each"
+            " checkpoint a txnAppId of its own"
         )
     file = versions.find_version(snapshot.store, last.version)
     if file is None or file.version == snapshot.version:

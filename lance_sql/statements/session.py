@@ -265,7 +265,9 @@ def while_there(snapshot: Snapshot | None) -> Iterator[None]:
     except (FileNotFoundError, CorruptFile) as error:
         if snapshot is None or isinstance(error, TableNotFound) or versions.newest(snapshot.store) is not None:
             raise
-        raise TableNotFound(f"{snapshot.name} was dropped or moved while it was written: nothing was committed") from error
+        raise TableNotFound(
+            f"{snapshot.name} was dropped or moved while it was written: nothing was committed"
+        ) from error
 
 
 def file_version(snapshot: Snapshot) -> str:

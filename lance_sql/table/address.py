@@ -58,10 +58,10 @@ def _of_branch(place: str, storage_options: Mapping[str, Any] | None) -> Address
     return None
 
 
-def _splits(place: str) -> Iterator[Address]:
+def _splits(place: str) -> Iterator[tuple[str, str]]:
     """Every way to take a place apart into a root and a branch, the longest root first."""
     path, mark, query = place.partition("?") if "://" in place else (place, "", "")
     path = path.replace(os.sep, "/").rstrip("/")
     end = len(path)
     while (end := path.rfind(_TREE, 0, end)) > 0:
-        yield Address(path[:end] + mark + query, path[end + len(_TREE) :])
+        yield path[:end] + mark + query, path[end + len(_TREE) :]

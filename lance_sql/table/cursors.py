@@ -153,7 +153,9 @@ def drop(store: Store, name: str, table: str) -> None:
         record = existing(store, name, table)
     except CorruptFile:
         # nothing of it is known but its number
-        record = replace(CursorRecord.first(name, None, 0, None, needs_snapshot=False), number=max(_numbers(store, name)))
+        record = replace(
+            CursorRecord.first(name, None, 0, None, needs_snapshot=False), number=max(_numbers(store, name))
+        )
     _put(store, record, replace(record, is_dropped=True))
 
 

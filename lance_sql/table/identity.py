@@ -51,7 +51,10 @@ def replaced(snapshot: Snapshot, who: str = "this handle has read") -> VersionNo
 
     who: what refers to the earlier commit
     """
-    what, cause = f"Version {snapshot.version} of {snapshot.name}", "the table was restored from a backup or written again"
+    what, cause = (
+        f"Version {snapshot.version} of {snapshot.name}",
+        "the table was restored from a backup or written again",
+    )
     if snapshot.branch is not None:
         what, cause = f"{what}, branch {snapshot.branch!r},", "the branch was created again or restored from a backup"
     return VersionNotFound(f"{what} is another commit than the one that {who}: {cause}. Open it again")

@@ -1,8 +1,8 @@
 """The files of one branch below a folder, without those of branches that lie inside of it.
 
-    tree/etl/data/5c1f.lance               a data file of the branch etl
-    tree/etl/data/_versions/7.manifest     the branch etl/data
-    tree/etl/data/data/a7d0.lance
+tree/etl/data/5c1f.lance               a data file of the branch etl
+tree/etl/data/_versions/7.manifest     the branch etl/data
+tree/etl/data/data/a7d0.lance
 """
 
 from __future__ import annotations

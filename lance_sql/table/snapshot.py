@@ -464,7 +464,9 @@ def list_snapshots(
     located = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
     files = [located.file] if version is not None or tag is not None else versions.list_versions(located.store)
     return [
-        Snapshot(located.root, located.main, located.store, file, branch=located.branch, storage_options=storage_options)
+        Snapshot(
+            located.root, located.main, located.store, file, branch=located.branch, storage_options=storage_options
+        )
         for file in files
     ]
 

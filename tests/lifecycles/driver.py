@@ -29,7 +29,15 @@ import lance
 import pyarrow as pa
 
 import lance_sql
-from lance_sql import CommitConflict, Dataset, LanceError, TableNotFound, UnsupportedFeature, VersionNotFound, table_folders
+from lance_sql import (
+    CommitConflict,
+    Dataset,
+    LanceError,
+    TableNotFound,
+    UnsupportedFeature,
+    VersionNotFound,
+    table_folders,
+)
 
 Rows: TypeAlias = dict[int, int]
 BRANCHES: Final = ("dev", "etl", "etl/data", "load")
@@ -277,8 +285,9 @@ class Life:
             return
         rows = self.new(2)
         text, named = self.address(name)
-        options = {"txn_app_id": "app", "txn_version": number}
-        made = lance_sql.write(self.arrow(rows), text, mode="append", branch=named, **options)
+        made = lance_sql.write(
+            self.arrow(rows), text, mode="append", branch=named, txn_app_id="app", txn_version=number
+        )
         if number > last:
             after = self.changed(branch, {**branch.state.rows, **rows})
             after.turns["app"] = number
@@ -349,7 +358,9 @@ class Life:
         except (CommitConflict, UnsupportedFeature) as error:
             self.say(error)
             both = any(key in theirs for key in mine if key in before.rows)
-            own = since > branch.base and any(key not in branch.states[branch.base].rows for key in mine if key in before.rows)
+            own = since > branch.base and any(
+                key not in branch.states[branch.base].rows for key in mine if key in before.rows
+            )
             taken = any(onto.state.turns.get(app) not in (before.turns.get(app), turns[app]) for app in turns)
             assert both or own or taken, ("refused without a reason", self.log)
             return

@@ -80,7 +80,10 @@ def test_a_cursor_of_another_history_is_an_error(place: Place, added: int) -> No
         assert changes.count_rows() >= 3
     place.replace(*range(12, 12 + added))
     for mode in ("all", "net"):
-        with pytest.raises(VersionNotFound, match="is not the same commit any more"), place.open().cursor("job").read(mode=mode):  # type: ignore[arg-type]
+        with (
+            pytest.raises(VersionNotFound, match="is not the same commit any more"),
+            place.open().cursor("job").read(mode=mode),
+        ):
             pass
     with pytest.raises(VersionNotFound, match="seek"):
         place.open().cursor("job").lag()
@@ -99,7 +102,10 @@ def test_a_target_that_has_changes_of_another_history_is_an_error(place: Place, 
         lance_sql.write(changes.scan(["id"]), copy, mode="append", properties=changes.properties)
         raise RuntimeError("the cursor does not move")
     place.replace(12, 13, 14, 15, 16)
-    with pytest.raises(VersionNotFound, match="is not the same commit any more"), place.open().cursor("job").read(target=copy):
+    with (
+        pytest.raises(VersionNotFound, match="is not the same commit any more"),
+        place.open().cursor("job").read(target=copy),
+    ):
         pass
 
 
@@ -180,7 +186,7 @@ def test_a_handle_on_a_branch_that_is_gone_says_so(tmp_path: Path, action: str) 
 def test_a_handle_does_not_use_the_index_of_a_table_in_its_place(tmp_path: Path, kind: str, how: str) -> None:
     def make(name: str, generation: int) -> Dataset:
         rows = {"id": range(4000), "k": [(i * 7 + generation * 1000) % 5000 for i in range(4000)]}
-        return lance_sql.write(rows, tmp_path / name).create_index("k", kind)  # type: ignore[arg-type]
+        return lance_sql.write(rows, tmp_path / name).create_index("k", kind)
 
     table = make("t.lance", 1)
     old = lance_sql.open(table.uri)

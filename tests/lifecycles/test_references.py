@@ -125,7 +125,7 @@ def test_a_reference_and_a_cleanup(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_reference_and_a_cleanup_at_the_same_time(tmp_path: Path, maker: str) -> None:
     for number in range(6):
         path = tmp_path / f"{number}.lance"
-        old, began, said = _table(path), threading.Barrier(2), []
+        old, began, said = _table(path), threading.Barrier(2), list[str]()
 
         def make(old: Dataset = old, began: threading.Barrier = began, said: list[str] = said) -> None:
             began.wait()

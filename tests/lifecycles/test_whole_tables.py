@@ -25,7 +25,12 @@ def full(path: Path | str) -> Dataset:
     lance_sql.write({"id": [0]}, path)
     table = lance_sql.apply_changes(path, [{"id": 1, "at": 5}], "id", sequence_by="at", except_columns=["at"])
     table = lance_sql.apply_changes(
-        table, [{"id": 1, "at": 7, "gone": True}], "id", sequence_by="at", except_columns=["at", "gone"], delete_when="gone"
+        table,
+        [{"id": 1, "at": 7, "gone": True}],
+        "id",
+        sequence_by="at",
+        except_columns=["at", "gone"],
+        delete_when="gone",
     )
     table.cursor("job")
     table = table.delete("id = 1").create_index("id", "btree")
@@ -215,7 +220,7 @@ def test_a_new_table_is_not_made_under_the_name_of_a_version(tmp_path: Path) -> 
     for name in ("t.lance@dev", "t.lance@a/b", "t.lance@1", "t.lance/tree/dev2"):
         for mode in ("create", "overwrite"):
             with pytest.raises(InvalidArgument, match="is the name of"):
-                lance_sql.write({"id": [7]}, tmp_path / name, mode=mode)  # type: ignore[arg-type]
+                lance_sql.write({"id": [7]}, tmp_path / name, mode=mode)
     lance_sql.write({"id": [1]}, table.uri, mode="append", branch="a/b")
     assert sorted(lance_sql.sql(f"SELECT id FROM '{table.uri}@a/b'").fetchall()) == [(0,), (1,)]
     (tmp_path / "me@home").mkdir()
