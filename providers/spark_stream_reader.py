@@ -210,6 +210,6 @@ def _check(dataset: Dataset, offset: Offset) -> None:
     now = None if offset.commit is None or is_ahead else _token(dataset, offset.version)
     if is_ahead or (now is not None and now != offset.commit):
         raise InvalidArgument(
-            f"The stream is at version {offset.version} of {dataset.uri}, which is another commit now, or is not there yet:"
-            " the table or branch was restored from a backup or created again. Begin with another checkpoint"
+            f"The stream is at version {offset.version} of {dataset.uri}, which is another commit now, or is not there"
+            " yet: the table or branch was restored from a backup or created again. Begin with another checkpoint"
         )

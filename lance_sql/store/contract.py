@@ -138,7 +138,8 @@ class Store(Protocol):
         """Writes a whole file at once, durably; readers see all of it or nothing. Folders are made.
 
         mode: "create" for a file that must not exist yet, of several writers one wins; "next" likewise, in a folder
-            that has to be there where the store has folders: one that was removed is not made again; "overwrite" for any;
+            that has to be there where the store has folders: one that was removed is not made again; "overwrite" for
+            any;
             "hint" likewise, but a crash may leave it as it was, or empty, on a disk that would have to be waited for
         raises: FileExistsError when the file of "create" exists, which it may do because a request was carried out, got
             no answer and was sent again; UnsupportedFeature when the store cannot tell

@@ -67,28 +67,35 @@ def root(tmp_path: Path, name: str) -> Path:
 def test_the_folder_of_a_branch_is_the_branch(root: Path, name: str, way: str) -> None:
     place = WAYS[way](root / "tree" / name)
     branch = lance_sql.open(place)
-    assert branch.branch == name and branch.tags().keys() == {"one"} and branch.branches().keys() == {name, "child"}
-    assert ids(branch) == [0, 1, 2] and ids(lance_sql.open(place, tag="one")) == [0, 1]
+    assert branch.branch == name
+    assert branch.tags().keys() == {"one"}
+    assert branch.branches().keys() == {name, "child"}
+    assert ids(branch) == [0, 1, 2]
+    assert ids(lance_sql.open(place, tag="one")) == [0, 1]
     assert ids(lance_sql.open(place, branch="main")) == [0]
     assert ids(lance_sql.open(place, branch="child")) == [0, 1]
     branch.create_tag("two")
     cursor = branch.cursor("job", start="latest")
-    with pytest.raises(InvalidArgument, match="There is a tag|there is a tag"):
+    with pytest.raises(InvalidArgument, match=r"There is a tag|there is a tag"):
         lance_sql.open(root).create_tag("two")
     assert lance.dataset(root).tags.list()["two"]["version"] == branch.version
     lance_sql.write({"id": [9]}, place, mode="overwrite")
     assert lance_sql.open(root, branch=name).cursor("job").position == cursor.position
     lance_sql.open(place).cleanup(older_than=timedelta(0), retain_versions=1, max_lag=timedelta(0))
-    assert ids(lance_sql.open(root, tag="one")) == [0, 1] and ids(lance_sql.open(root, branch="child")) == [0, 1]
+    assert ids(lance_sql.open(root, tag="one")) == [0, 1]
+    assert ids(lance_sql.open(root, branch="child")) == [0, 1]
     assert ids(lance_sql.open(root, tag="two")) == [0, 1, 2]
-    assert not (root / "tree" / name / "_refs").exists() and not (root / "tree" / name / "_cursors").exists()
+    assert not (root / "tree" / name / "_refs").exists()
+    assert not (root / "tree" / name / "_cursors").exists()
     assert lance_sql.verify(root, deep=True).is_healthy
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_all_ways_to_a_table_are_one_value(root: Path, way: str) -> None:
     table = lance_sql.open(WAYS[way](root))
-    assert table.branch is None and os.path.samefile(table.uri, root) and os.path.isabs(table.uri)
+    assert table.branch is None
+    assert os.path.samefile(table.uri, root)
+    assert os.path.isabs(table.uri)
     table.create_branch("by-" + way.replace(" ", "-"))
     lance_sql.write({"id": [9]}, WAYS[way](root), mode="append")
     lance_sql.write({"id": [5]}, root, mode="overwrite")
@@ -102,9 +109,9 @@ def test_the_folder_of_a_branch_is_not_dropped_or_renamed(root: Path, name: str,
     from lance_sql import table_folders
 
     place = WAYS[way](root / "tree" / name)
-    with pytest.raises(InvalidArgument, match="is the branch|is a link"):
+    with pytest.raises(InvalidArgument, match=r"is the branch|is a link"):
         table_folders.drop(place)
-    with pytest.raises(InvalidArgument, match="is the branch|is a link"):
+    with pytest.raises(InvalidArgument, match=r"is the branch|is a link"):
         table_folders.move(place, str(root.parent / "other.lance"))
     assert ids(lance_sql.open(root, branch=name)) == [0, 1, 2]
 

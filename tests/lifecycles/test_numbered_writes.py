@@ -53,7 +53,8 @@ def test_a_write_is_known_after_a_cleanup(tmp_path: Path, by: str) -> None:
         lance.write_dataset(lance_sql.open(path).scan(limit=0).to_table(), path, mode="append")
         lance.dataset(path).cleanup_old_versions(retain_versions=1)
     done = write(path, 1, 1)
-    assert ids(path) == [1] and done.count_rows() == 1
+    assert ids(path) == [1]
+    assert done.count_rows() == 1
 
 
 def test_a_write_returns_the_version_that_has_it(tmp_path: Path) -> None:
@@ -61,7 +62,8 @@ def test_a_write_returns_the_version_that_has_it(tmp_path: Path) -> None:
     write(path, 1, 1, mode="create")
     made = write(path, 2, 2).version
     lance_sql.open(path).delete("id = 1")
-    assert write(path, 2, 2).version == made and write(path, 1, 1).version == made
+    assert write(path, 2, 2).version == made
+    assert write(path, 1, 1).version == made
 
 
 def test_writers_of_one_number_at_the_same_time(tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ def test_changed_rows_that_were_published_as_inserts_are_refused(tmp_path: Path)
     lance_sql.open(path, branch="load").update({"id": "20"}, "id = 2")
     with pytest.raises(UnsupportedFeature, match="changed rows that it had inserted"):
         table.publish("load")
-    assert ids(path) == [1, 2, 7] and ids(path, "load") == [1, 20]
+    assert ids(path) == [1, 2, 7]
+    assert ids(path, "load") == [1, 20]
 
 
 @pytest.mark.parametrize("taken_back", ["restore", "overwrite"])
@@ -204,10 +205,11 @@ def test_a_refreshed_view_is_published_with_its_versions(tmp_path: Path) -> None
 def test_changes_of_a_cursor_are_published_once(tmp_path: Path) -> None:
     source, copy = make(tmp_path / "s.lance", 1), make(tmp_path / "copy.lance", 0)
     cursor = source.cursor("job", start="earliest")
-    with pytest.raises(RuntimeError), copy.staged("load") as branch, cursor.read(target=copy) as changes:
+    changes = cursor.peek()
+    with copy.staged("load") as branch:
         lance_sql.write(changes.scan(["id"]), branch, mode="append", properties=changes.properties)
-        copy.publish("load")
-        raise RuntimeError("the power is out")
+    # the power is out before the cursor moves
+    copy.publish("load")
     with cursor.read(target=copy) as changes:
         assert changes.count_rows() == 0
     assert ids(tmp_path / "copy.lance") == [0, 1]
@@ -250,7 +252,7 @@ def test_what_both_have_kept_is_a_conflict_by_name(tmp_path: Path, kept: str) ->
                 append(tmp_path / "s.lance", 6)
                 properties = lance_sql.open(tmp_path / "s.lance").cursor("c").peek().properties
             lance_sql.write({"id": [7]}, target, mode="append", properties=properties)
-    with pytest.raises(CommitConflict, match="since the branch began. Nothing was published"):
+    with pytest.raises(CommitConflict, match=r"since the branch began\. Nothing was published"):
         table.publish("load")
     assert "load" in table.branches()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -41,7 +42,8 @@ def test_branches_inside_of_the_folder_of_a_branch_stay(tmp_path: Path, inside: 
         table.delete_branch("etl")
         assert not list((path / "tree" / "etl" / "_versions").glob("*.manifest"))
     kept = lance_sql.open(path, branch=inside)
-    assert ids(kept) == [0, 1] and kept.count_rows("id = 1") == 1
+    assert ids(kept) == [0, 1]
+    assert kept.count_rows("id = 1") == 1
     lance_sql.write({"id": [3]}, kept, mode="append")
     assert ids(lance_sql.open(path, branch=inside)) == [0, 1, 3]
 
@@ -137,10 +139,8 @@ def test_a_reference_and_a_cleanup_at_the_same_time(tmp_path: Path, maker: str) 
         other = threading.Thread(target=make)
         other.start()
         began.wait()
-        try:
+        with contextlib.suppress(lance_sql.CommitConflict):
             lance_sql.open(path).cleanup(retain_versions=1)
-        except lance_sql.CommitConflict:
-            pass
         other.join()
         _check(path, maker, said)
 
@@ -165,9 +165,9 @@ def test_a_reference_to_a_branch_that_is_deleted_meanwhile(
         table.delete_branch("dev")
     assert ids(lance_sql.open(path, branch="dev")) == [0]
     looks.append(1)
-    with pytest.raises(LanceError):
-        lance_sql.open(path, branch="dev").delete_tag("kept") if maker == "tag" else table.delete_branch("kept")
-        table.delete_branch("dev")
+    table.delete_tag("kept") if maker == "tag" else table.delete_branch("kept")
+    table.delete_branch("dev")
+    with pytest.raises(LanceError, match=r"was deleted|is gone"):
         branch.create_tag("late") if maker == "tag" else branch.create_branch("late")
     assert lance_sql.verify(path).is_healthy
 
@@ -178,9 +178,10 @@ def test_a_branch_whose_creation_failed_is_not_there(tmp_path: Path, monkeypatch
     def fail(*arguments: object, **options: object) -> None:
         raise OSError("the disk is full")
 
-    with monkeypatch.context() as patched, pytest.raises(OSError, match="disk is full"):
+    with monkeypatch.context() as patched:
         patched.setattr(clones, "put_version", fail)
-        table.create_branch("dev")
+        with pytest.raises(OSError, match="disk is full"):
+            table.create_branch("dev")
     assert table.branches() == {}
     table.create_branch("dev")
 
@@ -191,7 +192,7 @@ def test_a_branch_whose_folder_was_not_copied_says_so(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
     table.create_branch("dev")
     shutil.rmtree(tmp_path / "t.lance" / "tree")
-    with pytest.raises(VersionNotFound, match="'dev' of t.lance has no version: its folder tree/dev was not copied"):
+    with pytest.raises(VersionNotFound, match=r"'dev' of t\.lance has no version: its folder tree/dev was not copied"):
         lance_sql.open(table.uri, branch="dev")
     lance_sql.open(table.uri).delete_branch("dev")
     assert lance_sql.open(table.uri).branches() == {}

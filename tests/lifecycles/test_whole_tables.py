@@ -74,7 +74,8 @@ def test_a_refused_drop_leaves_the_name_in_the_catalog(tmp_path: Path) -> None:
     assert catalog.tables(("s",)) == ["a"]
     (Path(entry.path) / "notes.txt").unlink()
     catalog.drop_table(("s", "a"))
-    assert catalog.tables(("s",)) == [] and not Path(entry.path).exists()
+    assert catalog.tables(("s",)) == []
+    assert not Path(entry.path).exists()
 
 
 def test_a_name_that_another_table_has_now_is_not_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
