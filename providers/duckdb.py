@@ -51,8 +51,9 @@ from weakref import WeakSet
 import duckdb
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.table.location import table_name as table_name_of
 
-from . import duckdb_extension, duckdb_macros
+from . import catalog_names, duckdb_extension, duckdb_macros
 from .duckdb_protocol import has_sources
 
 if TYPE_CHECKING:
@@ -199,7 +200,8 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
     """Makes the tables of a catalog known as `name.table` and `name.namespace.table`; those that come later are known
     after another call.
 
-    Each is a view, so that every query reads the newest version. The views are in a database in memory of that name.
+    Each is a view, so that every query reads the newest version of the table that has the name then. The views are in a
+    database in memory of that name.
 
     raises: InvalidArgument for a name that a database with tables, or in a file, has
     """
@@ -214,6 +216,9 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
     query = "SELECT count(*) FROM duckdb_tables() WHERE lower(database_name) = lower(?)"
     if existing not in ([], [(True,)]) or connection.execute(query, [name]).fetchall() != [(0,)]:
         raise InvalidArgument(f"The connection has a database {name!r} already: choose another name")
+    query = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND lower(database_name) = lower(?)"
+    views = set(connection.execute(query, [name]).fetchall())
+    number = catalog_names.register(catalog)
     for *namespace, table_name in tables:
         path = catalog.describe((*namespace, table_name)).path
         if not is_written(path):
@@ -221,9 +226,15 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
             continue
         schema = f"{quoted}.{_identifier('.'.join(namespace) or 'main')}"
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        # a table that lies where its name says keeps its place; another one may be renamed
+        is_plain = not namespace and table_name_of(path).removesuffix(".lance") == table_name
+        source = path if is_plain else catalog_names.name_of(number, (*namespace, table_name))
+        views.discard((".".join(namespace) or "main", table_name))
         connection.execute(
-            f"CREATE OR REPLACE VIEW {schema}.{_identifier(table_name)} AS FROM lance_table({_text(path)})"
+            f"CREATE OR REPLACE VIEW {schema}.{_identifier(table_name)} AS FROM lance_table({_text(source)})"
         )
+    for schema_name, view in views:
+        connection.execute(f"DROP VIEW {quoted}.{_identifier(schema_name)}.{_identifier(view)}")
 
 
 def _identifier(name: str) -> str:

@@ -13,6 +13,7 @@ from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.local_paths import expanded
 from lance_sql.version_names import split_name
 
+from . import catalog_names
 from .arrow import Relation
 
 _PATTERN = ("*", "?", "[")
@@ -44,6 +45,8 @@ def paths_of(path: str | Sequence[str]) -> list[str]:
 
 
 def _matching(path: str) -> list[str]:
+    if (named_path := catalog_names.path_of(path)) is not None:
+        return [named_path]
     plain, version, tag = split_name(path)
     local = expanded(plain)
     if not any(sign in plain for sign in _PATTERN) or os.path.exists(local):

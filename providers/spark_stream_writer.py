@@ -4,8 +4,8 @@
 
 Spark numbers the batches of a query, and writes one again after a restart when it does not know how it ended. The
 option `txnAppId`, or else the id of the query, which stays with its checkpoint, names the writer; numbers alone would
-be the same in every query. A batch that is there is not written again. Another checkpoint begins with batch 0 again, so that a
-`txnAppId` belongs to one checkpoint: batches of another query that count as made are an error.
+be the same in every query. A batch that is there is not written again. Another checkpoint begins with batch 0 again, so
+that a `txnAppId` belongs to one checkpoint: batches of another query that count as made are an error.
 """
 
 from __future__ import annotations

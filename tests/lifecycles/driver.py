@@ -3,8 +3,8 @@
     python -m tests.lifecycles.driver --seeds 0-99 --steps 60
 
 The model has the rows of each version by its number, what each reference names, and how far branches are published.
-After each step every reference is read, by a random address, and so are handles that were opened earlier: a handle gives
-the rows of its version, or says that the version is gone.
+After each step every reference is read, by a random address, and so are handles that were opened earlier: a handle
+gives the rows of its version, or says that the version is gone.
 """
 
 from __future__ import annotations

@@ -283,3 +283,40 @@ def test_a_version_that_was_cleaned_up_while_it_is_read_is_not_called_damaged(tm
         with pytest.raises(VersionNotFound):
             read(handle)
         old = lance_sql.open(path).delete("id = 6")
+
+
+@pytest.mark.parametrize("door", ["attach", "connect", "datafusion"])
+def test_a_name_in_an_attached_catalog_is_the_table_that_has_it(tmp_path: Path, door: str) -> None:
+    import datafusion
+    import duckdb
+
+    catalog = lance_sql.catalog(str(tmp_path))
+    catalog.create_namespace(("s",))
+    for name, number in (("orders", 1), ("orders_new", 2)):
+        lance_sql.write({"id": [number]}, catalog.declare(("s", name)).path)
+    if door == "datafusion":
+        context = datafusion.SessionContext()
+        context = lance_sql.attach(context, catalog, as_="lk")
+        read: Callable[[str], list[int]] = lambda name: context.sql(f"SELECT id FROM lk.s.{name}").to_arrow_table()[  # noqa: E731
+            "id"
+        ].to_pylist()
+    else:
+        connection = duckdb.connect() if door == "attach" else lance_sql.connect()
+        if door == "attach":
+            lance_sql.register(connection)
+        lance_sql.attach(connection, catalog, as_="lk")
+        read = lambda name: [row[0] for row in connection.execute(f"SELECT id FROM lk.s.{name}").fetchall()]  # noqa: E731
+    assert (read("orders"), read("orders_new")) == ([1], [2])
+    catalog.rename_table(("s", "orders"), ("s", "orders_old"))
+    catalog.rename_table(("s", "orders_new"), ("s", "orders"))
+    assert read("orders") == [2]
+    catalog.drop_table(("s", "orders"))
+    with pytest.raises(Exception, match=r"orders"):
+        read("orders")
+    lance_sql.write({"id": [3]}, catalog.declare(("s", "orders")).path)
+    assert read("orders") == [3]
+    if door == "attach":
+        lance_sql.attach(connection, catalog, as_="lk")
+        assert read("orders_old") == [1]
+        with pytest.raises(duckdb.CatalogException):
+            read("orders_new")
