@@ -244,9 +244,10 @@ def on_latest(
     while True:
         attempt += 1
         try:
-            latest = committer.with_own_ids(newest(snapshot))
-            with while_there(latest), WriteSession(latest, operation, checked, started) as session:
-                return change(session)
+            with while_there(snapshot):
+                latest = committer.with_own_ids(newest(snapshot))
+                with WriteSession(latest, operation, checked, started) as session:
+                    return change(session)
         except RetryableConflict:
             if attempt >= max_attempts or time.monotonic() > end:
                 raise
