@@ -25,7 +25,7 @@ from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.commit import consumed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
-from lance_sql.table import cursors, identity
+from lance_sql.table import cursors
 from lance_sql.table.cursors import CursorRecord
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 
@@ -111,7 +111,7 @@ class Cursor:
         feed = self._feed(record, until, options)
         yield feed
         if feed.end >= feed.start:
-            self._move(record, feed.end, identity.token(feed.snapshot))
+            self._move(record, feed.end, feed.snapshot.token)
 
     def peek(self, *, mode: Mode = "all", until: Bound | None = None) -> ChangeFeed:
         """What `read` would give; the cursor stays where it is.
@@ -191,7 +191,7 @@ class Cursor:
             ) from error
         if feed.end < feed.start:
             return feed
-        return feed.with_properties(consumed.properties(record.id, first, feed.end, identity.token(feed.snapshot)))
+        return feed.with_properties(consumed.properties(record.id, first, feed.end, feed.snapshot.token))
 
     def _check(self, history: History, position: int, commit: str | None, what: str) -> None:
         """Makes sure that a position is still the commit that it was.
@@ -274,7 +274,7 @@ def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
 
 def _commit(history: History, position: int) -> str | None:
     """The identity of the commit at a position; None where there is no such version."""
-    return identity.token(history.snapshot_at(position)) if position in history.files else None
+    return history.snapshot_at(position).token if position in history.files else None
 
 
 def _check_told(latest: Snapshot, position: int, *, needs_snapshot: bool) -> None:

@@ -26,3 +26,13 @@ def expanded(path: str) -> str:
     raises: as `checked`
     """
     return os.path.expanduser(checked(path))
+
+
+def shown(uri: str) -> str:
+    """The path as somebody in the current folder would type it; other places as they are."""
+    try:
+        below = os.path.join(os.getcwd(), "")
+    except OSError:
+        # the folder is gone
+        return uri
+    return uri.removeprefix(below) or uri

@@ -51,7 +51,6 @@ from weakref import WeakSet
 import duckdb
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.table.location import table_name as table_name_of
 
 from . import catalog_names, duckdb_extension, duckdb_macros
 from .duckdb_protocol import has_sources
@@ -227,7 +226,7 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
         schema = f"{quoted}.{_identifier('.'.join(namespace) or 'main')}"
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         # a table that lies where its name says keeps its place; another one may be renamed
-        is_plain = not namespace and table_name_of(path).removesuffix(".lance") == table_name
+        is_plain = not namespace and path.rstrip("/").rpartition("/")[2].removesuffix(".lance") == table_name
         source = path if is_plain else catalog_names.name_of(number, (*namespace, table_name))
         views.discard((".".join(namespace) or "main", table_name))
         connection.execute(

@@ -30,7 +30,7 @@ class Offset:
     part, parts: so many of how many parts of the rows of version `start` were delivered; 0 of a stream that begins with
         changes
     shares: into how many parts these rows were to be cut, at most
-    commit: the identity of `version`, see `identity.token`; None of a stream that an earlier release began
+    commit: the identity of `version`, see `Snapshot.token`; None of a stream that an earlier release began
     """
 
     version: int
@@ -49,7 +49,7 @@ class Offset:
         """The same stream, when so many parts of the rows that it begins with were delivered."""
         return replace(self, part=min(part, self.parts))
 
-    def at(self, version: int, commit: str) -> Offset:
+    def at(self, version: int, commit: str | None) -> Offset:
         """The same stream at another version."""
         return replace(self, version=version, commit=commit)
 

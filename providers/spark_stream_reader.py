@@ -18,11 +18,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from lance_sql.changes.history import History
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.scan import Scan, ScanTask
-from lance_sql.table import identity
 
 from . import spark_types
 from .spark_change_options import StreamOptions
@@ -105,12 +103,12 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return at.to_json()
         if at.is_bootstrapping:
             return at.at_part(at.parts if self._options.max_rows is None else at.part + 1).to_json()
-        _check(dataset, at)
+        self._check(dataset, at)
         if newest > at.version:
             # says so where some of it was cleaned up
             self._options.open_range(at.version + 1, newest, dataset)
         end = self._end(dataset, at.version, newest)
-        return at.at(end, _token(dataset, end) or at.commit or "").to_json() if end > at.version else at.to_json()
+        return at.at(end, self._token(dataset, end)).to_json() if end > at.version else at.to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         return {"version": self._options.open().version}
@@ -129,7 +127,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         dataset = self._options.open()
         for offset in (first, last):
-            _check(dataset, offset)
+            self._check(dataset, offset)
         feed = self._options.open_range(first.version + 1, last.version, dataset)
         scan = feed.scan(self._schema.names, self._options.filter)
         rows = sum(task.num_candidates for task in scan.tasks(1))
@@ -149,7 +147,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where a new stream begins."""
         version = self._options.first_offset(dataset)
         if version is not None:
-            return Offset(version, version, commit=_token(dataset, version))
+            return Offset(version, version, commit=self._token(dataset, version))
         dataset = self._options.open_version(dataset.version)
         scan, most = self._stored_scan(dataset), self._options.max_rows
         # deleted rows count here: a part has so many rows at most
@@ -157,13 +155,13 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         shares = -(-rows // most) if most is not None else self._options.partitions or partition_count(rows)
         parts = len(scan.tasks(shares))
         # of a table without rows, nothing is the one part that there is
-        commit = _token(dataset, dataset.version)
+        commit = dataset.snapshot.token
         return Offset(dataset.version, dataset.version, 0, max(parts, 1), shares, commit)
 
     def _snapshot_partitions(self, first: Offset, last: Offset) -> list[LancePartition]:
         dataset = self._options.open_version(last.start)
         if last.version == last.start:
-            _check(dataset, last)
+            self._check(dataset, last)
         tasks = self._stored_scan(dataset).tasks(last.shares)
         if max(len(tasks), 1) != last.parts:
             raise InvalidArgument(
@@ -174,6 +172,25 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         timestamp = dataset.snapshot.manifest.timestamp
         names = tuple(self._schema.names)
         return [LancePartition(SnapshotTask(task, names, dataset.version, timestamp)) for task in chosen]
+
+    def _token(self, dataset: Dataset, version: int) -> str | None:
+        """The identity of the commit that made a version; None where there is no such version."""
+        snapshot = self._options.open_range(version + 1, version, dataset).snapshot
+        return snapshot.token if snapshot.version == version else None
+
+    def _check(self, dataset: Dataset, offset: Offset) -> None:
+        """Makes sure that a stream goes on with the table that it began with.
+
+        raises: InvalidArgument
+        """
+        is_ahead = dataset.version < offset.version and (offset.version > offset.start or offset.parts)
+        now = None if offset.commit is None or is_ahead else self._token(dataset, offset.version)
+        if is_ahead or (now is not None and now != offset.commit):
+            raise InvalidArgument(
+                f"The stream is at version {offset.version} of {dataset.uri}, which is another commit now, or is not"
+                " there yet: the table or branch was restored from a backup or created again. Begin with another"
+                " checkpoint"
+            )
 
     def _stored_scan(self, dataset: Dataset) -> Scan:
         """A read of the columns that are stored."""
@@ -193,23 +210,3 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if rows >= self._options.max_rows:
                 return end
         return max(newest, version)
-
-
-def _token(dataset: Dataset, version: int) -> str | None:
-    """The identity of the commit that made a version; None where there is no such version."""
-    history = History(dataset.snapshot)
-    return identity.token(history.snapshot_at(version)) if version in history.files else None
-
-
-def _check(dataset: Dataset, offset: Offset) -> None:
-    """Makes sure that a stream goes on with the table that it began with.
-
-    raises: InvalidArgument
-    """
-    is_ahead = dataset.version < offset.version and (offset.version > offset.start or offset.parts)
-    now = None if offset.commit is None or is_ahead else _token(dataset, offset.version)
-    if is_ahead or (now is not None and now != offset.commit):
-        raise InvalidArgument(
-            f"The stream is at version {offset.version} of {dataset.uri}, which is another commit now, or is not there"
-            " yet: the table or branch was restored from a backup or created again. Begin with another checkpoint"
-        )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from lance_sql.local_paths import shown
 from lance_sql.version_names import split_name
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def unversioned(table: str) -> str:
 def rows(dataset: Dataset, where: str | None) -> str:
     """What a filter selects, in words; checks the filter as well."""
     selected, total = dataset.count_rows(where), dataset.count_rows()
-    return f"{selected} of {count(total, 'row')} of {dataset.uri} version {dataset.version}"
+    return f"{selected} of {count(total, 'row')} of {shown(dataset.uri)} version {dataset.version}"
 
 
 def rehearse(dataset: Dataset, change: Callable[[Dataset], T]) -> T:
@@ -74,7 +75,7 @@ def _is_terminal() -> bool:
 
 
 def done(dataset: Dataset, details: str = "") -> None:
-    click.echo(f"{dataset.uri} is at version {dataset.version}" + (f": {details}" if details else ""), err=True)
+    click.echo(f"{shown(dataset.uri)} is at version {dataset.version}" + (f": {details}" if details else ""), err=True)
 
 
 def count(number: int, noun: str, several: str | None = None) -> str:

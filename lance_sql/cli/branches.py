@@ -10,6 +10,7 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.local_paths import shown
 from lance_sql.terminal_text import one_line
 
 CONFLICTS: Final = 1
@@ -51,7 +52,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
             click.echo(f"The branch {name!r} is removed.", err=True)
     else:
         created = dataset.create_branch(name)
-        click.echo(f"{name!r} begins with version {created.version} of {dataset.uri}.", err=True)
+        click.echo(f"{name!r} begins with version {created.version} of {shown(dataset.uri)}.", err=True)
 
 
 @click.command()
@@ -69,7 +70,8 @@ def stage(table: str, name: str) -> None:
     dataset = latest(table)
     created = dataset.create_branch(name)
     click.echo(
-        f"{name!r} begins with version {created.version} of {dataset.uri}; write to it with branch={name!r}.", err=True
+        f"{name!r} begins with version {created.version} of {shown(dataset.uri)}; write to it with branch={name!r}.",
+        err=True,
     )
 
 

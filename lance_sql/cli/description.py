@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lance_sql.local_paths import shown
 from lance_sql.terminal_text import cut, one_line
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def described(dataset: Dataset) -> Description:
     committed = next((each.timestamp for each in versions if each.version == dataset.version), None)
     format_version = next((each.data_format for each in versions if each.version == dataset.version), None)
     facts: tuple[tuple[str, Any], ...] = (
-        ("table", dataset.uri),
+        ("table", shown(dataset.uri)),
         ("version", dataset.version),
         ("branch", dataset.branch or "main"),
         ("committed", None if committed is None else committed.isoformat(sep=" ", timespec="seconds")),

@@ -10,6 +10,7 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, quiet_option, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.local_paths import shown
 from lance_sql.terminal_text import one_line
 
 _KINDS = ("zonemap", "btree", "bitmap", "bloomfilter", "ivf_pq", "ivf_sq", "ivf_rq", "ivf_flat", "inverted")
@@ -89,7 +90,7 @@ def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
     dataset = latest(table)
     if dry_run and name not in {each.name for each in dataset.indices()}:
         raise click.UsageError(f"There is no index {name!r}.")
-    if agreed(f"drop the index {name!r} of {dataset.uri}", dry_run, yes):
+    if agreed(f"drop the index {name!r} of {shown(dataset.uri)}", dry_run, yes):
         done(dataset.drop_index(name))
 
 

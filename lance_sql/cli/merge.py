@@ -10,6 +10,7 @@ from lance_sql.cli import progress
 from lance_sql.cli.agreement import agreed, done, dry_run_option, quiet_option, rehearse, unversioned, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.sources import source_rows
+from lance_sql.local_paths import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,7 +75,7 @@ def merge(
     what = rehearse(dataset, lambda copy: change_in_words(change(copy)))
     if what is None:
         click.echo("Nothing to merge: no row would change.", err=True)
-    elif agreed(f"{what} in {dataset.uri} version {dataset.version}", dry_run, yes):
+    elif agreed(f"{what} in {shown(dataset.uri)} version {dataset.version}", dry_run, yes):
         merged = change(dataset)
         done(merged, change_in_words(merged) or "no row changed")
 

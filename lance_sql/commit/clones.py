@@ -23,6 +23,7 @@ from lance_sql.commit.draft import NextVersion, recounted
 from lance_sql.commit.operations import Clone
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import InvalidArgument, RetryableConflict, TableExists, UnsupportedFeature, VersionNotFound
+from lance_sql.local_paths import shown
 from lance_sql.store import Store, open_store
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.open import absolute, files_uri, local_path
@@ -57,12 +58,12 @@ def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str,
     uri = absolute(uri)
     store = open_store(uri, storage_options)
     if versions.list_versions(store):
-        raise TableExists(f"there is a table at {uri!r} already")
+        raise TableExists(f"there is a table at {shown(uri)!r} already")
     identity.check(snapshot)
     version, transaction = _clone(snapshot, None)
     file = put_version(store, version, transaction, NamingScheme.V2, table_name(uri))
     if file is None:
-        raise TableExists(f"there is a table at {uri!r} already: another writer was first")
+        raise TableExists(f"there is a table at {shown(uri)!r} already: another writer was first")
     # whoever makes a clone wants its files
     options = with_allowed(storage_options, root_of(snapshot))
     commit_id = commit_id_of(version.manifest)

@@ -54,6 +54,7 @@ from lance_sql.errors import (
     VersionNotFound,
     at,
 )
+from lance_sql.local_paths import shown
 from lance_sql.store import Store, open_store
 from lance_sql.store.checksums import Checksum
 from lance_sql.store.durable import UnconfirmedError
@@ -301,7 +302,7 @@ def create(
     if upserts := {key: value for key, value in values.items() if value is not None}:
         operation = dataclasses.replace(operation, config_upserts={**operation.config_upserts, **upserts})
     if versions.newest(store) is not None:
-        raise TableExists(f"there is a table at {uri!r} already")
+        raise TableExists(f"there is a table at {shown(uri)!r} already")
     transaction = Transaction(0, uuid or str(uuid4()), operation, dict(properties or {}))
     version = manifest_builder.first_version(
         operation,
@@ -313,7 +314,7 @@ def create(
     try:
         file = put_version(store, version, transaction, naming, name)
         if file is None:
-            raise TableExists(f"there is a table at {uri!r} already: another writer was first")
+            raise TableExists(f"there is a table at {shown(uri)!r} already: another writer was first")
     except (*REFUSALS, TableExists):
         for path in _records(transaction):
             _forget(store, path)

@@ -25,7 +25,7 @@ _POSITION: Final = re.compile(r"(\d{1,19})(?: (.+))?", re.ASCII)
 def properties(cursor_id: str, first: int, last: int, commit: str) -> dict[str, str]:
     """The properties of a commit that has the changes of the versions `first` to `last`.
 
-    commit: the identity of the last one, see `identity.token`
+    commit: the identity of the last one, see `Snapshot.token`
     """
     return {CONSUMED + cursor_id: f"{first}-{last} {commit}"}
 

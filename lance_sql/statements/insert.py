@@ -18,6 +18,7 @@ from lance_sql.casts.table import TableCast
 from lance_sql.commit import committer
 from lance_sql.commit.operations import Append, Merge, Operation, Overwrite
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.local_paths import shown
 from lance_sql.progress import Work
 from lance_sql.schema import Schema, primary_key
 from lance_sql.schema.from_arrow import extend, from_arrow
@@ -129,7 +130,7 @@ def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mappi
         return None
     if mode == "create":
         raise TableExists(
-            f"There is a table at {uri!r} already, version {snapshot.version}. "
+            f"There is a table at {shown(uri)!r} already, version {snapshot.version}. "
             "Use mode='append' or mode='overwrite', or another place."
         )
     check_writable(snapshot)
@@ -145,7 +146,7 @@ def _check_new(uri: str, storage_options: Mapping[str, Any] | None) -> None:
     if table != uri and versions.newest(open_store(table, storage_options)) is not None:
         what = f"a branch {name!r}" if "/tree/" in uri else "a version or branch"
         raise InvalidArgument(
-            f"{uri!r} is the name of {what} of {table}: write to the branch with branch=, or choose another place"
+            f"{shown(uri)!r} is the name of {what} of {table}: write with branch=, or to another place"
         )
 
 
@@ -207,7 +208,7 @@ def write_fragments(
     try:
         for batch in Work(None).over(batches):
             if to_table is None or batch.schema != seen:
-                seen, to_table = batch.schema, TableCast(batch.schema, into.schema, into.uri)
+                seen, to_table = batch.schema, TableCast(batch.schema, into.schema, shown(into.uri))
                 if writer is not None and writer.schema.names != to_table.schema.names:
                     raise InvalidArgument("Batches of one write have different columns")
             if writer is None:

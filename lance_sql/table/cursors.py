@@ -43,7 +43,7 @@ class CursorRecord:
     id: of the cursor, as long as it is moved by what is read; another one from the moment on that it is put elsewhere
     branch: whose changes are read; None for main
     position: the last version whose changes were taken
-    commit: the identity of the commit that made it, see `identity.token`; None where there was no such version, or an
+    commit: the identity of the commit that made it, see `Snapshot.token`; None where there was no such version, or an
         earlier release has written the record
     needs_snapshot: the rows of version `position` are still to be taken, all of them, before any change
     number: of the record; 0 of one that is not stored yet

@@ -2,7 +2,7 @@
 
 A number alone does not name a commit: a table that was restored from a backup or written again, and a branch that was
 created again, count the same versions. Everything that acts on a version from a handle checks it here; everything that
-stores a position stores `Snapshot.commit_id` as `token` beside it.
+stores a position stores `Snapshot.token` beside it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,6 @@ from lance_sql.table import refs, versions
 
 if TYPE_CHECKING:
     from lance_sql.table.snapshot import Snapshot
-
-
-def token(snapshot: Snapshot) -> str:
-    """The identity of the commit that made a version, as text to be stored.
-
-    raises: CorruptFile, UnsupportedFeature for a manifest that cannot be read
-    """
-    _, timestamp, transaction_file = snapshot.commit_id
-    return f"{timestamp.isoformat()} {transaction_file}"
 
 
 def check(snapshot: Snapshot) -> None:

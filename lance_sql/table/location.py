@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
+from lance_sql.local_paths import shown
 from lance_sql.store import Store, check_path, open_store
 from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import address, refs, versions
@@ -177,14 +178,14 @@ def _check_table(main: Store, uri: str) -> None:
         reason = "no manifest in _versions"
     else:
         reason = "no _versions directory"
-    message = f"No Lance table at {uri!r} ({reason})."
+    message = f"No Lance table at {shown(uri)!r} ({reason})."
     if path is not None and _has_data_files(path):
         # a table of a similar name is not what was meant
         raise TableNotFound(
             f"{message} It has data files that no version names: its first writer did not commit, or the versions are"
             " lost, which a backup may have."
         )
-    neighbour = _neighbour(uri, path) if path is not None else None
+    neighbour = _neighbour(shown(uri), path) if path is not None else None
     if neighbour is not None:
         message += f" Did you mean {neighbour!r}?"
     raise TableNotFound(message)

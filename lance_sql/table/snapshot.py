@@ -173,6 +173,15 @@ class Snapshot:
         return self._commit_id or commit_id_of(self.manifest)
 
     @property
+    def token(self) -> str:
+        """The identity of the commit, as text to be stored beside a position.
+
+        raises: as `manifest`
+        """
+        _, timestamp, transaction_file = self.commit_id
+        return f"{timestamp.isoformat()} {transaction_file}"
+
+    @property
     def open_fragments(self) -> OpenFragments:
         """The fragments that are open, shared by all who read this version.
 

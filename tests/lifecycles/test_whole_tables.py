@@ -297,15 +297,19 @@ def test_a_name_in_an_attached_catalog_is_the_table_that_has_it(tmp_path: Path, 
     if door == "datafusion":
         context = datafusion.SessionContext()
         context = lance_sql.attach(context, catalog, as_="lk")
-        read: Callable[[str], list[int]] = lambda name: context.sql(f"SELECT id FROM lk.s.{name}").to_arrow_table()[  # noqa: E731
-            "id"
-        ].to_pylist()
+
+        def read(name: str) -> list[int]:
+            found: list[int] = context.sql(f"SELECT id FROM lk.s.{name}").to_arrow_table()["id"].to_pylist()
+            return found
     else:
         connection = duckdb.connect() if door == "attach" else lance_sql.connect()
         if door == "attach":
             lance_sql.register(connection)
         lance_sql.attach(connection, catalog, as_="lk")
-        read = lambda name: [row[0] for row in connection.execute(f"SELECT id FROM lk.s.{name}").fetchall()]  # noqa: E731
+
+        def read(name: str) -> list[int]:
+            return [row[0] for row in connection.execute(f"SELECT id FROM lk.s.{name}").fetchall()]
+
     assert (read("orders"), read("orders_new")) == ([1], [2])
     catalog.rename_table(("s", "orders"), ("s", "orders_old"))
     catalog.rename_table(("s", "orders_new"), ("s", "orders"))
