@@ -23,6 +23,7 @@ from lance_sql.scan import system_columns
 from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
 from lance_sql.schema import arrow_field
 from lance_sql.schema.primary_key import naming_columns, primary_key
+from lance_sql.table.manifest import Manifest
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class ChangeFeed(ArrowDataset):
         self._last = history.snapshot_at(shown) if shown in history.files else snapshot
         manifest = self._last.manifest
         match: Match = RowIdMatch()
-        if key is None and not manifest.has_stable_row_ids:
+        if key is None and not (manifest.has_stable_row_ids and _began_with_ids(history, first, last, manifest)):
             key = primary_key(manifest.schema) or None
         if key is not None:
             match = key_match(manifest.schema, key, self._last.label)
@@ -373,6 +374,13 @@ class ChangeFeed(ArrowDataset):
 
     def __repr__(self) -> str:
         return f"ChangeFeed({str(self)!r})"
+
+
+def _began_with_ids(history: History, first: int, last: int, manifest: Manifest) -> bool:
+    """Whether rows have stable ids before a range as well, as far as a primary key is there to tell rows apart."""
+    if last < first or first - 1 not in history.files or not primary_key(manifest.schema):
+        return True
+    return history.snapshot_at(first - 1).manifest.has_stable_row_ids
 
 
 def _restore(

@@ -85,15 +85,15 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     identity.check(snapshot)
     size, _ = snapshot.store.tail(snapshot.manifest_path, 0)
     version, transaction = _clone(snapshot, name)
-    # The reference first: a cleanup that does not see it has removed the version before the second look.
-    refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
+    file = put_version(store, version, transaction, NamingScheme.V2, table_name(snapshot.uri))
+    if file is None:
+        raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
     try:
-        identity.check(snapshot)
-        file = put_version(store, version, transaction, NamingScheme.V2, table_name(snapshot.uri))
-        if file is None:
-            raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
-    except BaseException:
-        refs.remove_branch(snapshot.main, name)
+        # From here on the branch exists, and a cleanup sees it. One that did not has removed the version by the check.
+        refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
+        _check_base(snapshot, name)
+    except (InvalidArgument, VersionNotFound):
+        store.delete(file.path)
         raise
     return Snapshot(
         snapshot.uri,
@@ -104,6 +104,18 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
         storage_options=snapshot.storage_options,
         commit_id=commit_id_of(version.manifest),
     )
+
+
+def _check_base(snapshot: Snapshot, name: str) -> None:
+    """Removes the reference of a new branch again where the version is gone that the branch begins with.
+
+    raises: VersionNotFound
+    """
+    try:
+        identity.check(snapshot)
+    except VersionNotFound:
+        refs.remove_branch(snapshot.main, name)
+        raise
 
 
 def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None) -> None:

@@ -175,7 +175,7 @@ def delete_tag(store: Store, name: str, *, table: str = "the table") -> None:
 
 
 def add_branch(store: Store, name: str, version: int, *, parent: str | None, manifest_size: int) -> None:
-    """Records where a branch begins, before its first version is written.
+    """Records where a branch begins, whose first version exists.
 
     manifest_size: of the parent's version
     raises: InvalidArgument for a name that branches cannot have, and for one that is taken; CorruptFile for a parent

@@ -370,3 +370,32 @@ def test_cursors_in_sql(table: Dataset) -> None:
     table.delete("id = 1")
     rows = lance_sql.connect().sql(f"FROM lance_cursors('{table.uri}')").fetchall()
     assert [row[:5] for row in rows] == [("a", None, 0, 2, False), ("b", None, 1, 1, False)]
+
+
+def test_a_cursor_reads_by_key_what_has_no_stable_row_ids(tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1, 2]}, tmp_path / "t.lance", stable_row_ids=False)
+    with pytest.raises(InvalidArgument, match="key="):
+        made.cursor("w")
+    cursor = made.cursor("w", key="id")
+    made.delete("id = 1")
+    with cursor.read(mode="net") as changes:
+        assert changes.scan(["id"]).to_table()["id"].to_pylist() == [2]
+    assert cursor.lag().rows == 0
+    made.update({"id": "20"}, "id = 2")
+    with made.cursor("w").read(key=["id"]) as changes:
+        assert changes.count_rows() == 2
+
+
+def test_a_cursor_goes_on_by_the_primary_key_where_row_ids_become_stable(tmp_path: Path) -> None:
+    field = pa.field("id", pa.int64(), False, {"lance-schema:unenforced-primary-key": "true"})
+    rows = pa.table({"id": [1, 2]}, pa.schema([field]))
+    table = lance_sql.write(rows, tmp_path / "t.lance", stable_row_ids=False)
+    cursor = table.cursor("w", start="latest")
+    table.delete("id = 1").enable_stable_row_ids()
+    lance_sql.write({"id": [3]}, table, mode="append")
+    with cursor.read() as changes:
+        kinds = changes.scan(["id", "_change_type"]).to_table().to_pylist()
+    assert [(row["id"], row["_change_type"]) for row in kinds] == [(1, "delete"), (3, "insert")]
+    lance_sql.open(table.uri).delete("id = 3")
+    with cursor.read() as changes:
+        assert changes.count_rows("_change_type = 'delete'") == 1
