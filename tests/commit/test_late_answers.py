@@ -34,7 +34,7 @@ class LateStore(FailingStore):
         self.is_first = True
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
-        if path.startswith(VERSIONS) and mode == "create" and self.is_first:
+        if path.startswith(VERSIONS) and mode in ("create", "next") and self.is_first:
             self.is_first = False
             self.late = path, bytes(memoryview(data))
             raise self.error(path)
@@ -144,7 +144,7 @@ class Contradicting(FailingStore):
     """Says of each manifest that it exists already, and has none."""
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
-        if path.startswith(VERSIONS) and mode == "create":
+        if path.startswith(VERSIONS) and mode in ("create", "next"):
             raise FileExistsError(path)
         super().put(path, data, mode=mode)
 
