@@ -174,7 +174,7 @@ class Twice(FailingStore):
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         super().put(path, data, mode=mode)
-        if mode == "create":
+        if mode in ("create", "next"):
             super().put(path, data, mode=mode)
 
 
