@@ -16,6 +16,7 @@ from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.generators.postgres import PostgresGenerator
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql import duckdb_tokens
 
 
 class OwnWords(exp.Expression):
@@ -57,6 +58,8 @@ def _print_words(generator: DuckDBGenerator, node: OwnWords) -> str:
 
 class LanceDuckDB(DuckDB):
     """The SQL of DuckDB, of which parts may be kept as they were typed. Its name for sqlglot is "lanceduckdb"."""
+
+    Tokenizer = duckdb_tokens.Tokenizer
 
     class Generator(DuckDBGenerator):
         """Writes own words as they are."""

@@ -50,13 +50,15 @@ def relation(connection: Any, statement: Statement, parameters: Any) -> Any:
 
 def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
     given: Mapping[str, Any] = {}
+    text = statement.text
     if parameters:
         if statement.task is not None:
             raise UnsupportedFeature("A statement about a table as a whole has no parameters")
-        text, given = _named(statement.text, parameters)
+        named_text, given = _named(statement.text, parameters)
         with looked_up_in(attached.lookup(connection)):
-            named = of_lance(text, dialect_of("duckdb"), in_own_words=True)
-        assert named is not None, "a statement with other names for its parameters"
+            named = of_lance(named_text, dialect_of("duckdb"), in_own_words=True)
+        if named is None:
+            raise InvalidArgument(f"A parameter is not in the place of a value: {text.strip()[:200]}")
         statement = named
     engine = Engine("duckdb", connection, True, given)
     if statement.task is not None:
@@ -67,10 +69,10 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
     _check_no_transaction(connection)
     change = statement.change
     # TRUNCATE says of itself that it means all rows
-    if change.is_for_all_rows and statement.text.lstrip()[:8].upper() != "TRUNCATE":
+    if change.is_for_all_rows and text.lstrip()[:8].upper() != "TRUNCATE":
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true if that is meant")
     with looked_up_in(attached.lookup(connection)), duckdb_queries.seeing(_variables_of_caller()):
-        return write(change, engine, statement.text, all_rows=True).to_table()
+        return write(change, engine, text, all_rows=True).to_table()
 
 
 def _variables_of_caller() -> Mapping[str, Any]:
@@ -92,24 +94,38 @@ def _check_no_transaction(connection: Any) -> None:
 
 
 def _named(text: str, parameters: Any) -> tuple[str, Mapping[str, Any]]:
-    """A text whose parameters all have names, since its parts are run in another order, and the values by these."""
-    values = dict(parameters) if isinstance(parameters, Mapping) else None
-    if values is None and (isinstance(parameters, str) or not isinstance(parameters, Sequence)):
+    """A text whose parameters all have names, since its parts are run in another order, and the values by these.
+
+    raises: InvalidArgument where there is another number of values than of parameters
+    """
+    if isinstance(parameters, Mapping):
+        given = {str(name).lower(): value for name, value in parameters.items()}
+    elif isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes):
+        given = {str(number): value for number, value in enumerate(parameters, 1)}
+    else:
         raise InvalidArgument("Parameters are a list of values, or a dict by their names")
-    if values is None:
-        values = {f"{_PARAMETER}{number}": value for number, value in enumerate(parameters, 1)}
-    tokens = tokenize(text, dialect_of("duckdb"))
+    values = {f"{_PARAMETER}{number}": value for number, value in enumerate(given.values(), 1)}
+    names = dict(zip(given, values, strict=True))
+    given_text = f"{len(given)} values are given for the parameters of {text.strip()[:200]}"
     pieces, start, count = [], 0, 0
+    used = set()
+    tokens = tokenize(text, dialect_of("duckdb"))
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.token_type == TokenType.PLACEHOLDER:
             count += 1
-            pieces += [text[start : token.start], f"${_PARAMETER}{count}"]
-            start = token.end + 1
-        elif token.token_type == TokenType.PARAMETER and following is not None and following.text.isdecimal():
-            pieces += [text[start : token.start], f"${_PARAMETER}{following.text}"]
-            start = following.end + 1
-    named = "".join([*pieces, text[start:]])
-    unused = [name for name in values if f"${name}" not in named]
-    if unused or count > len(values):
-        raise InvalidArgument(f"{len(values)} values are given for the parameters of {text.strip()[:200]}")
-    return named, values
+            name, end = str(count), token.end
+        elif token.token_type == TokenType.PARAMETER and following is not None:
+            name, end = following.text.lower(), following.end
+        else:
+            continue
+        if name not in names:
+            shown = text[token.start : end + 1]
+            raise InvalidArgument(f"{given_text}: there is none for {shown}")
+        used.add(name)
+        # what is beside it may be a word
+        pieces += [text[start : token.start], f" ${names[name]} "]
+        start = end + 1
+    unused = [name for name in names if name not in used]
+    if unused:
+        raise InvalidArgument(f"{given_text}: there is no parameter {unused[0]}")
+    return "".join([*pieces, text[start:]]), values
