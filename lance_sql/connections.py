@@ -97,12 +97,12 @@ class _Statements:
     def parts(self, connection: Any, text: str) -> list[Any] | None:
         from lance_sql.providers import attached
 
-        lookup = attached.lookup(connection)
-        if not may_be_ours(text, has_catalogs=lookup is not None):
+        names = attached.Names(connection)
+        if not may_be_ours(text, has_catalogs=names.has_catalogs):
             return None
         from lance_sql.one_sql import on_connections
 
-        return on_connections.parts(text, lookup)
+        return on_connections.parts(text, names)
 
     def narrowed(self, text: str, run: Callable[[str], Any]) -> str | None:
         # the others need not wait for the import of a parser

@@ -1,8 +1,10 @@
-"""Which catalogs are attached to a connection or context, under which names."""
+"""Which catalogs are attached to a connection or context, under which names, and what names mean there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
 
 _catalogs_by_target: Final[WeakKeyDictionary[Any, dict[str, Catalog]]] = WeakKeyDictionary()
+_MAIN: Final = "main"
 
 
 def remember(target: Any, name: str, catalog: Catalog) -> None:
@@ -25,24 +28,135 @@ def inherit(target: Any, other: Any) -> None:
         _catalogs_by_target[target] = _catalogs_by_target[other]
 
 
-def lookup(target: Any) -> Callable[[tuple[str, ...]], str | None] | None:
-    """What finds the path of a table by the parts of its name; None where no catalog is attached."""
-    catalogs = _catalogs_by_target.get(target)
-    if not catalogs:
-        return None
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A name in a catalog, whether it has a table or not.
 
-    def find(parts: tuple[str, ...]) -> str | None:
-        catalog = catalogs.get(parts[0].lower()) if len(parts) > 1 else None
-        if catalog is None:
-            return None
-        names = [part for part in parts[1:] if part.lower() != "main" or len(parts) == 2]
-        name = (*(each for part in names[:-1] for each in part.split(".")), names[-1])
+    attached_as: the name of the catalog
+    name: in the catalog
+    """
+
+    attached_as: str
+    catalog: Catalog
+    name: tuple[str, ...]
+
+    def path(self) -> str | None:
+        """The path of the table; None where there is none."""
+        spelled = _spelled(self.catalog, self.name)
+        return None if spelled is None else self.catalog.describe(spelled).path
+
+    def spelled(self) -> tuple[str, ...]:
+        """The name with the letters that the catalog has; the name itself where there is no table."""
+        return _spelled(self.catalog, self.name) or self.name
+
+    def has_namespace(self) -> bool:
+        """Whether there is the namespace that the table would be in."""
         try:
-            return catalog.describe(name).path
+            self.catalog.tables(self.name[:-1])
         except TableNotFound:
-            return None
+            return False
+        return True
 
-    return find
+
+class Names:
+    """The tables that names mean on a connection or context, while one statement is read."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+        self._catalogs = _catalogs_by_target.get(target) or {}
+        self._paths: dict[tuple[str, ...], str | None] = {}
+
+    @property
+    def has_catalogs(self) -> bool:
+        """Whether a catalog is attached."""
+        return bool(self._catalogs)
+
+    def path(self, parts: Sequence[str]) -> str | None:
+        """The path of a table of a catalog; None for every other name."""
+        key = tuple(parts)
+        if key not in self._paths:
+            place = self.place(key)
+            self._paths[key] = None if place is None else place.path()
+        return self._paths[key]
+
+    def place(self, parts: Sequence[str]) -> Place | None:
+        """Where in a catalog a name is, as the engine understands it; None for a name of the engine."""
+        if not self._catalogs or not parts:
+            return None
+        first, *rest = parts
+        if rest and first.lower() in self._catalogs:
+            return self._place(first.lower(), rest)
+        database, schema = self._current
+        if database not in self._catalogs or len(rest) > 1:
+            return None
+        if not rest:
+            return None if self._is_temporary(first) else self._place(database, [schema, first])
+        return self._place(database, parts) if self._has_schema(database, first) else None
+
+    def _place(self, attached_as: str, parts: Sequence[str]) -> Place:
+        *above, last = parts if len(parts) == 1 or parts[0].lower() != _MAIN else parts[1:]
+        name = (*(each for part in above for each in part.split(".")), last)
+        return Place(attached_as, self._catalogs[attached_as], name)
+
+    def has_schema(self, name: str) -> bool:
+        """Whether the engine has a schema or a database of this name, whose tables are its own."""
+        return any(name.lower() in each for each in self._schemas)
+
+    def _has_schema(self, database: str, name: str) -> bool:
+        return any(database == first and name.lower() == second for first, second in self._schemas)
+
+    @cached_property
+    def _schemas(self) -> set[tuple[str, str]]:
+        rows = self._asked("SELECT lower(database_name), lower(schema_name) FROM duckdb_schemas()")
+        return {(database, schema) for database, schema in rows}
+
+    @cached_property
+    def _current(self) -> tuple[str, str]:
+        rows = self._asked("SELECT lower(current_database()), current_schema()")
+        return rows[0] if rows else ("", "")
+
+    def _is_temporary(self, name: str) -> bool:
+        query = (
+            "SELECT lower(table_name) FROM duckdb_tables() WHERE temporary"
+            " UNION ALL SELECT lower(view_name) FROM duckdb_views() WHERE temporary"
+        )
+        return (name.lower(),) in self._asked(query)
+
+    def _asked(self, query: str) -> list[Any]:
+        """The answer of DuckDB; nothing of other engines, and in a transaction that has failed."""
+        if not any(each.__module__.partition(".")[0] in ("duckdb", "_duckdb") for each in type(self._target).__mro__):
+            return []
+        import duckdb
+
+        try:
+            # not by a method that looks at statements
+            return duckdb.DuckDBPyConnection.execute(self._target, query).fetchall()
+        except duckdb.Error:
+            return []
+
+
+def _spelled(catalog: Catalog, name: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The name as the catalog has it, where letters have no case; None for one that it does not have.
+
+    raises: InvalidArgument for a name that several tables have
+    """
+    try:
+        return catalog.describe(name).name
+    except TableNotFound:
+        pass
+    above: tuple[str, ...] = ()
+    try:
+        for number, part in enumerate(name):
+            names = catalog.tables(above) if number == len(name) - 1 else catalog.namespaces(above)
+            alike = [part] if part in names else [each for each in names if each.casefold() == part.casefold()]
+            if len(alike) > 1:
+                raise InvalidArgument(f"{part!r} may be {' or '.join(map(repr, alike))}: write it with these letters")
+            if not alike:
+                return None
+            above = (*above, alike[0])
+    except TableNotFound:
+        return None
+    return above
 
 
 def alike(catalog: Catalog) -> Catalog:

@@ -41,8 +41,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -60,6 +62,10 @@ if TYPE_CHECKING:
 
     from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
+
+_VIEWS: Final = "lance-sql-views-"
+"""What the folders of attached databases begin with."""
+_numbers: Final = itertools.count()
 
 SECONDS_TO_WAIT: Final = 20.0
 """For Python's lock, in DuckDB 1.5: so long a half-read result whose connection was let go of may stand still."""
@@ -200,40 +206,38 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
     after another call.
 
     Each is a view, so that every query reads the newest version of the table that has the name then. The views are in a
-    database in memory of that name.
+    database of that name, which cannot be written to: a table that DuckDB made there would be in no catalog.
 
-    raises: InvalidArgument for a name that a database with tables, or in a file, has
+    raises: InvalidArgument for a name that another database has
     """
     from .folders import is_written
 
-    tables = list(catalog.walk())
-    quoted = _identifier(name)
-    query = "SELECT path IS NULL FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
-    existing = connection.execute(query, [name]).fetchall()
-    if not existing:
-        connection.execute(f"ATTACH ':memory:' AS {quoted}")
-    query = "SELECT count(*) FROM duckdb_tables() WHERE lower(database_name) = lower(?)"
-    if existing not in ([], [(True,)]) or connection.execute(query, [name]).fetchall() != [(0,)]:
+    query = "SELECT coalesce(path, '') FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
+    existing = duckdb.DuckDBPyConnection.execute(connection, query, [name]).fetchall()
+    if not all(_VIEWS in path for (path,) in existing):
         raise InvalidArgument(f"The connection has a database {name!r} already: choose another name")
-    query = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND lower(database_name) = lower(?)"
-    views = set(connection.execute(query, [name]).fetchall())
     number = catalog_names.register(catalog)
-    for *namespace, table_name in tables:
-        path = catalog.describe((*namespace, table_name)).path
-        if not is_written(path):
-            # declared only
-            continue
-        schema = f"{quoted}.{_identifier('.'.join(namespace) or 'main')}"
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-        # a table that lies where its name says keeps its place; another one may be renamed
-        is_plain = not namespace and path.rstrip("/").rpartition("/")[2].removesuffix(".lance") == table_name
-        source = path if is_plain else catalog_names.name_of(number, (*namespace, table_name))
-        views.discard((".".join(namespace) or "main", table_name))
-        connection.execute(
-            f"CREATE OR REPLACE VIEW {schema}.{_identifier(table_name)} AS FROM lance_table({_text(source)})"
-        )
-    for schema_name, view in views:
-        connection.execute(f"DROP VIEW {quoted}.{_identifier(schema_name)}.{_identifier(view)}")
+    made = f"__lance_views_{next(_numbers)}"
+    # what is opened stays where the folder is removed
+    with tempfile.TemporaryDirectory(prefix=_VIEWS, ignore_cleanup_errors=True) as folder:
+        file = _text(os.path.join(folder, "views.duckdb"))
+        # in a transaction of its own
+        cursor = duckdb.DuckDBPyConnection.cursor(connection)
+        _add_macros(cursor)
+        cursor.execute(f"ATTACH {file} AS {made} (READ_WRITE)")
+        for *namespace, table_name in catalog.walk():
+            path = catalog.describe((*namespace, table_name)).path
+            if not is_written(path):
+                # declared only
+                continue
+            schema = f"{made}.{_identifier('.'.join(namespace) or 'main')}"
+            cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+            # a table that lies where its name says keeps its place; another one may be renamed
+            is_plain = not namespace and path.rstrip("/").rpartition("/")[2].removesuffix(".lance") == table_name
+            source = path if is_plain else catalog_names.name_of(number, (*namespace, table_name))
+            cursor.execute(f"CREATE VIEW {schema}.{_identifier(table_name)} AS FROM lance_table({_text(source)})")
+        cursor.execute(f"DETACH {made}")
+        cursor.execute(f"ATTACH OR REPLACE {file} AS {_identifier(name)} (READ_ONLY)")
 
 
 def _identifier(name: str) -> str:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import lance_sql.dataset
 from lance_sql.schema.duckdb_types import check_types
 
+from .duckdb import attach as attach
 from .duckdb import check_replacements
 from .duckdb_tables import feed_table, table
 from .sources import Source

@@ -16,12 +16,13 @@ from sqlglot.dialects.dialect import Dialect
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql import upkeep
+from lance_sql.one_sql import in_catalogs, upkeep
 from lance_sql.one_sql.changes import Change, column_in, unversioned
 from lance_sql.one_sql.columns import COMMENT, ColumnDefinition, arrow_type, read_column, read_columns
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Naming, Renaming, Task
-from lance_sql.one_sql.token_reader import TokenReader
+from lance_sql.one_sql.token_reader import TableName, TokenReader
+from lance_sql.providers.attached import Place
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,18 @@ def set_comment(path: str, column: str | None, text: str | None) -> Change:
     return upkeep.Upkeep(path, work)
 
 
-def alter(read: TokenReader, path: str, if_exists: bool) -> Change | Task:
+def alter(read: TokenReader, table: TableName, if_exists: bool) -> Change | Task:
+    """
+    table: a Lance table
+    """
     if if_exists:
         raise UnsupportedFeature("ALTER TABLE IF EXISTS: leave IF EXISTS out")
+    assert table.path is not None, "a Lance table"
+    path = unversioned(table.path)
+    if read.accept("RENAME", "TO"):
+        renaming = _renamed(read.table(), path, table.place)
+        read.end()
+        return renaming
     for words, action in _ACTIONS.items():
         if read.accept(*words):
             alteration = action(read, path)
@@ -112,12 +122,16 @@ def column_of(name: str, dataset: Dataset) -> str:
     return name if "." in name else column_in(name, dataset)
 
 
-def _rename(read: TokenReader, path: str) -> Change | Task:
-    if read.accept("TO"):
-        target = read.table()
-        if target.path is None:
-            raise InvalidArgument(f"RENAME TO takes a path, such as 'x.lance', not {target.text}")
-        return Renaming(path, unversioned(target.path))
+def _renamed(target: TableName, path: str, place: Place | None) -> Task:
+    if place is not None and target.place is not None and place.catalog is target.place.catalog:
+        return in_catalogs.Renamed(path, target.text, place, target.place)
+    if target.path is None or target.place is not None:
+        takes = "a path, such as 'x.lance'" if place is None else f"another name in {place.attached_as}"
+        raise InvalidArgument(f"RENAME TO takes {takes}, not {target.text}")
+    return Renaming(path, unversioned(target.path))
+
+
+def _rename(read: TokenReader, path: str) -> Change:
     read.accept("COLUMN")
     old = read.name("a column")
     read.expect("TO")

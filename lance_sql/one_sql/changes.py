@@ -12,9 +12,9 @@ from sqlglot import exp
 
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
-from lance_sql.one_sql.references import path_of
+from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.version_names import split_name
 
 
@@ -94,6 +94,9 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
         only(table, f"The table of {statement}", "this", "db", "catalog", "alias", "version", "when")
     if not isinstance(table, exp.Table) or path is None:
         name = table.sql() if isinstance(table, exp.Expr) else str(table)
+        place = place_of(table)
+        if place is not None:
+            raise TableNotFound(f"No table {'.'.join(place.name)} in the catalog {place.attached_as}")
         raise UnsupportedFeature(
             f"{statement} changes Lance tables here, such as 'x.lance'; {name} is the engine's own"
         )

@@ -21,6 +21,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.dialects import tokenize
+from lance_sql.one_sql.named_tables import FORMAT, is_path
 
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 _WORDS: Final = ("changes", "system_version", "summarize")
@@ -50,11 +51,19 @@ class Name:
     parts: between the dots
     end: the token behind it
     has_version: the last part ends with a version that was not in quotes
+    is_quoted: a part is in quotes
     """
 
     parts: tuple[str, ...]
     end: int
     has_version: bool
+    is_quoted: bool = False
+
+    @property
+    def path(self) -> str:
+        """The parts as a path, without the format that Spark puts before it."""
+        is_of_spark = len(self.parts) == 2 and self.parts[0].lower() == FORMAT
+        return self.parts[1] if is_of_spark and (self.is_quoted or is_path(self.parts[1])) else ".".join(self.parts)
 
 
 def rewrite(text: str, dialect: Dialect) -> str:
@@ -91,7 +100,7 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
         if name is None:
             position += 1
             continue
-        path, end, has_version = ".".join(name.parts), name.end, name.has_version
+        path, end, has_version = name.path, name.end, name.has_version
         words = _words(tokens, end)
         # `changes` alone may be the alias of a column
         bound = words[2] if len(words) > 2 else ""
@@ -116,8 +125,7 @@ def name_at(tokens: list[Token], start: int) -> Name | None:
     ):
         end += 2
     parts = [token.text for token in tokens[start:end] if token.token_type != TokenType.DOT]
-    if len(parts) == 2 and parts[0].lower() == "lance" and tokens[start + 2].token_type != TokenType.VAR:
-        parts = parts[1:]
+    is_quoted = any(token.token_type in _NAMES[1:] for token in tokens[start:end])
     is_table = parts[-1].lower() == "lance" and len(parts) > 1
     if (
         is_table
@@ -130,7 +138,7 @@ def name_at(tokens: list[Token], start: int) -> Name | None:
     # some tokenizers take the @ and the name after it for one parameter
     if is_table and end < len(tokens) and tokens[end].start == tokens[end - 1].end + 1 and tokens[end].text[:1] == "@":
         return Name((*parts[:-1], parts[-1] + tokens[end].text), end + 1, True)
-    return Name(tuple(parts), end, False)
+    return Name(tuple(parts), end, False, is_quoted)
 
 
 def _words(tokens: list[Token], start: int, count: int = 4) -> list[str]:

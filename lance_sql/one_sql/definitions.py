@@ -15,7 +15,7 @@ from sqlglot.dialects.dialect import Dialect
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.one_sql import alterations, upkeep
+from lance_sql.one_sql import alterations, in_catalogs, upkeep
 from lance_sql.one_sql.changes import Change, unversioned
 from lance_sql.one_sql.columns import COMMENT, ColumnDefinition, read_columns
 from lance_sql.one_sql.engines import Engine
@@ -71,17 +71,24 @@ def understand(read: TokenReader) -> Change | Task | None:
         return _comment(read)
     if read.accept("ALTER", "TABLE"):
         if_exists = read.accept("IF", "EXISTS")
-        path = read.table().path
-        return None if path is None else alterations.alter(read, unversioned(path), if_exists)
+        table = read.table()
+        return None if table.path is None else alterations.alter(read, table, if_exists)
     return None
 
 
 def _create(read: TokenReader, *, replace: bool) -> Change | None:
     if_not_exists = read.accept("IF", "NOT", "EXISTS")
     table = read.table()
-    if table.path is None or read.next_words(1) == ("AS",):
+    if read.next_words(1) == ("AS",) or (table.path is None and table.place is None):
         return None
-    path = unversioned(table.path)
+    path = table.text if table.path is None else unversioned(table.path)
+    change = _made(read, path, replace=replace, if_not_exists=if_not_exists)
+    if change is None or table.path is not None or table.place is None:
+        return change
+    return in_catalogs.made(table.place, path, change)
+
+
+def _made(read: TokenReader, path: str, *, replace: bool, if_not_exists: bool) -> Change | None:
     if read.accept("SHALLOW", "CLONE"):
         return upkeep.clone(read, path, is_shallow=True)
     if read.accept("DEEP", "CLONE") or read.accept("CLONE"):

@@ -74,7 +74,7 @@ class Tokenizer(DuckDB.Tokenizer):
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Texts between dollars and numbered parameters: from where to where, what they contain, and whether it is a number.
+    """Texts between dollars and numbered parameters: where they are, what they contain, and whether it is a number.
 
     A text that is not closed is left out.
     """

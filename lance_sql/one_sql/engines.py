@@ -17,6 +17,7 @@ from lance_sql.local_paths import expanded
 from lance_sql.one_sql.dialects import ENGINES, TITLES, joined
 from lance_sql.one_sql.references import Reference
 from lance_sql.one_sql.translation import translate
+from lance_sql.providers.attached import Place
 from lance_sql.providers.sources import Source, open_source
 
 _MODULES: Final[Mapping[str, str]] = {
@@ -125,6 +126,11 @@ class Engine:
         values are cast afterwards."""
         types: Mapping[str, str] = _provider(self.name).column_types(self.target, source)
         return types
+
+    def attach_again(self, place: Place) -> None:
+        """Makes the tables that a catalog has now known, where the engine keeps a list of them."""
+        if self.name == "duckdb":
+            _provider(self.name).attach(self.target, place.catalog, place.attached_as)
 
     def cast(self, value: exp.Expr, type: str | None) -> exp.Expr:
         """A value as one of a column's type, of `column_types`."""

@@ -14,10 +14,12 @@ import lance_sql.dataset
 from lance_sql.casts.assignment import assign
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.changes import Change, column_in, only, target, unversioned
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
 from lance_sql.one_sql.named_tables import SUFFIX
+from lance_sql.one_sql.references import place_of
 from lance_sql.providers.sources import Source
 from lance_sql.writing import write
 
@@ -122,15 +124,17 @@ def insertion(node: exp.Insert) -> Insertion:
     return Insertion(path, query, columns, bool(node.args.get("by_name")), bool(node.args.get("overwrite")))
 
 
-def creation(node: exp.Create) -> Creation:
+def creation(node: exp.Create) -> Change:
     """
     raises: as `insertion`
     """
-    path, _ = target(node.this, "CREATE TABLE")
+    place = place_of(node.this)
+    path = target(node.this, "CREATE TABLE")[0] if place is None else node.this.sql("duckdb")
     if node.args.get("kind") != "TABLE" or not isinstance(node.expression, exp.Query | exp.Values):
         raise UnsupportedFeature(f"CREATE {node.args.get('kind')} of {path}: only CREATE TABLE .. AS is known here")
     only(node, "CREATE TABLE", "this", "kind", "expression", "replace")
-    return Creation(path, node.expression, "overwrite" if node.args.get("replace") else "create")
+    change = Creation(path, node.expression, "overwrite" if node.args.get("replace") else "create")
+    return change if place is None else in_catalogs.made(place, path, change)
 
 
 def copy(node: exp.Copy) -> Creation | None:

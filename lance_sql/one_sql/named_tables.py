@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, TypeAlias
+from typing import Final
 
+from lance_sql.providers.attached import Names, Place
 from lance_sql.version_names import split_name
 
 SUFFIX: Final = ".lance"
+FORMAT: Final = "lance"
+"""What Spark puts before a path, as in lance.`a/b.lance`."""
 
-Lookup: TypeAlias = Callable[[tuple[str, ...]], str | None]
-"""The path of a table by the parts of its name; None for a table of the engine."""
-
-_lookup: ContextVar[Lookup | None] = ContextVar("lookup", default=None)
+_names: ContextVar[Names | None] = ContextVar("names", default=None)
 
 
 @contextmanager
-def looked_up_in(lookup: Lookup | None) -> Iterator[None]:
-    """Names that are no paths are looked up there, too."""
-    token = _lookup.set(lookup)
+def looked_up_in(names: Names) -> Iterator[None]:
+    """Names mean what they mean on a connection."""
+    token = _names.set(names)
     try:
         yield
     finally:
-        _lookup.reset(token)
+        _names.reset(token)
 
 
 def is_path(text: str) -> bool:
@@ -33,19 +33,33 @@ def is_path(text: str) -> bool:
     return plain.lower().endswith(SUFFIX) and len(plain) > len(SUFFIX)
 
 
-def path_of_name(parts: Sequence[str]) -> str | None:
-    """The path of a table by the parts of its name; None for a table of the engine."""
-    if len(parts) == 2 and parts[0].lower() == "lance":
-        return parts[1]
-    path = ".".join(parts)
-    if is_path(path):
-        return path
-    lookup = _lookup.get()
-    if lookup is None:
+def path_of_name(parts: Sequence[str], *, is_quoted: bool = False) -> str | None:
+    """The path of a table by the parts of its name; None for a table of the engine.
+
+    Catalogs that are attached and schemas of the engine go before paths.
+
+    is_quoted: a part is in quotes
+    """
+    names = _names.get()
+    if names is not None and names.has_catalogs:
+        *first, last = parts
+        # a version may follow a name
+        plain, version, tag = split_name(last)
+        path = names.path((*first, plain))
+        if path is not None:
+            chosen = version if version is not None else tag
+            return path if chosen is None else f"{path}@{chosen}"
+    whole = ".".join(parts)
+    if len(parts) == 2 and parts[0].lower() == FORMAT and (is_quoted or is_path(parts[1])):
+        whole = parts[1]
+    elif not is_path(whole) or (is_quoted and len(parts) > 1):
         return None
-    *first, last = parts
-    # a version may follow a name
-    plain, version, tag = split_name(last)
-    table_path = lookup((*first, plain))
-    chosen = version if version is not None else tag
-    return table_path if table_path is None or chosen is None else f"{table_path}@{chosen}"
+    if len(parts) > 1 and names is not None and names.has_schema(parts[0]):
+        return None
+    return whole
+
+
+def place_of_name(parts: Sequence[str]) -> Place | None:
+    """Where in an attached catalog a table of this name is, or would be made; None for every other name."""
+    names = _names.get()
+    return None if names is None else names.place(parts)

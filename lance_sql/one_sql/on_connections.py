@@ -14,7 +14,7 @@ from sqlglot import TokenType
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.dialects import dialect_of, tokenize
 from lance_sql.one_sql.engines import Engine
-from lance_sql.one_sql.named_tables import Lookup, looked_up_in
+from lance_sql.one_sql.named_tables import looked_up_in
 from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb, of_lance
 from lance_sql.providers import attached, duckdb_queries
@@ -22,15 +22,15 @@ from lance_sql.providers import attached, duckdb_queries
 _PARAMETER: Final = "__lance_parameter_"
 
 
-def parts(text: str, lookup: Lookup | None) -> list[Statement | str] | None:
+def parts(text: str, names: attached.Names) -> list[Statement | str] | None:
     """The statements of a text: those about Lance tables, and the text of the others for DuckDB; None where all of it
     is DuckDB's as it was typed.
 
-    lookup: of the tables of catalogs
+    names: of the connection
 
     raises: InvalidArgument, UnsupportedFeature for statements about Lance tables that make no sense
     """
-    with looked_up_in(lookup):
+    with looked_up_in(names):
         statements = for_duckdb(text)
     texts = [part for part in statements if isinstance(part, str)]
     if len(texts) == len(statements) and "".join(texts) == text.strip():
@@ -55,7 +55,7 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
         if statement.task is not None:
             raise UnsupportedFeature("A statement about a table as a whole has no parameters")
         named_text, given = _named(statement.text, parameters)
-        with looked_up_in(attached.lookup(connection)):
+        with looked_up_in(attached.Names(connection)):
             named = of_lance(named_text, dialect_of("duckdb"), in_own_words=True)
         if named is None:
             raise InvalidArgument(f"A parameter is not in the place of a value: {text.strip()[:200]}")
@@ -71,7 +71,7 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
     # TRUNCATE says of itself that it means all rows
     if change.is_for_all_rows and text.lstrip()[:8].upper() != "TRUNCATE":
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true if that is meant")
-    with looked_up_in(attached.lookup(connection)), duckdb_queries.seeing(_variables_of_caller()):
+    with looked_up_in(attached.Names(connection)), duckdb_queries.seeing(_variables_of_caller()):
         return write(change, engine, text, all_rows=True).to_table()
 
 

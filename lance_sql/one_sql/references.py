@@ -10,7 +10,8 @@ from typing import Any, Final
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql.named_tables import SUFFIX, is_path, path_of_name
+from lance_sql.one_sql.named_tables import FORMAT, SUFFIX, is_path, path_of_name, place_of_name
+from lance_sql.providers.attached import Place
 from lance_sql.providers.search_arguments import SEARCHES
 from lance_sql.providers.sources import FUNCTIONS
 from lance_sql.version_names import as_version, split_name
@@ -68,7 +69,7 @@ def reference(node: exp.Table) -> Reference | None:
         raise InvalidArgument(f"{path!r} names a version, and {arguments[0][0]} another: give one of them")
     name = re.split(r"[\\/]", plain.rstrip("/"))[-1]
     name = name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
-    if not is_path(".".join(part.name for part in node.parts)) and node.parts[0].name.lower() != "lance":
+    if not is_path(".".join(part.name for part in node.parts)) and node.parts[0].name.lower() != FORMAT:
         # a table of a catalog is called as it is there, wherever its files are
         name = split_name(node.name)[0]
     # a pattern is no name
@@ -84,12 +85,27 @@ def path_of(node: exp.Expr | None) -> str | None:
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         return None
     parts = [part for part in node.parts if isinstance(part, exp.Identifier)]
-    if len(parts) == 2 and parts[0].name.lower() == "lance" and parts[1].quoted:
-        return parts[1].name
-    names = [part.name for part in parts]
-    if len(parts) > 1 and any(part.quoted for part in parts) and is_path(".".join(names)):
+    if len(parts) == 1 and _is_common(node):
         return None
-    return path_of_name(names)
+    return path_of_name([part.name for part in parts], is_quoted=any(part.quoted for part in parts))
+
+
+def place_of(node: exp.Expr | None) -> Place | None:
+    """Where in an attached catalog a table would be made; None where there is one, and for every other name."""
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier) or path_of(node) is not None:
+        return None
+    return place_of_name([part.name for part in node.parts])
+
+
+def _is_common(node: exp.Table) -> bool:
+    """Whether a name is that of a query of WITH."""
+    above: exp.Expr | None = node.parent
+    while above is not None:
+        common = above.args.get("with_")
+        if common is not None and any(each.alias.lower() == node.name.lower() for each in common.expressions):
+            return True
+        above = above.parent
+    return False
 
 
 def _time_travel(node: exp.Table) -> Iterator[tuple[str, Any]]:

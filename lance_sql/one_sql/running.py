@@ -63,7 +63,7 @@ def sql(
     wanted = engine_of(engine, connection, session, dialect)
     # the other engines have names and functions of their own for what is typed
     in_own_words = wanted.is_spoken and wanted.name == "duckdb"
-    with looked_up_in(attached.lookup(wanted.target)), reporting(progress):
+    with looked_up_in(attached.Names(wanted.target)), reporting(progress):
         return _run(text, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
 
 

@@ -24,9 +24,10 @@ from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
 from lance_sql.one_sql.in_duckdb import in_duckdb
+from lance_sql.one_sql.named_tables import is_path
 from lance_sql.one_sql.own_parts import put_words
 from lance_sql.one_sql.own_words import Words
-from lance_sql.one_sql.references import path_of
+from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
 
@@ -136,7 +137,10 @@ def writes(tree: exp.Expr) -> bool:
     if isinstance(tree, exp.Create) and tree.args.get("kind") != "TABLE":
         return False
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    return path_of(table) is not None
+    if isinstance(tree, exp.Create) and tree.find(exp.TemporaryProperty) is not None:
+        # a name is that of a table of the engine
+        return isinstance(table, exp.Table) and is_path(".".join(part.name for part in table.parts))
+    return path_of(table) is not None or (isinstance(tree, exp.Create) and place_of(table) is not None)
 
 
 def for_duckdb(text: str) -> list[Statement | str]:

@@ -12,6 +12,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import named_tables
 from lance_sql.one_sql.clauses import name_at
 from lance_sql.one_sql.dialects import tokenize
+from lance_sql.providers.attached import Place
 from lance_sql.version_names import as_version
 
 _NAMES: Final = (TokenType.IDENTIFIER, TokenType.STRING)
@@ -25,10 +26,12 @@ class TableName:
 
     path: of a Lance table; None for a table of the engine
     text: as it was typed
+    place: in an attached catalog, where the name is one
     """
 
     path: str | None
     text: str
+    place: Place | None = None
 
 
 class TokenReader:
@@ -86,7 +89,9 @@ class TokenReader:
             raise self.surprised("a table")
         start = self._tokens[self._position].start
         self._position = named.end
-        return TableName(named_tables.path_of_name(named.parts), self.text[start : self._tokens[named.end - 1].end + 1])
+        path = named_tables.path_of_name(named.parts, is_quoted=named.is_quoted)
+        text = self.text[start : self._tokens[named.end - 1].end + 1]
+        return TableName(path, text, named_tables.place_of_name(named.parts))
 
     def own_table(self, statement: str) -> str:
         """The path of a Lance table, in a statement that no engine has.

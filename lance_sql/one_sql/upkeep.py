@@ -22,6 +22,7 @@ import lance_sql.dataset
 from lance_sql.ages import parse_age
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.changes import Change, unversioned
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Cleanup, Removal, Task
@@ -241,12 +242,13 @@ def _analyze(read: TokenReader) -> Change | None:
 
 def _drop_table(read: TokenReader) -> Task | None:
     if_exists = read.accept("IF", "EXISTS")
-    path = read.table().path
-    if path is None:
+    table = read.table()
+    if table.path is None:
         return None
     read.accept_one("PURGE", "CASCADE", "RESTRICT")
     read.end()
-    return Removal(unversioned(path), if_exists)
+    path = unversioned(table.path)
+    return Removal(path, if_exists) if table.place is None else in_catalogs.Dropped(path, if_exists, table.place)
 
 
 def execute(read: TokenReader, path: str) -> Change | Task:

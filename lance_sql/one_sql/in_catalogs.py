@@ -1,0 +1,92 @@
+"""Tables under the names of a catalog: made, dropped, renamed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lance_sql.errors import TableExists, TableNotFound
+from lance_sql.one_sql.changes import Change
+from lance_sql.one_sql.tasks import Removal, Renaming
+
+if TYPE_CHECKING:
+    from lance_sql.dataset import Dataset
+    from lance_sql.one_sql.engines import Engine
+    from lance_sql.providers.attached import Place
+
+
+@dataclass(frozen=True)
+class Made(Change):
+    """A table that is made under a new name. The name comes first; where the rows fail, it goes again.
+
+    path: the name
+    change: makes the table at a path
+    """
+
+    place: Place
+    change: Change
+
+    @property
+    def replaces(self) -> bool:
+        return False
+
+    def begins_with_table(self) -> bool:
+        return False
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        if path != self.path:
+            return self.change.carry_out(path, engine)
+        catalog, name = self.place.catalog, self.place.name
+        entry = catalog.declare(name)
+        try:
+            dataset = replace(self.change, path=entry.path).carry_out(entry.path, engine)
+        except BaseException:
+            catalog.forget(name)
+            raise
+        engine.attach_again(self.place)
+        return dataset
+
+
+@dataclass(frozen=True)
+class Dropped(Removal):
+    """DROP TABLE, by a name."""
+
+    place: Place
+
+    def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        rehearsal = super().run(engine, dry_run=True)
+        if dry_run:
+            return rehearsal
+        self.place.catalog.drop_table(self.place.spelled())
+        engine.attach_again(self.place)
+        return rehearsal.set_column(rehearsal.schema.get_field_index("done"), "done", pa.array([True]))
+
+
+@dataclass(frozen=True)
+class Renamed(Renaming):
+    """ALTER TABLE .. RENAME TO, from one name to another."""
+
+    place: Place
+    new_place: Place
+
+    def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        if self.new_place.path() is not None:
+            raise TableExists(f"There is a table {self.target} already")
+        if not dry_run:
+            self.place.catalog.rename_table(self.place.spelled(), self.new_place.name)
+            engine.attach_again(self.place)
+        return pa.table({"path": [self.path], "new_path": [self.target], "done": [not dry_run]})
+
+
+def made(place: Place, text: str, change: Change) -> Made:
+    """The change that makes a table under a name.
+
+    text: the name, as it was typed
+    raises: TableNotFound for a namespace that is not there
+    """
+    if place.name[:-1] and not place.has_namespace():
+        namespaces = ".".join(place.name[:-1])
+        raise TableNotFound(f"{text}: the catalog {place.attached_as} has no namespace {namespaces}")
+    return Made(text, place, change)
