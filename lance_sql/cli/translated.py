@@ -40,6 +40,8 @@ def understood(connection: Any, sql: str) -> list[Any]:
 def carry_out(connection: Any, statement: Statement, consent: Consent, *, quiet: bool = False) -> pa.Table | None:
     """Carries a statement out, after it was agreed to; what it answers, if that is not said in a line."""
     engine = _engine(connection)
+    if not consent.dry_run and (statement.task is None or statement.task.changes):
+        engine.check_no_transaction()
     if statement.task is not None:
         return _perform(statement.task, engine, consent)
     assert statement.change is not None, "no query"

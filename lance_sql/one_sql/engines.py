@@ -127,6 +127,16 @@ class Engine:
         types: Mapping[str, str] = _provider(self.name).column_types(self.target, source)
         return types
 
+    def check_no_transaction(self) -> None:
+        """
+        raises: InvalidArgument within a transaction, which would not hold for a Lance table
+        """
+        if self.name == "duckdb" and _provider(self.name).is_in_transaction(self.target):
+            raise InvalidArgument(
+                "A Lance table is changed by a commit of its own, which ROLLBACK would not undo: end the transaction"
+                " first"
+            )
+
     def attach_again(self, place: Place) -> None:
         """Makes the tables that a catalog has now known, where the engine keeps a list of them."""
         if self.name == "duckdb":

@@ -62,11 +62,8 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
         statement = named
     engine = Engine("duckdb", connection, True, given)
     if statement.task is not None:
-        if statement.task.question is not None:
-            _check_no_transaction(connection)
-        return statement.task.run(engine)
+        return statement.task.perform(engine)
     assert statement.change is not None, "no query"
-    _check_no_transaction(connection)
     change = statement.change
     # TRUNCATE says of itself that it means all rows
     if change.is_for_all_rows and text.lstrip()[:8].upper() != "TRUNCATE":
@@ -81,16 +78,6 @@ def _variables_of_caller() -> Mapping[str, Any]:
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("duckdb", "lance_sql"):
         frame = frame.f_back
     return {} if frame is None else ChainMap(dict(frame.f_locals), frame.f_globals)
-
-
-def _check_no_transaction(connection: Any) -> None:
-    """
-    raises: InvalidArgument within a transaction, which would not hold for the Lance table
-    """
-    if duckdb_queries.is_in_transaction(connection):
-        raise InvalidArgument(
-            "A Lance table is changed by a commit of its own, which ROLLBACK would not undo: end the transaction first"
-        )
 
 
 def _named(text: str, parameters: Any) -> tuple[str, Mapping[str, Any]]:

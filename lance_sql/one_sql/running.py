@@ -83,7 +83,7 @@ def _run(
     if statement.change is not None:
         return write(statement.change, wanted, statement.text, all_rows=all_rows, dry_run=dry_run, job=job)
     if statement.task is not None:
-        answer = statement.task.run(wanted, dry_run=dry_run)
+        answer = statement.task.perform(wanted, dry_run=dry_run)
         return Rows(wanted.name, text.strip(), answer.to_reader)
     assert statement.tree is not None, "a query"
     prepared = wanted.prepare(statement.tree)
@@ -100,6 +100,8 @@ def write(
     """
     if change.is_for_all_rows and not all_rows:
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true, or all_rows=True")
+    if not dry_run:
+        engine.check_no_transaction()
     with commit_origin.of(text.strip(), job):
         dataset = change.rehearse(engine) if dry_run else change.carry_out(change.path, engine)
     done = dataset.last_change or CommitSummary(change.operation, 0, 0, 0, 0, 0)

@@ -23,6 +23,20 @@ class Task(ABC):
         """What users are asked about first; None where nothing is removed."""
         return None
 
+    @property
+    def changes(self) -> bool:
+        """Whether it changes something."""
+        return True
+
+    def perform(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        """As `run`.
+
+        raises: as `Engine.check_no_transaction`
+        """
+        if self.changes and not dry_run:
+            engine.check_no_transaction()
+        return self.run(engine, dry_run=dry_run)
+
     @abstractmethod
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
         """Carries it out, or says what would be done.
@@ -36,6 +50,10 @@ class Answer(Task):
     """SHOW, DESCRIBE: what is known of a table."""
 
     answer: Callable[[Engine], pa.Table]
+
+    @property
+    def changes(self) -> bool:
+        return False
 
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
         return self.answer(engine)
@@ -52,6 +70,10 @@ class Cleanup(Task):
     path: str
     older_than: timedelta | None
     is_rehearsal: bool
+
+    @property
+    def changes(self) -> bool:
+        return not self.is_rehearsal
 
     @property
     def question(self) -> str | None:
