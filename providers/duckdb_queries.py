@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
@@ -18,8 +19,10 @@ import pyarrow as pa
 import lance_sql.dataset
 from lance_sql.schema.duckdb_types import check_types
 
+from . import duckdb_results
 from .duckdb import attach as attach
 from .duckdb import check_replacements
+from .duckdb_results import is_in_transaction as is_in_transaction
 from .duckdb_tables import feed_table, table
 from .sources import Source
 
@@ -33,6 +36,8 @@ _lock = Lock()
 _numbers = itertools.count()
 _uses: dict[str, int] = {}
 _variables: ContextVar[Mapping[str, Any]] = ContextVar("variables", default=MappingProxyType({}))
+_own: Final[WeakSet[DuckDBPyConnection]] = WeakSet()
+"""Connections that nobody else has."""
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -42,7 +47,9 @@ def target(given: Any) -> DuckDBPyConnection:
     raises: InvalidArgument for one that cannot read Lance tables
     """
     if given is None:
-        return duckdb.connect()
+        own = duckdb.connect()
+        _own.add(own)
+        return own
     check_replacements(given)
     connection: DuckDBPyConnection = given
     return connection
@@ -53,10 +60,13 @@ def prepare(
     sql: str,
     sources: Mapping[str, Source],
     parameters: Mapping[str, Any] | None = None,
+    *,
+    is_kept: bool = False,
 ) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
     """The columns of the query, and what runs it, each time that it is called.
 
     parameters: of a prepared statement, by their names; DuckDB is given those that the query has
+    is_kept: it may run while other queries of the connection do
     raises: DuckDB's errors for a query that it cannot bind; UnsupportedFeature for types that it does not hand over
     """
     tables = {name: _table(source) for name, source in sources.items()}
@@ -68,12 +78,12 @@ def prepare(
         check_types(relation)
         names = relation.columns
 
-    def read() -> pa.RecordBatchReader:
+    def read(connection: DuckDBPyConnection = connection) -> pa.RecordBatchReader:
         with _named(tables):
             reader: pa.RecordBatchReader = _sql(connection, sql, options, variables).to_arrow_reader()
             return reader
 
-    return names, read
+    return names, duckdb_results.repeatable(connection, read, is_own=connection in _own) if is_kept else read
 
 
 @contextmanager
@@ -98,16 +108,6 @@ def _sql(connection: DuckDBPyConnection, sql: str, options: dict[str, Any], vari
         return connection.sql(sql, **options)
     own = {"__lance_call": functools.partial(connection.sql, sql, **options)}
     return eval("__lance_call()", globals(), {**variables, **own})
-
-
-def is_in_transaction(connection: DuckDBPyConnection) -> bool:
-    """Whether statements of a connection belong to a transaction that was begun."""
-    try:
-        connection.begin()
-    except duckdb.TransactionException:
-        return True
-    connection.rollback()
-    return False
 
 
 def leave(connection: DuckDBPyConnection, rows: pa.Table) -> None:

@@ -93,6 +93,7 @@ class Engine:
         is_typed: bool = True,
         types: Sequence[str | None] = (),
         opening: Callable[[Reference], Source] | None = None,
+        is_kept: bool = False,
     ) -> Prepared:
         """A query, ready to be run.
 
@@ -100,6 +101,7 @@ class Engine:
         is_typed: it is what the user wrote, not a query around it
         types: of `column_types`, that the values are cast to, of an engine that casts without SQL
         opening: opens its Lance tables; their newest versions without it
+        is_kept: its rows are asked for by whoever has them, several times or at once
         raises: UnsupportedFeature for what the engine does not have; TableNotFound and the like; errors of DuckDB and
             Spark for statements in their own dialects; InvalidArgument, ColumnNotFound for those that are not typed
         """
@@ -112,6 +114,8 @@ class Engine:
             options: dict[str, Any] = {"types": types} if types else {}
             if self.parameters:
                 options["parameters"] = self.parameters
+            if is_kept and self.name == "duckdb":
+                options["is_kept"] = True
             names, read = provider.prepare(self.target, translated.sql, sources, **options)
         except provider.Errors as error:
             if not is_typed and self.is_spoken:

@@ -15,7 +15,8 @@ _SHOWN: Final = 20
 
 class Rows(Frames):
     """The result of a query. Has Arrow's stream interface; each use runs the query once, on the versions that were the
-    newest when `sql` was called.
+    newest when `sql` was called. Several uses may overlap. A result of `connection=` in DuckDB 2.0 is read by one use
+    at a time, while its connection does nothing else: another use raises `InvalidArgument`.
 
     engine: that runs it
     statement: what it runs, in its own dialect; names stand in it for the tables

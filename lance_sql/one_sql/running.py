@@ -86,8 +86,10 @@ def _run(
         answer = statement.task.perform(wanted, dry_run=dry_run)
         return Rows(wanted.name, text.strip(), answer.to_reader)
     assert statement.tree is not None, "a query"
-    prepared = wanted.prepare(statement.tree)
-    return Rows(wanted.name, prepared.statement, prepared.read)
+    prepared = wanted.prepare(statement.tree, is_kept=True)
+    # errors of DataFusion are plain exceptions
+    read = prepared.reader if wanted.name == "datafusion" else prepared.read
+    return Rows(wanted.name, prepared.statement, read)
 
 
 def write(

@@ -1,0 +1,109 @@
+"""Results of DuckDB that are read several times, at once or while their connection runs another query.
+
+A connection has one open result. A second one ends or mixes with the first in DuckDB 1.5, where a query that reads a
+result of its own connection waits for itself; DuckDB 2.0 refuses both. So a result has connections of its own where
+nothing but the query decides what it gives.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument
+
+from .duckdb_protocol import has_sources
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_AT_WORK: Final = re.compile(r"busy with another call|has an open result|cannot use that query.s connection")
+
+
+def repeatable(
+    connection: DuckDBPyConnection, read: Callable[..., pa.RecordBatchReader], *, is_own: bool
+) -> Callable[[], pa.RecordBatchReader]:
+    """What reads a result each time that it is called.
+
+    read: runs the query on a connection, which is `connection` without an argument
+    is_own: nobody else has the connection
+    """
+    if is_own or (not has_sources() and _is_plain(connection)):
+        return functools.partial(_apart, _cursor(connection), read, Lock())
+    if has_sources():
+        return functools.partial(_refusing, read)
+    # whether the connection is at work cannot be asked later
+    return functools.partial(_kept, read().read_all())
+
+
+def _apart(
+    origin: DuckDBPyConnection, read: Callable[[DuckDBPyConnection], pa.RecordBatchReader], lock: Lock
+) -> pa.RecordBatchReader:
+    """
+    origin: runs nothing itself
+    """
+    with lock:
+        connection = _cursor(origin)
+    return read(connection)
+
+
+def _refusing(read: Callable[[], pa.RecordBatchReader]) -> pa.RecordBatchReader:
+    """
+    raises: InvalidArgument where the connection is at work
+    """
+    try:
+        return read()
+    except duckdb.Error as error:
+        if _AT_WORK.search(str(error)) is None:
+            raise
+        raise InvalidArgument(
+            "The connection of this result runs another query: read the result with to_table() before, or close the"
+            " other one"
+        ) from error
+
+
+def _kept(rows: pa.Table) -> pa.RecordBatchReader:
+    return rows.to_reader()
+
+
+def _cursor(connection: DuckDBPyConnection) -> DuckDBPyConnection:
+    # not by a method that looks at statements
+    cursor: DuckDBPyConnection = duckdb.DuckDBPyConnection.cursor(connection)
+    return cursor
+
+
+def _is_plain(connection: DuckDBPyConnection) -> bool:
+    """Whether a cursor of the connection gives the same: there are no temporary tables, views or macros of the user, no
+    variables, no settings of the session, and no transaction."""
+    return not is_in_transaction(connection) and _state(connection) == _state(_cursor(connection))
+
+
+def is_in_transaction(connection: DuckDBPyConnection) -> bool:
+    """Whether statements of a connection belong to a transaction that was begun."""
+    # to begin another one would end it
+    query = "SELECT system.main.txid_current()"
+    try:
+        first, second = (connection.execute(query).fetchall() for _ in range(2))
+    except duckdb.TransactionException:
+        return True
+    return first == second
+
+
+def _state(connection: DuckDBPyConnection) -> list[Any]:
+    """What belongs to one connection alone."""
+    rows: list[Any] = connection.execute(
+        """SELECT 'table' AS kind, table_name AS name, NULL AS value FROM duckdb_tables() WHERE temporary
+        UNION ALL SELECT 'view', view_name, NULL FROM duckdb_views() WHERE temporary AND NOT internal
+        UNION ALL SELECT 'function', function_name, NULL FROM duckdb_functions()
+            WHERE database_name = 'temp' AND NOT contains(function_name, 'lance_')
+        UNION ALL SELECT 'variable', name, value::VARCHAR FROM duckdb_variables()
+        UNION ALL SELECT 'setting', name, value FROM duckdb_settings() WHERE scope = 'LOCAL'
+        ORDER BY ALL"""
+    ).fetchall()
+    return rows

@@ -1,0 +1,143 @@
+"""Results of queries that are used several times: at once, by threads, and by the connection that computes them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql.providers.duckdb_protocol import has_sources
+
+_ROWS = 50_000
+_SUM = _ROWS * (_ROWS - 1) // 2
+
+
+def _with_temporary_table() -> Any:
+    connection = lance_sql.connect()
+    connection.execute("CREATE TEMP TABLE wanted AS SELECT 1 AS a")
+    return connection
+
+
+def _with_setting() -> Any:
+    connection = lance_sql.connect()
+    connection.execute("SET TimeZone = 'Asia/Tokyo'")
+    return connection
+
+
+def _in_transaction() -> Any:
+    connection = lance_sql.connect()
+    connection.begin()
+    return connection
+
+
+CONNECTIONS: list[Callable[[], Any]] = [
+    lambda: None,
+    lance_sql.connect,
+    duckdb.connect,
+    _with_temporary_table,
+    _with_setting,
+    _in_transaction,
+]
+
+
+@pytest.fixture(params=CONNECTIONS, ids=["none", "connect", "duckdb", "temporary", "setting", "transaction"])
+def connection(request: pytest.FixtureRequest) -> Any:
+    return request.param()
+
+
+@pytest.fixture
+def rows(connection: Any, tmp_path: Path) -> Any:
+    lance_sql.write({"id": range(_ROWS)}, tmp_path / "t.lance")
+    return lance_sql.sql(f"SELECT id FROM '{tmp_path / 't.lance'}'", connection=connection)
+
+
+def _outcome(use: Callable[[], Any], expected: Any) -> None:
+    """A use is right, or says in a line that it cannot be."""
+    try:
+        assert use() == expected
+    except (LanceError, duckdb.Error) as error:
+        message = str(error).strip()
+        assert "another" in message
+        assert "to_table()" in message or "separate connection" in message
+
+
+def _asked(connection: Any, query: str, x: Any) -> Any:
+    """The answer to a query over a result, which DuckDB finds as the variable x."""
+    assert x is not None
+    return connection.execute(query).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT count(*), sum(id) FROM (FROM x UNION ALL FROM x)", [(2 * _ROWS, 2 * _SUM)]),
+        ("SELECT (SELECT count(*) FROM x), (SELECT sum(id) FROM x)", [(_ROWS, _SUM)]),
+        ("SELECT count(*) FROM x AS a JOIN x AS b USING (id)", [(_ROWS,)]),
+    ],
+)
+def test_a_query_names_a_result_twice(query: str, expected: Any, rows: Any, connection: Any) -> None:
+    if connection is None:
+        assert _asked(duckdb.connect(), query, rows) == expected
+    else:
+        _outcome(lambda: _asked(duckdb.connect(), query, rows), expected)
+
+
+def test_four_threads_read_a_result(rows: Any, connection: Any) -> None:
+    results: list[Any] = []
+
+    def read() -> None:
+        try:
+            results.append(rows.to_table().num_rows)
+        except InvalidArgument as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    numbers = [result for result in results if isinstance(result, int)]
+    assert set(numbers) == {_ROWS}
+    assert len(results) == 4
+    assert len(numbers) == 4 or (connection is not None and has_sources())
+
+
+def test_two_readers_are_open(rows: Any) -> None:
+    first = rows.to_reader()
+    _outcome(lambda: rows.to_table().num_rows, _ROWS)
+    assert first.read_all().num_rows == _ROWS
+    assert pa.table(rows).num_rows == _ROWS
+
+
+def test_the_connection_of_a_result_reads_it(rows: Any, connection: Any) -> None:
+    if connection is None:
+        pytest.skip("nobody has the connection")
+    _outcome(lambda: _asked(connection, "SELECT count(*), sum(id) FROM x", rows), [(_ROWS, _SUM)])
+
+
+def test_a_result_keeps_what_belongs_to_its_connection(tmp_path: Path) -> None:
+    lance_sql.write({"id": range(10)}, tmp_path / "t.lance")
+    path = tmp_path / "t.lance"
+    connection = lance_sql.connect()
+    connection.execute(
+        "CREATE TEMP TABLE wanted AS SELECT 7 AS id; SET VARIABLE v = 8; CREATE TEMP MACRO plus(a) AS a + 1"
+    )
+    result = lance_sql.sql(
+        f"SELECT plus(id), getvariable('v') FROM '{path}' JOIN wanted USING (id)", connection=connection
+    )
+    assert result.fetchall() == [(8, 8)]
+    assert result.fetchall() == [(8, 8)]
+
+
+@pytest.mark.parametrize("text", ["SELECT id FROM '{}' LIMIT (SELECT 3)", "SELECT 1 // (id - id) FROM '{}'"])
+def test_errors_of_datafusion_are_ours(text: str, tmp_path: Path) -> None:
+    lance_sql.write({"id": range(10)}, tmp_path / "t.lance")
+    with pytest.raises(LanceError):
+        lance_sql.sql(text.replace("//", "/").format(tmp_path / "t.lance"), "datafusion").fetchall()
