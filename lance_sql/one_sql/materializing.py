@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.changes import Change, unversioned
@@ -49,16 +50,16 @@ class Creation(Change):
         return True
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        from lance_sql.one_sql.views import materialize
+        from lance_sql.one_sql.views.view import make
 
-        _check(engine)
+        settings = _settings(engine)
         if self._is_there() and not self.or_replace:
             if self.if_not_exists:
                 return self.table()
             raise TableExists(
                 f"{self.path} is there already: REFRESH MATERIALIZED VIEW '{self.path}', or CREATE OR REPLACE"
             )
-        return materialize(self.query, path, replace=self.or_replace).dataset
+        return make(self.query, path, replace=self.or_replace, settings=settings).dataset
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,21 @@ class Refreshing(Change):
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         from lance_sql.one_sql.views import View
 
-        _check(engine)
-        return View.open(path).refresh(full=self.full).dataset
+        return View(lance_sql.dataset.open(path), _settings(engine)).refresh(full=self.full).dataset
 
 
-def _check(engine: Engine) -> None:
+def _settings(engine: Engine) -> dict[str, str]:
+    """The settings of the session, with which the rows are computed.
+
+    raises: UnsupportedFeature for another engine, and for parameters, which no refresh has
+    """
+    from lance_sql.one_sql.views.query import settings_of
+
     if engine.name != "duckdb":
         raise UnsupportedFeature(f"{engine.title} computes no materialized views: engine='duckdb' does")
+    if engine.parameters:
+        raise UnsupportedFeature("A materialized view has no parameters: write the values into its query")
+    return settings_of(engine.target)
 
 
 def understand(read: TokenReader) -> Change | Task | None:

@@ -1,7 +1,8 @@
 """What makes a table a materialized view: its query, and the versions of the tables that it was computed from.
 
     config  lance_sql.view = {"query": "SELECT ..", "sources": [{"name": "orders.lance", "path": "../orders.lance",
-                              "version": 41, "timestamp": ".."}], "time_zone": "Europe/Berlin"}
+                              "version": 41, "timestamp": ".."}], "time_zone": "Europe/Berlin",
+                              "settings": {"default_collation": "", ..}}
 
 It is set by the commit that has the rows. So a refresh that dies has changed nothing, and of two at the same time one
 finds the other's rows, and begins once more from there.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lance_sql.dataset import Dataset
@@ -45,11 +46,13 @@ class Definition:
 
     sources: without tables that the query wants at a version of its own
     time_zone: in which the rows were computed; None where an earlier release did not write it down
+    settings: of DuckDB, with which they were computed; none where an earlier release did not write them down
     """
 
     query: str
     sources: tuple[SourceVersion, ...]
     time_zone: str | None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """The value in the config."""
@@ -57,7 +60,8 @@ class Definition:
             {"name": each.name, "path": each.path, "version": each.version, "timestamp": each.timestamp}
             for each in self.sources
         ]
-        content = {"query": self.query, "sources": sources, "time_zone": self.time_zone}
+        content: dict[str, Any] = {"query": self.query, "sources": sources, "time_zone": self.time_zone}
+        content["settings"] = dict(self.settings)
         return json.dumps(content, separators=(",", ":"))
 
 
@@ -72,6 +76,7 @@ def of(config: Mapping[str, str], table: str) -> Definition | None:
     try:
         content: Any = json.loads(text)
         query, time_zone = content["query"], content.get("time_zone")
+        settings = dict(content.get("settings", {}))
         sources = tuple(
             SourceVersion(each["name"], each["path"], each["version"], each["timestamp"]) for each in content["sources"]
         )
@@ -80,11 +85,12 @@ def of(config: Mapping[str, str], table: str) -> Definition | None:
     texts = [
         query,
         *([] if time_zone is None else [time_zone]),
+        *settings.values(),
         *(text for each in sources for text in (each.name, each.path, each.timestamp)),
     ]
     if not all(isinstance(each, str) for each in texts) or not all(type(each.version) is int for each in sources):
         raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}")
-    return Definition(query, sources, time_zone)
+    return Definition(query, sources, time_zone, settings)
 
 
 def timestamp(dataset: Dataset) -> str:

@@ -103,11 +103,49 @@ def shape(
     if isinstance(tables, str):
         return tables
     select = _with_columns(tree, [columns[name] for name in tables])
-    reason = _changed_words(tree, text, dialect) or _unknown_part(select, text, functions)
+    own = dict(zip(map(str.lower, aliased(nodes(tree))), (_folded(columns[name]) for name in tables), strict=True))
+    reason = (
+        _changed_words(tree, text, dialect) or _unknown_part(select, text, functions) or _unknown_column(select, own)
+    )
     if reason is not None:
         return reason
-    keys = _keys(select, functions, {name.lower() for name in tables for name in columns[name]})
+    keys = _keys(select, functions, set().union(*own.values()))
     return keys if isinstance(keys, str) else Shape(select, tables, keys)
+
+
+def _folded(names: Sequence[str]) -> set[str]:
+    return {name.lower() for name in names}
+
+
+def _unknown_column(select: exp.Select, own: Mapping[str, Collection[str]]) -> str | None:
+    """A name that is no column: a whole row of a table, for example, of which an image has other columns.
+
+    own: the columns of each table, by what it is called
+    """
+    columns = set().union(*own.values())
+    aliases = {each.alias.lower() for each in select.expressions if each.alias}
+    grouped = select.args.get("group") is not None or select.args.get("distinct") is not None
+    for node in select.find_all(exp.Column):
+        parts = [part.name.lower() for part in node.parts]
+        is_known = parts[0] in columns if len(parts) == 1 else parts[1] in own.get(parts[0], ()) or parts[0] in columns
+        if is_known or parts[0] in _parameters_of(node):
+            continue
+        # the name of another column of the result, which is computed alone where it tells groups apart
+        outside = node.find_ancestor(exp.Group, exp.Having, exp.Order)
+        if len(parts) == 1 and parts[0] in aliases and parts[0] not in own and (outside or not grouped):
+            continue
+        return f"it uses {node.sql('duckdb')}, which is no column of its tables"
+    return None
+
+
+def _parameters_of(node: exp.Expr) -> set[str]:
+    """The names of the parameters of the lambdas that an expression is in."""
+    names: set[str] = set()
+    above = node.find_ancestor(exp.Lambda)
+    while above is not None:
+        names |= {each.name.lower() for each in above.expressions}
+        above = above.find_ancestor(exp.Lambda)
+    return names
 
 
 def _with_columns(tree: exp.Select, columns: Sequence[Sequence[str]]) -> exp.Select:
@@ -121,6 +159,10 @@ def _with_columns(tree: exp.Select, columns: Sequence[Sequence[str]]) -> exp.Sel
             items.append(item.copy())
             continue
         wanted = item.table.lower() if isinstance(item, exp.Column) else None
+        if wanted is not None and wanted not in map(str.lower, names):
+            # members of a struct
+            items.append(item.copy())
+            continue
         for name, table_columns in zip(names, columns, strict=True):
             if wanted in (None, name.lower()):
                 items += [exp.column(column, table=name, quoted=True) for column in table_columns]
@@ -153,7 +195,14 @@ def _unknown_clause(tree: exp.Select) -> str | None:
 
 
 def _unknown_part(tree: exp.Select, text: str, functions: Functions) -> str | None:
-    for kind, name in ((exp.Window, "a window"), (exp.Star, "*"), (exp.Columns, "COLUMNS(..)")):
+    kinds = (
+        (exp.Window, "a window"),
+        (exp.Star, "*"),
+        (exp.Columns, "COLUMNS(..)"),
+        (exp.PositionalColumn, "a column by its position"),
+        (exp.Collate, "COLLATE"),
+    )
+    for kind, name in kinds:
         if any(not isinstance(node.parent, exp.Count) for node in tree.find_all(kind)):
             return f"it has {name}"
     words = set(re.findall(r"[a-z_]\w*", text.lower()))
@@ -203,6 +252,8 @@ def _tables(tree: exp.Select) -> tuple[str, ...] | str:
 def _keys(tree: exp.Select, functions: Functions, columns: Collection[str]) -> tuple[int, ...] | str | None:
     items = [item.unalias() for item in tree.expressions]
     group, distinct = tree.args.get("group"), tree.args.get("distinct")
+    if (group is not None or distinct is not None) and any(item.find(exp.Explode, exp.Unnest) for item in items):
+        return "it has unnest among what tells its groups apart"
     if distinct is not None:
         if group is not None or distinct.args.get("on"):
             return "it has DISTINCT ON, or DISTINCT of groups"

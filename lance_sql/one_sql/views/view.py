@@ -6,30 +6,24 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
 from typing import Any, Final, Literal
 
 import pyarrow as pa
-from sqlglot import exp
 
 from lance_sql.commit.committer import Expected
 from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
 from lance_sql.distributed import ChangeJob, Written, change_rows
-from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound
-from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import dialect_of, parse
-from lance_sql.one_sql.engines import Engine, Prepared, engine_of, opened
-from lance_sql.one_sql.own_words import Words
-from lance_sql.one_sql.references import Reference, reference
+from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.views import definition, difference
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.difference import ViewChangedError
 from lance_sql.one_sql.views.images import Versions, counted_anew
-from lance_sql.one_sql.views.shape import Functions, Shape, is_plain, shape
-from lance_sql.providers.sources import Source
-from lance_sql.writing import write
+from lance_sql.one_sql.views.query import ViewQuery
+from lance_sql.one_sql.views.shape import Shape
+from lance_sql.scan.system_columns import ROW_ID
 
+_OPERATION: Final = "refresh"
 _MOST_ROWS: Final = 0.25
 """Where a larger share of rows counts anew, all do: that is one pass instead of several."""
 _FEW_ROWS: Final = 100_000
@@ -87,8 +81,22 @@ def materialize(
     >>> lance_sql.materialize(query, path).refresh().mode
     'unchanged'
     """
-    path = os.fspath(into)
-    prepared = _Query(query)
+    return make(query, os.fspath(into), replace=replace, storage_options=storage_options)
+
+
+def make(
+    query: str,
+    path: str,
+    *,
+    replace: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> View:
+    """As `materialize`.
+
+    settings: of the session that the rows are computed in
+    """
+    prepared = ViewQuery(query, settings)
     _ = prepared.names
     try:
         dataset = open_dataset(path, storage_options=storage_options)
@@ -104,7 +112,7 @@ def materialize(
             f"{dataset.snapshot.label} is a view of another query: {recorded.query[:200]}; replace=True (--replace)"
             " makes it one of this query"
         )
-    view = View(dataset)
+    view = View(dataset, settings)
     is_another = recorded is None or recorded.query != query.strip()
     view.last_refresh = view._refresh(prepared if is_another else None)
     return view
@@ -117,8 +125,12 @@ class View:
     last_refresh: what the last refresh of this handle did
     """
 
-    def __init__(self, dataset: Dataset | str | os.PathLike[str]) -> None:
+    def __init__(self, dataset: Dataset | str | os.PathLike[str], settings: Mapping[str, str] | None = None) -> None:
+        """
+        settings: of the session that rows are computed in; those of a new connection of DuckDB without them
+        """
         self.dataset = dataset if isinstance(dataset, Dataset) else open_dataset(os.fspath(dataset))
+        self._settings = settings
         self.last_refresh: Refresh | None = None
 
     @classmethod
@@ -154,35 +166,38 @@ class View:
         table has a new one.
 
         full: run the query over all rows
-        verify: run the query over all rows as well, and compare
+        verify: run the query over all rows as well, and compare; rows that were changed by hand are then found, where
+            a refresh computes them anew
         raises: LanceError where `verify` finds rows that differ; InvalidArgument, TableNotFound for a query that the
             tables no longer answer; CommitConflict
         """
         self.dataset = self.dataset.latest()
-        self.last_refresh = self._refresh(None, "it was asked for" if full else None)
+        self.last_refresh = self._refresh(None, "it was asked for" if full else None, trusts=verify)
         if verify:
             self._verify()
         return self.last_refresh
 
-    def _refresh(self, other: _Query | None, reason: str | None = None) -> Refresh:
+    def _refresh(self, other: ViewQuery | None, reason: str | None = None, *, trusts: bool = False) -> Refresh:
         """
         other: the query from now on
         reason: to run it over all rows
+        trusts: nobody is asked whether rows of the view were changed by hand
         """
         query = other
         if other is None:
             recorded = self.definition
-            query = _Query(recorded.query, recorded, self.dataset.uri)
+            query = ViewQuery(recorded.query, self._settings, recorded, self.dataset.uri)
             if (
                 reason is None
                 and query.is_complete
+                and (trusts or not _changed_by_hand(self.dataset))
                 and not any(self._is_new(each, query.tables.get(each.name)) for each in recorded.sources)
             ):
                 return Refresh("unchanged", None, self.dataset)
         assert query is not None
-        run = _Run(query, is_another=other is not None, reason=reason)
+        run = _Run(query, self._settings, is_another=other is not None, reason=reason, trusts=trusts)
         before = self.dataset.version
-        self.dataset = change_rows(self.dataset, "refresh", run, config=lambda: run.config)
+        self.dataset = change_rows(self.dataset, _OPERATION, run, config=lambda: run.config)
         change = self.dataset.last_change if self.dataset.version > before else None
         counts = (None,) * 3 if change is None else (change.rows_inserted, change.rows_updated, change.rows_deleted)
         return Refresh(run.mode, run.reason, self.dataset, *(count or 0 for count in counts))
@@ -193,7 +208,7 @@ class View:
 
     def _verify(self) -> None:
         recorded = self.definition
-        query = _Query(recorded.query, recorded, self.dataset.uri)
+        query = ViewQuery(recorded.query, self._settings, recorded, self.dataset.uri)
         kind = query.shape()
         if not isinstance(kind, Shape):
             return
@@ -212,102 +227,27 @@ class View:
         return f"View({self.dataset.uri!r}, version={self.dataset.version})"
 
 
-class _Query:
-    """The query of a view, and its tables at their newest versions.
-
-    recorded: the definition, which says where the tables are
-    view: the path of the view
-    """
-
-    def __init__(self, text: str, recorded: Definition | None = None, view: str = "") -> None:
-        self.text = text.strip()
-        self.engine: Engine = engine_of("duckdb", None, None, None)
-        self.dialect = dialect_of("duckdb")
-        rewritten = rewrite(self.text, self.dialect)
-        trees = parse(rewritten, self.dialect)
-        if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-            raise InvalidArgument(f"A view is of one query, not of {self.text[:200]!r}")
-        self.tree: exp.Query = trees[0]
-        self._words = Words(rewritten, self.dialect, self.tree)
-        paths = (
-            {} if recorded is None else {each.name: definition.absolute(each.path, view) for each in recorded.sources}
-        )
-        self.tables: dict[str, Dataset] = {}
-        self.is_complete = True
-        """Whether the rows depend on nothing but the newest versions of the tables."""
-        for node in self.tree.find_all(exp.Table):
-            table_reference = reference(node)
-            if table_reference is None or not is_plain(table_reference):
-                self.is_complete = False
-            elif table_reference.path not in self.tables:
-                name = str(table_reference.path)
-                self.tables[name] = open_dataset(paths.get(name, name))
-
-    @cached_property
-    def time_zone(self) -> str:
-        """That of the engine, by which it takes moments for days, and the other way round."""
-        ((name,),) = self.engine.target.sql("SELECT current_setting('TimeZone')").fetchall()
-        return str(name)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Of the columns of the result.
-
-        raises: InvalidArgument for two of one name
-        """
-        names = self.prepared().names
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise InvalidArgument(f"Two columns of the view are called {twice[0]!r}: name one of them with AS")
-        return names
-
-    def prepared(self) -> Prepared:
-        """The query over all rows, in the words that were typed."""
-        return self.engine.prepare(self._words.all(self.tree), is_typed=False, opening=self._opened)
-
-    def _opened(self, table_reference: Reference) -> Source:
-        return Source(self.tables[str(table_reference.path)]) if is_plain(table_reference) else opened(table_reference)
-
-    def create(self, path: str, storage_options: Mapping[str, Any] | None) -> None:
-        """Makes an empty table with the columns of the query."""
-        schema = self.prepared().reader().schema
-        fields = [field.with_nullable(True) for field in schema]
-        _ = write(pa.schema(fields).empty_table(), path, storage_options=storage_options, mode="create")
-
-    def sources(self, view: str) -> tuple[SourceVersion, ...]:
-        """The versions of the tables that the view has the rows of from now on."""
-        return tuple(
-            SourceVersion(name, definition.relative(dataset.uri, view), dataset.version, definition.timestamp(dataset))
-            for name, dataset in self.tables.items()
-        )
-
-    def shape(self) -> Shape | str:
-        """The shape of the query; or why all rows are to be read."""
-        columns = {name: dataset.schema.names for name, dataset in self.tables.items()}
-        return shape(self.tree, self.text, self.dialect, _functions(), columns)
-
-
-@cache
-def _functions() -> Functions:
-    """Those of DuckDB."""
-    connection = engine_of("duckdb", None, None, None).target
-    texts = (
-        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'",
-        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'aggregate'",
-    )
-    return Functions(*({row[0].lower() for row in connection.sql(text).fetchall()} for text in texts))
-
-
 class _Run:
     """One refresh; an attempt is computed from the version that it is committed on.
 
     query: of the view, for the first attempt; the next one opens its tables anew
     is_another: it is the view's query from now on
     reason: to run it over all rows
+    trusts: as for `View._refresh`
     """
 
-    def __init__(self, query: _Query, *, is_another: bool, reason: str | None) -> None:
-        self._query: _Query | None = query
+    def __init__(
+        self,
+        query: ViewQuery,
+        settings: Mapping[str, str] | None,
+        *,
+        is_another: bool,
+        reason: str | None,
+        trusts: bool,
+    ) -> None:
+        self._trusts = trusts
+        self._query: ViewQuery | None = query
+        self._settings = settings
         self._other = query if is_another else None
         self._given = "it is new" if is_another and reason is None else reason
         self.mode: Mode = "whole"
@@ -325,13 +265,18 @@ class _Run:
         if query is None or is_old:
             if recorded is None:
                 raise InvalidArgument(f"{view.snapshot.label} is no materialized view; lance_sql.materialize makes one")
-            query = _Query(recorded.query, recorded, view.uri)
+            query = ViewQuery(recorded.query, self._settings, recorded, view.uri)
         if tuple(query.names) != tuple(view.schema.names):
             raise InvalidArgument(
                 f"{view.snapshot.label} has the columns {', '.join(view.schema.names)}, and its query now"
                 f" {', '.join(query.names)}: drop the view, and make it anew"
             )
-        now = Definition(query.text, query.sources(view.uri), query.time_zone)
+        changed = query.changed_type(view)
+        if changed is not None:
+            raise InvalidArgument(
+                f"{view.snapshot.label} has another type of {changed}: drop the view, and make it anew"
+            )
+        now = Definition(query.text, query.sources(view.uri), query.time_zone, query.settings)
         self.config = {definition.KEY: Expected(now.to_json(), text)}
         rows = self._changes(query, recorded, view)
         if rows is not None:
@@ -340,13 +285,20 @@ class _Run:
         self.mode = "whole"
         return [job.write(difference.replacement(view, query.prepared().reader()))]
 
-    def _changes(self, query: _Query, recorded: Definition | None, view: Dataset) -> pa.Table | None:
+    def _changes(self, query: ViewQuery, recorded: Definition | None, view: Dataset) -> pa.Table | None:
         """What changed in the view; None where all of it has to be computed, and `reason` says why."""
         self.reason = self._given
         if self.reason is not None or recorded is None:
             return None
         if recorded.time_zone != query.time_zone:
             self.reason = f"the time zone is {query.time_zone} now, and was {recorded.time_zone or 'not written down'}"
+            return None
+        other = next((each for each in recorded.settings if recorded.settings[each] != query.settings.get(each)), None)
+        if other is not None:
+            self.reason = f"the setting {other} is {query.settings.get(other)} now, and was {recorded.settings[other]}"
+            return None
+        if not self._trusts and _changed_by_hand(view):
+            self.reason = "the rows of the view were changed by hand"
             return None
         kind = query.shape()
         if not isinstance(kind, Shape):
@@ -356,24 +308,46 @@ class _Run:
         if isinstance(versions, str):
             self.reason = versions
             return None
+        try:
+            return self._followed(kind, versions, query, view)
+        except ViewChangedError as error:
+            self.reason = str(error)
+        except (InvalidArgument, UnsupportedFeature) as error:
+            self.reason = f"a part of it cannot be computed alone: {error}"
+        return None
+
+    def _followed(self, kind: Shape, versions: Versions, query: ViewQuery, view: Dataset) -> pa.Table | None:
+        """As `_changes`, of a query of a shape that can be followed.
+
+        raises: ViewChangedError; InvalidArgument, UnsupportedFeature for a part that the engine does not compute
+        """
         images = counted_anew(kind, versions, query.engine)
         if images.num_rows > max(_FEW_ROWS, _MOST_ROWS * versions.after[kind.tables[0]].count_rows()):
             self.reason = f"{images.num_rows:,} images of rows count anew"
             return None
-        try:
-            return difference.changes(kind, versions, images, view, query.engine)
-        except ViewChangedError as error:
-            self.reason = str(error)
-            return None
+        return difference.changes(kind, versions, images, view, query.engine)
 
 
-def _is_behind(query: _Query, recorded: Definition) -> bool:
+def _changed_by_hand(view: Dataset) -> bool:
+    """Whether rows of a view changed since its last refresh; also where that is not known any more."""
+    for limit in (1, 16, None):
+        # there may be newer ones by now
+        entries = [each for each in view.history(limit) if each.version <= view.version]
+        last = next((each.version for each in reversed(entries) if each.operation == _OPERATION), None)
+        if last == view.version:
+            return False
+        if last is not None:
+            return bool(view.changes(since=last, mode="net").scan([ROW_ID]).to_table().num_rows)
+    return True
+
+
+def _is_behind(query: ViewQuery, recorded: Definition) -> bool:
     """Whether another refresh was first, and has rows of versions that came after the tables were opened here."""
     opened = {name: table.version for name, table in query.tables.items()}
     return recorded.query != query.text or any(each.version > opened.get(each.name, 0) for each in recorded.sources)
 
 
-def _versions(query: _Query, recorded: Definition) -> Versions | str:
+def _versions(query: ViewQuery, recorded: Definition) -> Versions | str:
     """The tables at the versions that the view has, and now; or why the former are of no use."""
     if {each.name for each in recorded.sources} != set(query.tables):
         return "it remembers versions of other tables"
@@ -386,6 +360,8 @@ def _versions(query: _Query, recorded: Definition) -> Versions | str:
         old = next((Dataset(sibling) for sibling in siblings if sibling.file.version == each.version), None)
         if old is None:
             return f"version {each.version} of {now.uri} was cleaned up"
+        if not old.snapshot.manifest.has_stable_row_ids:
+            return f"{now.uri} had no stable row ids in version {each.version}"
         if definition.timestamp(old) != each.timestamp:
             return f"{now.uri} was replaced by another table"
         if old.schema.remove_metadata() != now.schema.remove_metadata() or _fields(old) != _fields(now):
