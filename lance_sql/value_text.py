@@ -68,12 +68,27 @@ def _moment(written: str) -> str:
     return whole + (f".{digits}" if digits else "") + offset
 
 
+def _interval(value: Any) -> str:
+    """An interval as DuckDB writes it."""
+    years = int(value.months / 12)
+    numbers = {"year": years, "month": value.months - 12 * years, "day": value.days}
+    parts = [f"{number} {unit}{'' if abs(number) == 1 else 's'}" for unit, number in numbers.items() if number]
+    if value.nanoseconds or not parts:
+        seconds, fraction = divmod(abs(value.nanoseconds), 10**9)
+        digits = f"{fraction:09}".rstrip("0")
+        time = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}" + (f".{digits}" if digits else "")
+        parts.append(f"-{time}" if value.nanoseconds < 0 else time)
+    return " ".join(parts)
+
+
 def text(value: Any) -> str:
     """A value that is not NULL as text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):
         return "".join(f"\\x{byte:02X}" for byte in value)
+    if isinstance(value, pa.MonthDayNano):
+        return _interval(value)
     if isinstance(value, (list, dict)):
         return json.dumps(as_json(value), ensure_ascii=False)
     return str(value)
@@ -87,6 +102,6 @@ def as_json(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, dict):
         return {str(key): as_json(member) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and not isinstance(value, pa.MonthDayNano):
         return [as_json(member) for member in value]
     return text(value)

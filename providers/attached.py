@@ -122,15 +122,35 @@ class Names:
         )
         return (name.lower(),) in self._asked(query)
 
-    def _asked(self, query: str) -> list[Any]:
+    def moment(self, text: str) -> str | None:
+        """A time, of the session where it has no offset, as text with one; None for DataFusion, and the time as it is
+        for Spark, whose TIMESTAMP is of this type.
+
+        raises: InvalidArgument for what is no time
+        """
+        if not self._is_duckdb:
+            return text if self._is_of("pyspark") else None
+        rows = self._asked("SELECT try_cast($text AS TIMESTAMPTZ)::VARCHAR", {"text": text})
+        if rows == [(None,)]:
+            raise InvalidArgument(f"{text!r} is no time with a zone")
+        return str(rows[0][0]) if rows else None
+
+    @property
+    def _is_duckdb(self) -> bool:
+        return self._is_of("duckdb", "_duckdb")
+
+    def _is_of(self, *modules: str) -> bool:
+        return any(each.__module__.partition(".")[0] in modules for each in type(self._target).__mro__)
+
+    def _asked(self, query: str, parameters: dict[str, Any] | None = None) -> list[Any]:
         """The answer of DuckDB; nothing of other engines, and in a transaction that has failed."""
-        if not any(each.__module__.partition(".")[0] in ("duckdb", "_duckdb") for each in type(self._target).__mro__):
+        if not self._is_duckdb:
             return []
         import duckdb
 
         try:
             # not by a method that looks at statements
-            return duckdb.DuckDBPyConnection.execute(self._target, query).fetchall()
+            return duckdb.DuckDBPyConnection.execute(self._target, query, parameters or {}).fetchall()
         except duckdb.Error:
             return []
 

@@ -18,17 +18,15 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql import metadata_tables
-from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.version_names import as_version, split_name
+from lance_sql.errors import LanceError, UnsupportedFeature
+from lance_sql.version_names import split_name
 
 from .arrow import EngineDataset
-from .changes import open_changes, open_row_history
 from .duckdb_macros import CHANGES, HISTORY, METADATA, REFERENCE, SEARCH
 from .duckdb_tables import FreshTable, feed_table, table
 from .folders import check_alike, check_system_columns, paths_of
-from .searching import open_search
 from .snapshots import open_version
+from .sources import open_source, typed
 
 # More than any statement has references, with room for the statements of other threads.
 _MAX_NAMES: Final = 256
@@ -75,14 +73,8 @@ def _scan(
     """Opens a table while DuckDB binds a query; returns the query that reads it, or fails with what is wrong."""
 
     def opened(given: str) -> list[EngineDataset]:
-        options: dict[str, Any] = {
-            "version": _number(version),
-            "tag": tag,
-            "branch": branch,
-            "as_of": as_of,
-            "use_indices": use_indices is not False,
-            "statistics_cache": binding.statistics_cache,
-        }
+        chosen = {"version": version, "tag": tag, "branch": branch, "as_of": as_of, "use_indices": use_indices}
+        options = {**typed("lance_scan", chosen), "statistics_cache": binding.statistics_cache}
         datasets = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
         check_alike({each: dataset.schema for each, dataset in datasets})
         if fresh:
@@ -118,37 +110,30 @@ def _change_feed(
 ) -> str:
     """Opens the changes of a table, as `_scan` opens a table."""
 
-    def opened(path: str) -> EngineDataset:
-        options: dict[str, Any] = {
-            "since": since,
-            "mode": mode,
-            "drop_unchanged": drop_unchanged,
-            "key": None if key is None else json.loads(key),
-            "branch": branch,
-            "trust_snapshots": trust_snapshots,
-        }
-        return feed_table(open_changes(path, start, end, **options))
-
-    return _published(binding, "lance_changes", path, opened)
+    given = {
+        "start_version": start,
+        "end_version": end,
+        "since": since,
+        "mode": mode,
+        "drop_unchanged": drop_unchanged,
+        "key": None if key is None else json.loads(key),
+        "branch": branch,
+        "trust_snapshots": trust_snapshots,
+    }
+    return _published(binding, "lance_changes", path, lambda path: _opened("lance_changes", path, given))
 
 
 def _row_history(binding: Binding, path: str | None, start: str | None, end: str | None, branch: str | None) -> str:
     """Opens every image of its rows, as `_scan` opens a table."""
-    return _published(
-        binding, "lance_row_history", path, lambda path: feed_table(open_row_history(path, start, end, branch=branch))
-    )
+    given = {"start_version": start, "end_version": end, "branch": branch}
+    return _published(binding, "lance_row_history", path, lambda path: _opened("lance_row_history", path, given))
 
 
 def _search(binding: Binding, function: str, path: str | None, arguments: str | None) -> str:
     """Searches a table, as `_scan` opens one."""
 
-    def opened(path: str) -> EngineDataset:
-        given = json.loads(arguments or "{}")
-        if given.get("version") is not None:
-            given["version"] = _number(given["version"])
-        return feed_table(open_search(function, path, given))
-
-    return _published(binding, function, path, opened)
+    given = json.loads(arguments or "{}")
+    return _published(binding, function, path, lambda path: _opened(function, path, given))
 
 
 def _metadata(
@@ -162,21 +147,14 @@ def _metadata(
 ) -> str:
     """Reads what a version consists of, as `_scan` opens a table."""
 
-    def opened(path: str) -> pa.Table:
-        dataset = open_version(path, version=_number(version), tag=tag, branch=branch, as_of=as_of)
-        return metadata_tables.of_name(name)(dataset)
-
-    return _published(binding, f"lance_{name}", path, opened)
+    given = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
+    return _published(binding, f"lance_{name}", path, lambda path: _opened(f"lance_{name}", path, given))
 
 
-def _number(version: str | None) -> int | None:
-    """raises: InvalidArgument for what is not the number of a version"""
-    if version is None:
-        return None
-    number = as_version(version)
-    if number is None:
-        raise InvalidArgument(f"version={version!r} is not a whole number; a tag is given as tag={version!r}")
-    return number
+def _opened(function: str, path: str, given: Mapping[str, Any]) -> EngineDataset | pa.Table:
+    """What a table function gives, but a table itself."""
+    relation = open_source(function, path, given).relation
+    return relation if isinstance(relation, pa.Table) else feed_table(relation)
 
 
 _Opened: TypeAlias = EngineDataset | pa.Table | list[EngineDataset]

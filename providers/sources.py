@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
 from lance_sql import metadata_tables
 from lance_sql.errors import InvalidArgument
+from lance_sql.version_names import as_version
 
 from .changes import bound, open_row_history
 from .search_arguments import SEARCHES
@@ -78,7 +80,8 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
     function, arguments: of `FUNCTIONS`; arguments that are None count as not given
     raises: as `lance_sql.open`, `Dataset.scan` and `Dataset.changes`
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
+    # a search tells a NULL from what is not given
+    given = typed(function, arguments)
     if function in ("lance_scan", "lance_table"):
         where = given.pop("filter", None)
         fresh = given.pop("fresh", False)
@@ -90,7 +93,7 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
         _ = dataset.scan([], where)
         return Source(dataset, function == "lance_scan", where)
     if function in SEARCHES:
-        return Source(open_search(function, path, arguments))
+        return Source(open_search(function, path, {**arguments, **given}))
     if function == "lance_row_history":
         return Source(open_row_history(path, *_bounds(given), **given))
     if function in ("lance_changes", "lance_insertions", "lance_deletions"):
@@ -101,10 +104,53 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
     return Source(metadata_tables.of_name(name)(open_version(path, **given)))
 
 
+_WHETHER: Final = frozenset(
+    {
+        *("use_indices", "fresh", "drop_unchanged", "trust_snapshots"),
+        *("prefilter", "use_index", "fast_search", "explain_verbose"),
+    }
+)
+_TEXTS: Final = frozenset({"tag", "branch", "filter", "mode", "query_filter"})
+_TRUE: Final = frozenset({"true", "t", "yes", "y", "1"})
+_FALSE: Final = frozenset({"false", "f", "no", "n", "0"})
+
+
+def typed(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that are given, each as a value of its type, whatever engine it comes from: numbers and truth may
+    be texts, and texts numbers.
+
+    raises: InvalidArgument for a value that is none of the type
+    """
+    return {name: _typed(function, name, value) for name, value in arguments.items() if value is not None}
+
+
+def _typed(function: str, name: str, value: Any) -> Any:
+    if name in _WHETHER:
+        if isinstance(value, int):
+            return bool(value)
+        if not isinstance(value, str) or value.lower() not in (_TRUE | _FALSE):
+            raise InvalidArgument(f"{function}: {name}={value!r} is neither true nor false")
+        return value.lower() in _TRUE
+    if name in _TEXTS:
+        if not isinstance(value, bool | int | float | str):
+            raise InvalidArgument(f"{function}: {name}={value!r} is no text")
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if name == "version":
+        number = None if isinstance(value, bool) else as_version(value) if isinstance(value, str) else value
+        if not isinstance(number, int):
+            raise InvalidArgument(f"version={value!r} is not a whole number; a tag is given as tag={value!r}")
+        return number
+    if name == "as_of" and (isinstance(value, bool) or not isinstance(value, str | date | datetime)):
+        raise InvalidArgument(f"{function}: as_of={value!r} is no time")
+    if name in _BOUNDS:
+        return bound(value)
+    return value
+
+
 def _changes(function: str, path: str, given: dict[str, Any]) -> Source:
     dataset = open_version(path, branch=given.pop("branch", None))
     start, end = _bounds(given)
-    arguments = {**given, "start": bound(start), "end": bound(end), "since": bound(given.get("since"))}
+    arguments = {**given, "start": start, "end": end, "since": given.get("since")}
     if function == "lance_insertions":
         arguments["mode"] = "insert_only"
     kind = "delete" if function == "lance_deletions" else None

@@ -89,3 +89,21 @@ def test_nanoseconds_in_lists_and_structs_are_exact_without_pandas(type: pa.Data
 
 def _made(type: pa.DataType) -> str:
     return f"{str(type).partition('[')[0]}('ns')"
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        ((0, 0, 129_600 * 10**9), "36:00:00"),
+        ((14, -3, 14_706_789_000_000), "1 year 2 months -3 days 04:05:06.789"),
+        ((-14, 0, 0), "-1 year -2 months"),
+        ((0, 0, -1_000), "-00:00:00.000001"),
+        ((0, 0, 0), "00:00:00"),
+    ],
+)
+def test_intervals_are_written_as_duckdb_does(interval: tuple[int, int, int], expected: str) -> None:
+    column = pa.array([pa.MonthDayNano(interval), None])
+    first, second = values(column)
+    assert (text(first), as_json([first, second])) == (expected, [expected, None])
+    (nested,) = values(pa.array([[pa.MonthDayNano(interval)]]))
+    assert as_json(nested) == [expected]

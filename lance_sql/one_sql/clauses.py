@@ -25,6 +25,15 @@ from lance_sql.one_sql.named_tables import FORMAT, is_path
 
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 _WORDS: Final = ("changes", "system_version", "summarize")
+TIME_TYPES: Final = (
+    "TIMESTAMP",
+    "TIMESTAMPTZ",
+    "TIMESTAMP_S",
+    "TIMESTAMP_MS",
+    "TIMESTAMP_US",
+    "TIMESTAMP_NS",
+    "DATETIME",
+)
 _OPTIONS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "deduplicationmode": {
         "none": ["mode => 'all'"],
@@ -189,11 +198,13 @@ def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
         raise InvalidArgument(f"Not SQL: CHANGES has VERSION or TIMESTAMP before a bound, not {' '.join(words[:1])!r}")
     is_time = words[0] == "TIMESTAMP"
     position += 1
+    zone, length = time_type(_words(tokens, position)) if is_time else ("", 0)
+    position += length
     if position >= len(tokens):
         raise InvalidArgument("Not SQL: CHANGES ends before its bound")
     token = tokens[position]
     if token.token_type == TokenType.STRING:
-        value = _text(token.text)
+        value = zone + _text(token.text)
     elif token.token_type == TokenType.NUMBER and token.text.isdecimal() and not is_time:
         value = token.text
     else:
@@ -201,6 +212,14 @@ def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
     position += 1
     said = _words(tokens, position)[:1]
     return value, said == ["EXCLUSIVE"], position + (said in (["EXCLUSIVE"], ["INCLUSIVE"]))
+
+
+def time_type(words: Sequence[str]) -> tuple[str, int]:
+    """The type before a time in quotes: what is put before it where it has a zone, and how many words it has."""
+    if not words or words[0] not in (*TIME_TYPES, "DATE"):
+        return "", 0
+    has_zone = words[0] == "TIMESTAMPTZ" or tuple(words[1:4]) == ("WITH", "TIME", "ZONE")
+    return "TIMESTAMPTZ " if has_zone else "", 4 if tuple(words[2:4]) == ("TIME", "ZONE") else 1
 
 
 def _options(tokens: list[Token], position: int) -> tuple[list[str], int]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+from lance_sql.errors import InvalidArgument
 from lance_sql.providers.attached import Names, Place
 from lance_sql.version_names import split_name
 
 SUFFIX: Final = ".lance"
 FORMAT: Final = "lance"
 """What Spark puts before a path, as in lance.`a/b.lance`."""
+
+_OFFSET: Final = re.compile(r":\d\d(\.\d+)?\s*(Z|UTC|[+-]\d\d(:?\d\d)?)\s*$", re.IGNORECASE)
 
 _names: ContextVar[Names | None] = ContextVar("names", default=None)
 
@@ -57,6 +61,20 @@ def path_of_name(parts: Sequence[str], *, is_quoted: bool = False) -> str | None
     if len(parts) > 1 and names is not None and names.has_schema(parts[0]):
         return None
     return whole
+
+
+def moment(text: str) -> str:
+    """A time with a zone as text with an offset: one without it is a time of the session of DuckDB.
+
+    raises: InvalidArgument where there is no such session
+    """
+    names = _names.get()
+    given = None if names is None else names.moment(text)
+    if given is not None:
+        return given
+    if _OFFSET.search(text) is None:
+        raise InvalidArgument(f"TIMESTAMPTZ {text!r} has no offset: write one, as in '2026-11-20 12:00:00+00'")
+    return text
 
 
 def place_of_name(parts: Sequence[str]) -> Place | None:

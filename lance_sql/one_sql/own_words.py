@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.one_sql.clauses import TIME_TYPES
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, tokenize
 from lance_sql.one_sql.references import references
 
@@ -157,8 +158,11 @@ class Words:
         while self.word(position) not in ("OF", ""):
             position += 1
         position += 1
-        if self.word(position) in ("-", "TIMESTAMP", "TIMESTAMPTZ", "DATE", "CAST"):
+        if self.word(position) in ("-", "CAST", "DATE", *TIME_TYPES):
             position += 1
+        if self.word(position) in ("WITH", "WITHOUT"):
+            # TIME ZONE
+            position += 3
         position = self.closing(position) if self.word(position) == "(" else position
         while self.word(position + 1) == "::":
             position += 2

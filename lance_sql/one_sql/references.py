@@ -10,6 +10,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql.constants import constant
 from lance_sql.one_sql.named_tables import FORMAT, SUFFIX, is_path, path_of_name, place_of_name
 from lance_sql.providers.attached import Place
 from lance_sql.providers.search_arguments import SEARCHES
@@ -23,8 +24,6 @@ OTHER_NAMES: Final = {
     "table_deletions": "lance_deletions",
 }
 """What Databricks and DuckLake call functions over tables."""
-_MOST_DIGITS: Final = 40
-_TIMES: Final = frozenset({*exp.DataType.TEMPORAL_TYPES, exp.DataType.Type.TIME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,9 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
     for position, argument in enumerate(node.expressions):
         named = isinstance(argument, exp.PropertyEQ | exp.Kwarg)
         value = constant(argument.expression if named else argument, function, fractions=function in SEARCHES)
-        if position == 0 and not named:
+        if (position == 0 and not named) or (named and argument.this.name.lower() == "path"):
+            if path is not None:
+                raise InvalidArgument(f"{function} has the argument 'path' twice")
             path = value
             continue
         name = argument.this.name.lower() if named else _name_at(function, position, value)
@@ -187,42 +188,3 @@ def _name_at(function: str, position: int, value: Any) -> str:
         raise InvalidArgument(f"{function} takes a path and at most {len(names)} arguments")
     name: str = names[position - 1]
     return name
-
-
-def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
-    """The value of an expression that is a constant: numbers, text, booleans, NULL, times as text, lists of them.
-
-    fractions: numbers may have them, and lists a type that they are cast to
-
-    raises: UnsupportedFeature for anything else
-    """
-    match node:
-        case exp.Paren():
-            return constant(node.this, what, fractions=fractions)
-        case exp.Literal() if node.is_string:
-            return node.this
-        case exp.Literal() if node.this.isdecimal() and len(node.this) <= _MOST_DIGITS:
-            return int(node.this)
-        case exp.Neg():
-            value = constant(node.this, what, fractions=fractions)
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return -value
-        case exp.Literal() if fractions:
-            return float(node.this)
-        case exp.Cast() if fractions and isinstance(node.this, exp.Array):
-            return constant(node.this, what, fractions=True)
-        case exp.Boolean():
-            return bool(node.this)
-        case exp.Null():
-            return None
-        case exp.Array() | exp.Tuple():
-            return tuple(constant(each, what, fractions=fractions) for each in node.expressions)
-        case exp.Cast() if node.to.this in _TIMES:
-            value = constant(node.this, what, fractions=fractions)
-            if isinstance(value, str):
-                return value
-        case exp.Func() if node.is_type("date", "timestamp") or type(node).__name__ in ("Date", "Timestamp"):
-            value = constant(node.this, what, fractions=fractions) if isinstance(node.this, exp.Expr) else None
-            if isinstance(value, str):
-                return value
-    raise UnsupportedFeature(f"{what} takes constants, not {node.sql()}: tables are opened before the statement runs")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Final
 
 import pyarrow as pa
 
+from lance_sql.errors import UnsupportedFeature
 from lance_sql.frames import Frames
 
 _SHOWN: Final = 20
@@ -40,14 +42,12 @@ class Rows(Frames):
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows as dicts."""
-        rows: list[dict[str, Any]] = self.to_table().to_pylist()
-        return rows
+        table = self.to_table()
+        return [dict(zip(table.column_names, row, strict=True)) for row in _tuples(table)]
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""
-        table = self.to_table()
-        columns = [column.to_pylist() for column in table.columns]
-        return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+        return _tuples(self.to_table())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._read().__arrow_c_stream__(requested_schema)
@@ -70,3 +70,30 @@ class Rows(Frames):
 
     def __repr__(self) -> str:
         return f"Rows(engine={self.engine!r}, statement={self.statement!r})"
+
+
+def _tuples(table: pa.Table) -> list[tuple[Any, ...]]:
+    """
+    raises: UnsupportedFeature for a day that Python does not have
+    """
+    try:
+        columns = [_values(column) for column in table.columns]
+    except OverflowError as error:
+        raise UnsupportedFeature(f"Python has no such value: {error}; to_table() has it") from error
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    return [_python(value) for value in values] if "interval" in str(column.type) else values
+
+
+def _python(value: Any) -> Any:
+    """A value with intervals as DuckDB gives them, in which a month has 30 days."""
+    if isinstance(value, dict):
+        return {name: _python(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_python(member) for member in value]
+    if not isinstance(value, pa.MonthDayNano):
+        return value
+    return timedelta(days=30 * value.months + value.days, microseconds=value.nanoseconds // 1000)

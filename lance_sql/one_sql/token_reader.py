@@ -10,7 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import named_tables
-from lance_sql.one_sql.clauses import name_at
+from lance_sql.one_sql.clauses import name_at, time_type
 from lance_sql.one_sql.dialects import tokenize
 from lance_sql.providers.attached import Place
 from lance_sql.version_names import as_version
@@ -140,6 +140,16 @@ class TokenReader:
             raise self.surprised(what)
         sign = "-" if self.accept("-") else ""
         return sign + self._take().text
+
+    def time(self) -> str:
+        """A time in quotes, with its type before or behind it."""
+        zone, length = time_type(self.next_words(4))
+        for _ in range(length):
+            self._take()
+        text = self.value("a time")
+        if self.accept("::"):
+            zone, _ = time_type((self._take().text.upper(),))
+        return named_tables.moment(text) if zone else text
 
     def version(self) -> int | str:
         """The number of a version, or the name of a tag."""

@@ -123,8 +123,7 @@ def _restore(read: TokenReader) -> Change:
     if kind is None:
         raise read.surprised("VERSION AS OF or TIMESTAMP AS OF")
     read.expect("AS", "OF")
-    read.accept("TIMESTAMP")
-    chosen = read.version() if kind == "VERSION" else read.value("a time")
+    chosen = read.version() if kind == "VERSION" else read.time()
     read.end()
 
     def work(dataset: Dataset) -> Dataset:
@@ -273,7 +272,7 @@ def clone(read: TokenReader, path: str, *, is_shallow: bool) -> Change:
     kind, chosen = read.accept_one("VERSION", "TIMESTAMP"), None
     if kind is not None:
         read.expect("AS", "OF")
-        chosen = read.version() if kind == "VERSION" else read.value("a time")
+        chosen = read.version() if kind == "VERSION" else read.time()
     read.end()
     if not is_shallow:
         raise UnsupportedFeature(

@@ -1,0 +1,77 @@
+"""Constants in SQL as values of Python: what the arguments of table functions and versions of tables are."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlglot import exp
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql.named_tables import moment
+
+_MOST_DIGITS: Final = 40
+_TIMES: Final = frozenset({*exp.DataType.TEMPORAL_TYPES, exp.DataType.Type.TIME})
+_WITH_ZONE: Final = frozenset({exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ})
+
+
+def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
+    """The value of an expression that is a constant: numbers, text, booleans, NULL, times as text, lists of them.
+
+    fractions: numbers may have them, and lists a type that they are cast to
+
+    raises: UnsupportedFeature for anything else; InvalidArgument for a cast that has no value
+    """
+    match node:
+        case exp.Paren():
+            return constant(node.this, what, fractions=fractions)
+        case exp.Literal() if node.is_string:
+            return node.this
+        case exp.RawString() | exp.National() | exp.Heredoc():
+            return node.this if isinstance(node.this, str) else node.name
+        case exp.Literal() if node.this.isdecimal() and len(node.this) <= _MOST_DIGITS:
+            return int(node.this)
+        case exp.Neg():
+            value = constant(node.this, what, fractions=fractions)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return -value
+        case exp.Literal() if fractions:
+            return float(node.this)
+        case exp.Cast() if fractions and isinstance(node.this, exp.Array):
+            return constant(node.this, what, fractions=True)
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Null():
+            return None
+        case exp.Array() | exp.Tuple():
+            return tuple(constant(each, what, fractions=fractions) for each in node.expressions)
+        case exp.Cast():
+            value = constant(node.this, what, fractions=fractions)
+            if node.to.this in _TIMES and isinstance(value, str):
+                return moment(value) if node.to.this in _WITH_ZONE else value
+            if value is None or node.to.is_type(*exp.DataType.TEXT_TYPES, *exp.DataType.INTEGER_TYPES, "boolean"):
+                return _cast(value, node, what)
+        case exp.Func() if node.is_type("date", "timestamp") or type(node).__name__ in ("Date", "Timestamp"):
+            value = constant(node.this, what, fractions=fractions) if isinstance(node.this, exp.Expr) else None
+            if isinstance(value, str):
+                return value
+    raise UnsupportedFeature(f"{what} takes constants, not {node.sql()}: tables are opened before the statement runs")
+
+
+def _cast(value: Any, node: exp.Cast, what: str) -> Any:
+    """A constant as a text, a whole number or a boolean.
+
+    raises: InvalidArgument
+    """
+    if value is None:
+        return None
+    if not isinstance(value, tuple):
+        if node.to.is_type(*exp.DataType.TEXT_TYPES):
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        if node.to.is_type("boolean"):
+            # the function says what is true
+            return value
+        try:
+            return int(value)
+        except ValueError:
+            pass
+    raise InvalidArgument(f"{what} takes constants, and {node.sql('duckdb')} has no value")
