@@ -28,10 +28,12 @@ _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
 # for the import of a parser.
 _WORDS: Final = re.compile(
     r"\b(insert|update|delete|truncate|merge|create|copy|changes|version|timestamp\s+as|system_time|system_version"
-    r"|table_changes(_by_path)?|table_insertions|table_deletions|summarize|optimize|vacuum|restore|desc|describe|show"
-    r"|alter|drop|comment|analyze|apply|auto|refresh)\b|=>|@|\.lance\b(?!')|\b(at|before)\s*\(",
+    r"|versions\s+between|table_changes(_by_path)?|table_insertions|table_deletions|summarize|optimize|vacuum|restore|desc|describe|show"
+    r"|alter|drop|comment|analyze|apply|auto|refresh|table)\b|=>|@|\.lance\b(?!')|\b(at|before)\s*\(",
     re.IGNORECASE,
 )
+_STEM: Final = re.compile(r"([^/\\'\"]+)\.lance(?:@[^'\"]*)?/?['\"]")
+_FUNCTION: Final = re.compile(r"\blance_\w+\s*\(", re.IGNORECASE)
 _OF_OTHERS: Final = re.compile(
     r"(^|;)\s*(optimize|restore|vacuum\s+\S+\s+retain|desc(ribe)?\s+(history|detail)|show\s+(index|indexes|tblproperties"
     r"|tables\s+in)\b|call\s|fsck|undrop|convert\s+to|reorg|generate|refresh\s+table|create\s+(or\s+replace\s+)?stream)",
@@ -48,7 +50,16 @@ def may_be_ours(text: str, *, has_catalogs: bool = False) -> bool:
     has_catalogs: tables have names, too
     """
     is_about_tables = has_catalogs or _TABLE.search(text) is not None
-    return (is_about_tables and _WORDS.search(text) is not None) or _OF_OTHERS.search(text) is not None
+    if is_about_tables and (_WORDS.search(text) is not None or _has_stem(text)):
+        return True
+    return (has_catalogs and _FUNCTION.search(text) is not None) or _OF_OTHERS.search(text) is not None
+
+
+def _has_stem(text: str) -> bool:
+    """Whether columns may be called by the name of a path in quotes, such as t.id of 'a/t.lance'."""
+    lowered = text.lower()
+    stems = {match[1] for match in _STEM.finditer(lowered)}
+    return any(f"{stem}." in lowered.replace(f"{stem}.lance", "") or f'{stem}".' in lowered for stem in stems)
 
 
 def connect(

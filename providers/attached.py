@@ -135,6 +135,17 @@ class Names:
             raise InvalidArgument(f"{text!r} is no time with a zone")
         return str(rows[0][0]) if rows else None
 
+    def is_parsed(self, text: str) -> bool:
+        """Whether a text is one statement for DuckDB; False for other engines."""
+        if not self._is_duckdb:
+            return False
+        import duckdb
+
+        try:
+            return len(duckdb.DuckDBPyConnection.extract_statements(self._target, text)) == 1
+        except duckdb.Error:
+            return False
+
     @property
     def _is_duckdb(self) -> bool:
         return self._is_of("duckdb", "_duckdb")

@@ -21,10 +21,11 @@ from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.dialects import tokenize
-from lance_sql.one_sql.named_tables import FORMAT, is_path
+from lance_sql.one_sql.named_tables import FORMAT, is_path, path_of_name
 
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
-_WORDS: Final = ("changes", "system_version", "summarize")
+_WORDS: Final = ("changes", "system_version", "summarize", "desc", "table", "insert")
+_DESCRIBING: Final = ("DESCRIBE", "DESC", "SUMMARIZE")
 TIME_TYPES: Final = (
     "TIMESTAMP",
     "TIMESTAMPTZ",
@@ -101,10 +102,13 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
             yield _Edit(position, end, "VERSION AS OF")
             position = end
             continue
-        if said[:1] == ["SUMMARIZE"] and position + 1 < len(tokens) and tokens[position + 1].token_type in _NAMES[1:]:
-            yield _Edit(position, position + 1, "SUMMARIZE FROM")
-            position += 1
+        described = _described(tokens, position) if position == 0 else None
+        if described is not None:
+            yield described
+            position = described.end
             continue
+        if said[:2] in (["INSERT", "INTO"], ["INSERT", "OVERWRITE"]):
+            yield from _inserting(tokens, position + 2)
         name = name_at(tokens, position)
         if name is None:
             position += 1
@@ -122,9 +126,12 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
         position = end
 
 
-def name_at(tokens: list[Token], start: int) -> Name | None:
-    """The name of a table that begins here, with dots, and with a version that follows it after an @."""
-    if tokens[start].token_type not in _NAMES:
+def name_at(tokens: list[Token], start: int, *, is_expected: bool = False) -> Name | None:
+    """The name of a table that begins here, with dots, and with a version that follows it after an @.
+
+    is_expected: a word of SQL is a name as well
+    """
+    if tokens[start].token_type not in _NAMES and not (is_expected and tokens[start].text.isidentifier()):
         return None
     end = start + 1
     while (
@@ -212,6 +219,40 @@ def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
     position += 1
     said = _words(tokens, position)[:1]
     return value, said == ["EXCLUSIVE"], position + (said in (["EXCLUSIVE"], ["INCLUSIVE"]))
+
+
+def _described(tokens: list[Token], position: int) -> _Edit | None:
+    """What is described or read as a whole: a query of it, which may have a version."""
+    word = tokens[position].text.upper()
+    end = position + 1
+    if word in _DESCRIBING and end < len(tokens) and tokens[end].text.upper() == "TABLE":
+        end += 1
+    if word not in (*_DESCRIBING, "TABLE") or end >= len(tokens) or not _is_of_lance(name_at(tokens, end)):
+        return None
+    return _Edit(position, end, "FROM" if word == "TABLE" else f"{word} FROM")
+
+
+def _inserting(tokens: list[Token], position: int) -> Iterator[_Edit]:
+    """What the parser does not know of INSERT into a Lance table: BY POSITION, and FROM in parentheses."""
+    position += position < len(tokens) and tokens[position].text.upper() == "TABLE"
+    name = name_at(tokens, position) if position < len(tokens) else None
+    if name is None or not _is_of_lance(name):
+        return
+    end = name.end
+    is_query = _words(tokens, end, 2) == ["(", "FROM"]
+    if not is_query and _words(tokens, end, 1) == ["("]:
+        closing = [number for number in range(end, len(tokens)) if tokens[number].token_type == TokenType.R_PAREN]
+        end = closing[0] + 1 if closing else end
+    if _words(tokens, end, 2) == ["BY", "POSITION"]:
+        yield _Edit(end, end + 2, "")
+        end += 2
+        is_query = _words(tokens, end, 2) == ["(", "FROM"]
+    if is_query:
+        yield _Edit(end, end + 1, "SELECT * FROM (")
+
+
+def _is_of_lance(name: Name | None) -> bool:
+    return name is not None and path_of_name(name.parts, is_quoted=name.is_quoted) is not None
 
 
 def time_type(words: Sequence[str]) -> tuple[str, int]:

@@ -118,6 +118,22 @@ def tokenize(text: str, dialect: Dialect) -> list[Token]:
         raise _not_sql(error) from error
 
 
+def tokenize_commands(text: str, dialect: Dialect) -> list[Token]:
+    """The tokens of a statement, also of what the tokenizer keeps together behind words that it knows as commands.
+
+    raises: as `tokenize`
+    """
+    all_tokens: list[Token] = []
+    start = 0
+    while True:
+        # the padding keeps the positions of tokens
+        tokens = tokenize(" " * start + text[start:], dialect)
+        if len(tokens) != 2 or tokens[0].token_type not in dialect.tokenizer_class.COMMANDS:
+            return [*all_tokens, *tokens]
+        all_tokens.append(tokens[0])
+        start = tokens[0].end + 1
+
+
 def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
     """The statements of a text.
 
@@ -126,7 +142,11 @@ def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
     token = _quiet.set(True)
     try:
         return [tree for tree in dialect.parse(text) if tree is not None]
-    except (sqlglot.errors.SqlglotError, RecursionError) as error:
+    except RecursionError as error:
+        raise InvalidArgument(
+            "The statement is nested too deeply to be read: name inner parts by WITH, or write them into a table first"
+        ) from error
+    except sqlglot.errors.SqlglotError as error:
         raise _not_sql(error) from error
     finally:
         _quiet.reset(token)

@@ -8,19 +8,17 @@ calls of them, and every other word stays as it was typed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import parse, tokenize
-from lance_sql.one_sql.named_tables import is_path
-from lance_sql.one_sql.own_words import Words
+from lance_sql.one_sql.dialects import parse
+from lance_sql.one_sql.named_tables import is_path, path_of_name
+from lance_sql.one_sql.own_words import Words, names_beside
 from lance_sql.one_sql.references import OTHER_NAMES, Reference, reference
-
-_EXPLAIN: Final = ("EXPLAIN", "EXPLAIN ANALYZE")
 
 
 def in_duckdb(text: str, dialect: Dialect) -> str:
@@ -28,46 +26,68 @@ def in_duckdb(text: str, dialect: Dialect) -> str:
 
     raises: InvalidArgument, UnsupportedFeature for clauses that make no sense
     """
-    prefix, text = _split_explain(text, dialect)
     rewritten = rewrite(text, dialect)
     try:
         (tree,) = parse(rewritten, dialect)
     except (InvalidArgument, ValueError):
         # DuckDB says what is wrong
-        return prefix + rewritten
+        return rewritten
     wanted = [node for node in tree.find_all(exp.Table) if _is_ours(node)]
-    if not wanted:
-        return prefix + rewritten
+    stems = {column.table.lower() for column in tree.find_all(exp.Column) if column.table}
+    named = [node for node in tree.find_all(exp.Table) if _is_called(node, stems)]
+    if not wanted and not named:
+        return rewritten
     words = Words(rewritten, dialect, None)
-    edits = sorted(_edits(words, wanted))
+    edits = sorted([*_edits(words, wanted), *_aliases(words, named)])
     pieces, start = [], 0
     for begins, ends, replacement in edits:
         pieces += [rewritten[start:begins], replacement]
         start = ends
-    return prefix + "".join([*pieces, rewritten[start:]])
-
-
-def _split_explain(text: str, dialect: Dialect) -> tuple[str, str]:
-    """EXPLAIN with what belongs to it, and the statement that is explained: the parser does not look into it."""
-    first = tokenize(text, dialect)[:1]
-    if not first or first[0].text.upper() not in _EXPLAIN:
-        return "", text
-    end = first[0].end + 1
-    rest = text[end:]
-    if rest.lstrip()[:7].upper() == "ANALYZE":
-        end += len(rest) - len(rest.lstrip()) + 7
-    return text[:end], text[end:]
+    return "".join([*pieces, rewritten[start:]])
 
 
 def _is_ours(node: exp.Table) -> bool:
     """Whether DuckDB has no words for a table."""
     if isinstance(node.this, exp.Anonymous):
-        return node.this.name.lower() in OTHER_NAMES and reference(node) is not None
-    if not (node.args.get("version") or node.args.get("when")):
-        return (
-            not is_path(".".join(part.name for part in node.parts)) and "@" in node.name and reference(node) is not None
-        )
+        is_of_others = node.this.name.lower() in OTHER_NAMES
+        return (is_of_others or _named_table(node) is not None) and reference(node) is not None
+    if not _has_version(node):
+        whole = ".".join(part.name for part in node.parts)
+        if is_path(whole):
+            # without quotes DuckDB takes it for a table of a schema
+            return len(node.parts) > 1 and reference(node) is not None
+        return "@" in node.name and reference(node) is not None
     return reference(node) is not None
+
+
+def _named_table(node: exp.Table) -> str | None:
+    """The path of a table of a catalog that a table function is called with."""
+    first = node.this.expressions[0] if node.this.expressions else None
+    is_text = isinstance(first, exp.Literal) and first.is_string and node.this.name.lower().startswith("lance_")
+    return path_of_name(first.this.split(".")) if is_text and first is not None and not is_path(first.this) else None
+
+
+def _is_called(node: exp.Table, stems: set[str]) -> bool:
+    """Whether the columns of a path in quotes are called by the name of its table, which DuckDB does not know."""
+    if node.alias or len(node.parts) != 1 or not is_path(node.name) or not stems:
+        return False
+    table_reference = None if _has_version(node) else reference(node)
+    if table_reference is None:
+        return False
+    name = table_reference.name.lower()
+    return name in stems and name not in names_beside(node)
+
+
+def _has_version(node: exp.Table) -> bool:
+    return bool(node.args.get("version") or node.args.get("when"))
+
+
+def _aliases(words: Words, nodes: list[exp.Table]) -> Iterator[tuple[int, int, str]]:
+    for node in nodes:
+        table_reference = reference(node)
+        assert table_reference is not None, "looked at before"
+        _, end, _ = words.span(node)
+        yield end, end, f" AS {exp.to_identifier(table_reference.name, quoted=True).sql('duckdb')}"
 
 
 def _edits(words: Words, nodes: list[exp.Table]) -> Iterator[tuple[int, int, str]]:
@@ -82,6 +102,8 @@ def _edits(words: Words, nodes: list[exp.Table]) -> Iterator[tuple[int, int, str
 
 
 def _call(table_reference: Reference) -> str:
+    if table_reference.function == "lance_table" and not table_reference.arguments:
+        return _literal(table_reference.path)
     arguments = "".join(f", {name} := {_literal(value)}" for name, value in table_reference.arguments)
     return f"{table_reference.function}({_literal(table_reference.path)}{arguments})"
 

@@ -19,7 +19,7 @@ from lance_sql.one_sql.changes import Change, column_in, only, target, unversion
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
 from lance_sql.one_sql.named_tables import SUFFIX
-from lance_sql.one_sql.references import place_of
+from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.providers.sources import Source
 from lance_sql.writing import write
 
@@ -143,6 +143,11 @@ def copy(node: exp.Copy) -> Creation | None:
     raises: UnsupportedFeature for options that are not known; InvalidArgument for a file of another format that
         would be called as a table
     """
+    table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    if node.args.get("kind") and path_of(table) is not None:
+        raise UnsupportedFeature(
+            f"COPY .. FROM a file into a Lance table: INSERT INTO '{path_of(table)}' FROM 'x.csv' reads it"
+        )
     files = node.args.get("files") or []
     options = _options(node.args.get("params") or [])
     path = files[0].name if len(files) == 1 else ""

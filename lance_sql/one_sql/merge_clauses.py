@@ -104,7 +104,9 @@ def _inserted(then: exp.Insert) -> tuple[tuple[str, exp.Expr], ...] | None:
     if isinstance(names, exp.Star) or (names is None and values is None):
         return None
     if not isinstance(values, exp.Tuple):
-        raise UnsupportedFeature(f"MERGE has no THEN {then.sql()} here")
+        raise UnsupportedFeature(
+            "MERGE takes THEN INSERT * for columns by their names, or THEN INSERT (..) VALUES (..)"
+        )
     if names is None:
         return tuple(("", value) for value in values.expressions)
     if not isinstance(names, exp.Tuple) or len(names.expressions) != len(values.expressions):

@@ -63,6 +63,12 @@ def path_of_name(parts: Sequence[str], *, is_quoted: bool = False) -> str | None
     return whole
 
 
+def is_parsed_by_engine(text: str) -> bool:
+    """Whether a text is SQL for the engine; False where that cannot be asked."""
+    names = _names.get()
+    return names is not None and names.is_parsed(text)
+
+
 def moment(text: str) -> str:
     """A time with a zone as text with an offset: one without it is a time of the session of DuckDB.
 
@@ -71,7 +77,7 @@ def moment(text: str) -> str:
     names = _names.get()
     given = None if names is None else names.moment(text)
     if given is not None:
-        return given
+        return str(given)
     if _OFFSET.search(text) is None:
         raise InvalidArgument(f"TIMESTAMPTZ {text!r} has no offset: write one, as in '2026-11-20 12:00:00+00'")
     return text

@@ -11,10 +11,10 @@ _STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     (r"CALL\s+(\w+\.)*rollback_to_(snapshot|timestamp)\b", "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"),
     (r"CALL\s+(\w+\.)*set_current_snapshot\b", "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"),
     (
-        r"CALL\s+(\w+\.)*(expire_snapshots|remove_orphan_files|ducklake_(expire_snapshots|cleanup_old_files))\b",
+        r"CALL\s+(\w+\.)*(expire_snapshots|remove_orphan_files)\b",
         "VACUUM 'x.lance' RETAIN 168 HOURS",
     ),
-    (r"CALL\s+(\w+\.)*(rewrite_(data_files|manifests)|(ducklake_)?merge_adjacent_files)\b", "OPTIMIZE 'x.lance'"),
+    (r"CALL\s+(\w+\.)*(rewrite_(data_files|manifests)|merge_adjacent_files)\b", "OPTIMIZE 'x.lance'"),
     (r"CALL\s+(\w+\.)*create_changelog_view\b", "FROM lance_changes('x.lance', 5, 6)"),
     (r"CALL\s+(\w+\.)*fast_forward\b", "lance-sql publish x.lance b"),
     (r"FSCK\s+REPAIR\b", "lance-sql repair x.lance"),
@@ -35,17 +35,21 @@ _CLAUSES: Final[tuple[tuple[str, str], ...]] = (
         "FROM lance_row_history('x.lance', 5, 6), which has valid_from and valid_to",
     ),
     (r"\bVERSIONS\s+BETWEEN\b", "FROM lance_row_history('x.lance', 5, 6), which has valid_from and valid_to"),
-    (r"\bON\s+CONFLICT\b", "MERGE INTO 'x.lance' AS t USING rows AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET .."),
 )
-_TEXT: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
-_WITH_TABLE: Final = re.compile(r"\.lance\b", re.IGNORECASE)
+_CONFLICT: Final = (
+    r"\bON\s+CONFLICT\b",
+    "MERGE INTO 'x.lance' AS t USING rows AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET ..",
+)
+_TEXT: Final = re.compile(r"'((?:[^']|'')*)'|--[^\n]*")
+_TABLE: Final = r"\.lance(@\w+)?/?['\"`]?\s+(AS\s+\w+\s+)?"
 
 
-def refuse(text: str) -> None:
+def refuse(text: str, *, inserts: bool = False) -> None:
     """Refuses what other products have and this one has not, with what to write.
 
     Asked only of statements that nobody else has understood.
 
+    inserts: it is an INSERT into a Lance table
     raises: UnsupportedFeature
     """
     stripped = text.lstrip()
@@ -55,12 +59,19 @@ def refuse(text: str) -> None:
             raise UnsupportedFeature(
                 f"{' '.join(match[0].replace('(', ' ').split())} is not known here. Write: {instead}"
             )
-    if _WITH_TABLE.search(text) is None:
-        return
-    words = _TEXT.sub("''", text)
-    for pattern, instead in _CLAUSES:
+    words = _TEXT.sub(_without_text, text)
+    clauses = [(f"{_TABLE}(?P<clause>{pattern})", instead) for pattern, instead in _CLAUSES]
+    if inserts:
+        clauses.append((f"(?P<clause>{_CONFLICT[0]})", _CONFLICT[1]))
+    for pattern, instead in clauses:
         match = re.search(pattern, words, re.IGNORECASE)
         if match is not None:
             raise UnsupportedFeature(
-                f"{' '.join(match[0].replace('(', ' ').split())} is not known here. Write: {instead}"
+                f"{' '.join(match['clause'].replace('(', ' ').split())} is not known here. Write: {instead}"
             )
+
+
+def _without_text(quoted: re.Match[str]) -> str:
+    """What stays of a text in quotes: that it is the path of a table."""
+    is_path = re.search(r"\.lance(@\w+)?/?$", quoted[1] or "", re.IGNORECASE)
+    return f"'x{is_path[0]}'" if is_path else "''"

@@ -62,6 +62,8 @@ def _put_delete(tree: exp.Delete, words: Words) -> None:
 def _put_insert(tree: exp.Insert, words: Words) -> None:
     named = isinstance(tree.this, exp.Schema)
     start = words.position_behind(tree.this.this if named else tree.this)
+    if words.word(start) == "AS":
+        start += 2
     if named:
         start = words.closing(start) + 1
     if words.word(start) == "BY":

@@ -127,7 +127,7 @@ class Words:
             if alias is not None:
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             node.meta["is_named"] = bool(table.alias)
-            node.meta["beside"] = _names_beside(table)
+            node.meta["beside"] = names_beside(table)
             yield start, end, node
 
     def span(self, table: exp.Table) -> tuple[int, int, str | None]:
@@ -182,7 +182,7 @@ def _levels(words: Sequence[str]) -> Iterator[int]:
         before = word
 
 
-def _names_beside(table: exp.Table) -> frozenset[str]:
+def names_beside(table: exp.Table) -> frozenset[str]:
     """What the other tables of the same FROM are called."""
     scope = table.find_ancestor(exp.Select, exp.Update, exp.Delete, exp.Merge)
     if scope is None:

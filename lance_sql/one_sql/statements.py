@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -11,6 +12,7 @@ from sqlglot import Dialect, TokenType, exp
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import (
     applying,
+    by_tokens,
     changing,
     definitions,
     inserting,
@@ -24,7 +26,7 @@ from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
 from lance_sql.one_sql.in_duckdb import in_duckdb
-from lance_sql.one_sql.named_tables import is_path
+from lance_sql.one_sql.named_tables import is_parsed_by_engine, is_path
 from lance_sql.one_sql.own_parts import put_words
 from lance_sql.one_sql.own_words import Words
 from lance_sql.one_sql.references import path_of, place_of
@@ -32,6 +34,8 @@ from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
 
 _QUERIES: Final = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
+_OF_ENGINES: Final = ("ALTER", "ANALYZE", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DROP", "SHOW", "VACUUM")
+"""What statements of engines begin with as well."""
 _ANSWERED: Final = (exp.Describe, exp.Show)
 
 
@@ -65,7 +69,10 @@ def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> St
         tree, words = _parsed(text, dialect, in_own_words)
     except InvalidArgument:
         other_products.refuse(text)
-        raise
+        query = by_tokens.query(text, dialect) if in_own_words and is_parsed_by_engine(text) else None
+        if query is None:
+            raise
+        return Statement(text, query)
     if isinstance(tree, _QUERIES) or (words is not None and isinstance(tree, _ANSWERED)):
         other_products.refuse(text)
         return Statement(text, tree if words is None else words.all(tree))
@@ -80,7 +87,7 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
 
     raises: as `understand`
     """
-    readers = (
+    readers: tuple[Callable[[TokenReader], Change | Task | None], ...] = (
         upkeep.understand,
         materializing.understand,
         definitions.understand,
@@ -88,7 +95,14 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
         partial(applying.understand, parse_query=partial(_query, dialect=dialect, in_own_words=in_own_words)),
     )
     for understand_words in readers:
-        understood = understand_words(TokenReader(text, dialect))
+        read = TokenReader(text, dialect)
+        try:
+            understood = understand_words(read)
+        except InvalidArgument:
+            if read.is_of_lance or read.first_word not in _OF_ENGINES:
+                raise
+            # words of the engine that are not known here
+            understood = None
         if isinstance(understood, Change):
             return Statement(text, None, change=understood)
         if understood is not None:
@@ -96,12 +110,15 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
     try:
         tree, _ = _parsed(text, dialect, False)
     except InvalidArgument:
+        if by_tokens.is_ours(text, dialect):
+            other_products.refuse(text)
+            raise
         return None
     if not writes(tree):
         return None
     tree, words = _parsed(text, dialect, in_own_words)
     if isinstance(tree, exp.Insert):
-        other_products.refuse(text)
+        other_products.refuse(text, inserts=True)
     if words is not None:
         put_words(tree, words)
     return Statement(text, None, _change(tree))
@@ -160,7 +177,16 @@ def for_duckdb(text: str) -> list[Statement | str]:
         statement = of_lance(piece, dialect, in_own_words=True)
         if statement is None:
             other_products.refuse(piece)
-        parts.append(in_duckdb(piece, dialect) if statement is None else statement)
+            prefix, inner = by_tokens.prefix(piece, dialect)
+            if prefix and of_lance(inner, dialect, in_own_words=True) is not None:
+                word = prefix.split()[0].upper()
+                way = (
+                    "lance_sql.sql(.., dry_run=True) rehearses one" if word == "EXPLAIN" else "execute takes parameters"
+                )
+                raise UnsupportedFeature(f"{word} takes no statement that changes a Lance table: {way}")
+            parts.append(prefix + in_duckdb(inner, dialect))
+        else:
+            parts.append(statement)
     return parts
 
 
@@ -210,4 +236,4 @@ def _kind(statement: exp.Expr) -> str:
     if isinstance(statement, exp.Command):
         return str(statement.this).upper()
     kind = statement.args.get("kind")
-    return " ".join(filter(None, (type(statement).__name__.upper(), str(kind).upper() if kind else "")))
+    return " ".join(filter(None, (type(statement).__name__.upper(), kind.upper() if isinstance(kind, str) else "")))

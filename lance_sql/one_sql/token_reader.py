@@ -11,7 +11,7 @@ from sqlglot.dialects.dialect import Dialect
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import named_tables
 from lance_sql.one_sql.clauses import name_at, time_type
-from lance_sql.one_sql.dialects import tokenize
+from lance_sql.one_sql.dialects import tokenize_commands
 from lance_sql.providers.attached import Place
 from lance_sql.version_names import as_version
 
@@ -43,14 +43,21 @@ class TokenReader:
     def __init__(self, text: str, dialect: Dialect) -> None:
         self.text = text
         self.dialect = dialect
-        self._tokens = _tokens(text, dialect)
+        self._tokens = tokenize_commands(text, dialect)
         while self._tokens and self._tokens[-1].token_type == TokenType.SEMICOLON:
             self._tokens.pop()
         self._position = 0
+        self.is_of_lance = False
+        """A Lance table was named so far."""
 
     @property
     def is_at_end(self) -> bool:
         return self._position >= len(self._tokens)
+
+    @property
+    def first_word(self) -> str:
+        """What the statement begins with, in upper case."""
+        return self._tokens[0].text.upper() if self._tokens else ""
 
     def next_words(self, count: int = 1) -> tuple[str, ...]:
         """The next words in upper case; what is in quotes is "" among them."""
@@ -84,13 +91,14 @@ class TokenReader:
         """A path in quotes, or a name with dots."""
         if self.is_at_end:
             raise self.surprised("a table")
-        named = name_at(self._tokens, self._position)
+        named = name_at(self._tokens, self._position, is_expected=True)
         if named is None:
             raise self.surprised("a table")
         start = self._tokens[self._position].start
         self._position = named.end
         path = named_tables.path_of_name(named.parts, is_quoted=named.is_quoted)
         text = self.text[start : self._tokens[named.end - 1].end + 1]
+        self.is_of_lance |= path is not None
         return TableName(path, text, named_tables.place_of_name(named.parts))
 
     def own_table(self, statement: str) -> str:
@@ -108,11 +116,12 @@ class TokenReader:
 
     def column_of_table(self) -> tuple[str, str] | None:
         """'x.lance'.column: the path of a Lance table, and the column; None for a table of the engine."""
-        named = name_at(self._tokens, self._position) if not self.is_at_end else None
+        named = None if self.is_at_end else name_at(self._tokens, self._position, is_expected=True)
         if named is None:
             raise self.surprised("a table and a column")
         self._position = named.end
         path = named_tables.path_of_name(named.parts[:-1])
+        self.is_of_lance |= path is not None
         return None if path is None else (path, named.parts[-1])
 
     def name(self, what: str) -> str:
@@ -214,16 +223,3 @@ class TokenReader:
             raise self.surprised("a name")
         self._position += 1
         return self._tokens[self._position - 1]
-
-
-def _tokens(text: str, dialect: Dialect) -> list[Token]:
-    """The tokens of a text, of which the tokenizer keeps some together behind words that it knows as commands."""
-    all_tokens: list[Token] = []
-    start = 0
-    while True:
-        # the padding keeps the positions of tokens
-        tokens = tokenize(" " * start + text[start:], dialect)
-        if len(tokens) != 2 or tokens[0].token_type not in dialect.tokenizer_class.COMMANDS:
-            return [*all_tokens, *tokens]
-        all_tokens.append(tokens[0])
-        start = tokens[0].end + 1

@@ -99,7 +99,7 @@ def _vacuum(read: TokenReader) -> Task | None:
         return None
     table = read.table()
     if table.path is None:
-        if read.is_at_end:
+        if read.next_words(1) not in (("RETAIN",), ("DRY",)):
             return None
         raise UnsupportedFeature(f"VACUUM .. RETAIN is for Lance tables here, such as 'x.lance'; {table.text} is none")
     read.accept_one("FULL", "LITE")

@@ -166,5 +166,6 @@ INTERVALS = ["36 HOUR", "'-14 months 3 days'", "'1 year 2 months -3 days 04:05:0
 @pytest.mark.parametrize("shape", ["{}", "[{}, NULL]", "{{'a': {}}}", "NULL::INTERVAL"])
 def test_intervals_are_what_duckdb_makes_of_them(interval: str, shape: str) -> None:
     text = f"SELECT {shape.format(f'INTERVAL {interval}')} AS i"
-    assert lance_sql.sql(text).fetchall() == duckdb.sql(text).fetchall()
-    assert lance_sql.sql(text).to_pylist() == [{"i": duckdb.sql(text).fetchall()[0][0]}]
+    expected = duckdb.connect().execute(text).fetchall()
+    assert lance_sql.sql(text).fetchall() == expected
+    assert lance_sql.sql(text).to_pylist() == [{"i": expected[0][0]}]

@@ -32,7 +32,7 @@ def door(request: pytest.FixtureRequest) -> Callable[[Any], Run]:
 
     def of(connection: Any) -> Run:
         if request.param == "connection":
-            return lambda text: connection.execute(text).fetchall()  # type: ignore[no-any-return]
+            return lambda text: connection.execute(text).fetchall()
         return lambda text: lance_sql.sql(text, connection=connection).fetchall()
 
     return of

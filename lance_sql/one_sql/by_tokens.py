@@ -1,0 +1,129 @@
+"""Statements that the parser does not read, as far as their tokens tell.
+
+DuckDB takes what is its own as it was typed. A statement that changes a Lance table, or reads one at a version, is not:
+where it cannot be understood, its user is told so here, and not by DuckDB, which knows of no such table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect
+
+from lance_sql.one_sql.clauses import Name, name_at
+from lance_sql.one_sql.dialects import OwnQuery, tokenize, tokenize_commands
+from lance_sql.one_sql.named_tables import path_of_name
+
+_TARGETS: Final = (
+    ("INSERT", "INTO"),
+    ("INSERT", "OVERWRITE"),
+    ("OR", "REPLACE", "INTO"),
+    ("OR", "IGNORE", "INTO"),
+    ("MERGE", "INTO"),
+    ("DELETE", "FROM"),
+    ("UPDATE",),
+    ("TRUNCATE",),
+    ("COPY",),
+)
+_VERSIONS: Final = (("VERSION", "AS", "OF"), ("TIMESTAMP", "AS", "OF"), ("AT", "("), ("CHANGES", "FROM"))
+_READS: Final = ("FROM", "JOIN", ",", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT")
+_QUERIES: Final = (
+    "SELECT",
+    "FROM",
+    "WITH",
+    "VALUES",
+    "TABLE",
+    "PIVOT",
+    "UNPIVOT",
+    "DESCRIBE",
+    "DESC",
+    "SUMMARIZE",
+    "(",
+)
+
+
+def is_ours(text: str, dialect: Dialect) -> bool:
+    """Whether a statement changes a Lance table, or reads one at a version."""
+    tokens = tokenize_commands(text, dialect)
+    words = _words(tokens)
+    for position in range(len(tokens)):
+        for target in _TARGETS:
+            if tuple(words[position : position + len(target)]) == target:
+                start = position + len(target)
+                start += start < len(words) and words[start] == "TABLE"
+                if _lance_table(tokens, start) is not None:
+                    return True
+        named = _lance_table(tokens, position)
+        if named is not None and any(tuple(words[named.end : named.end + len(each)]) == each for each in _VERSIONS):
+            return True
+    return False
+
+
+def query(text: str, dialect: Dialect) -> OwnQuery | None:
+    """A query in which names stand in the place of Lance tables; None for other statements, and for queries with
+    table functions of this project.
+
+    raises: InvalidArgument for a text or a comment that is open at the end
+    """
+    tokens = tokenize(text, dialect)
+    if not tokens or tokens[0].text.upper() not in _QUERIES:
+        return None
+    if any(token.text.lower().startswith("lance_") for token in tokens):
+        return None
+    texts, nodes, start = [], [], 0
+    for named, first in _tables(tokens):
+        node = exp.Table(this=exp.to_identifier(named.path, quoted=True))
+        node.meta["is_named"] = True
+        texts.append(text[start : tokens[first].start])
+        nodes.append(node)
+        start = tokens[named.end - 1].end + 1
+    return OwnQuery(texts=[*texts, text[start:]], expressions=nodes)
+
+
+def prefix(text: str, dialect: Dialect) -> tuple[str, str]:
+    """EXPLAIN or PREPARE with what belongs to it, and the statement behind it; no prefix for other statements."""
+    tokens = tokenize_commands(text, dialect)
+    words = _words(tokens)
+    end = 0
+    if words[:1] == ["EXPLAIN"]:
+        end = 1 + (words[1:2] == ["ANALYZE"])
+        if words[end : end + 1] == ["("] and ")" in words and words[end + 1 : end + 2] not in (["SELECT"], ["FROM"]):
+            end = words.index(")") + 1
+    elif words[:1] == ["PREPARE"] and "AS" in words:
+        end = words.index("AS") + 1
+    if not end or end >= len(tokens):
+        return "", text
+    cut = tokens[end].start
+    return text[:cut], text[cut:]
+
+
+def _tables(tokens: Sequence[Token]) -> Iterator[tuple[Name, int]]:
+    position = 0
+    while position < len(tokens):
+        is_read = position and tokens[position - 1].text.upper() in _READS
+        named = _lance_table(tokens, position) if is_read else None
+        if named is not None and (tokens[position].token_type != TokenType.STRING or not _is_value(tokens, position)):
+            yield named, position
+            position = named.end
+        position += 1
+
+
+def _is_value(tokens: Sequence[Token], position: int) -> bool:
+    """Whether a text behind a comma is no table, as in a list of values."""
+    return tokens[position - 1].text == ","
+
+
+def _lance_table(tokens: Sequence[Token], position: int) -> Name | None:
+    """The Lance table that is named at a token."""
+    named = name_at(list(tokens), position) if position < len(tokens) else None
+    if named is None or path_of_name(named.parts, is_quoted=named.is_quoted) is None:
+        return None
+    return named
+
+
+def _words(tokens: Sequence[Token]) -> list[str]:
+    """Keywords in upper case; nothing of what is in quotes."""
+    quoted = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING)
+    return ["" if token.token_type in quoted else token.text.upper() for token in tokens]

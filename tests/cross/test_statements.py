@@ -1,0 +1,390 @@
+"""Statements through every door, against DuckDB over tables of its own.
+
+A statement of the corpus names {t} and {u}: paths in quotes, paths without, or names of a catalog here, and tables of
+DuckDB there. A door gives the same rows, or refuses in a line; none changes or refuses what is DuckDB's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import lance_sql
+from lance_sql.cli import main
+from lance_sql.errors import LanceError
+from lance_sql.providers.duckdb_protocol import has_sources
+
+_T: Final = "SELECT i AS id, i % 3 AS k, 'v' || i AS v, i * 2 AS versions FROM range(8) AS r(i)"
+_U: Final = "SELECT i AS id, 'u' || i AS w FROM range(3, 12) AS r(i)"
+
+QUERIES: Final = (
+    "SELECT * FROM {t} ORDER BY id",
+    "FROM {t} SELECT id, v WHERE id > 3 ORDER BY ALL",
+    "SELECT t.id, u.w FROM {t} JOIN {u} ON t.id = u.id ORDER BY t.id",
+    "SELECT t.* FROM {t} WHERE t.id < 2 ORDER BY T.ID",
+    "SELECT x.id FROM {t} AS x WHERE x.id IN (SELECT u.id FROM {u}) ORDER BY 1",
+    "SELECT id, (SELECT max(u.w) FROM {u} WHERE u.id = x.id) AS m FROM {t} AS x ORDER BY id",
+    "SELECT id FROM {t} WHERE versions BETWEEN 1 AND 5 ORDER BY id",
+    "SELECT id AS version, k AS changes FROM {t} ORDER BY version",
+    "WITH t AS (SELECT 7 AS id) SELECT t.id FROM t",
+    "WITH a AS (FROM {t}), b AS (FROM {u}) SELECT count(*) FROM a JOIN b USING (id)",
+    "SELECT count(*) FROM {t} UNION ALL SELECT count(*) FROM {u} ORDER BY 1",
+    "SELECT id FROM {t} EXCEPT SELECT id FROM {u} ORDER BY id",
+    "SELECT k, list(id ORDER BY id) FROM {t} GROUP BY ALL ORDER BY k",
+    "SELECT k, count(*) FILTER (WHERE id > 2) FROM {t} GROUP BY CUBE (k) ORDER BY k",
+    "SELECT id, row_number() OVER (PARTITION BY k ORDER BY id) AS n FROM {t} QUALIFY n = 1 ORDER BY id",
+    "PIVOT {t} ON k USING sum(id) GROUP BY v ORDER BY v",
+    "PIVOT (SELECT id, k FROM {t}) ON k IN (0, 1) USING sum(id) GROUP BY id ORDER BY id",
+    "UNPIVOT (SELECT id, versions FROM {t}) ON id, versions INTO NAME n VALUE a ORDER BY ALL",
+    "UNPIVOT {t} ON id, versions INTO NAME n VALUE a ORDER BY ALL",
+    "SELECT COLUMNS('i.*') FROM {t} ORDER BY ALL",
+    "SELECT * EXCLUDE (v) REPLACE (k + 1 AS k) FROM {t} ORDER BY id",
+    "SELECT * FROM {t} POSITIONAL JOIN {u} ORDER BY ALL",
+    "FROM {t} AS f SEMI JOIN {u} USING (id) SELECT count(*)",
+    "FROM {t} ANTI JOIN {u} USING (id) SELECT count(*)",
+    "SELECT * FROM {t} ASOF JOIN {u} USING (id) ORDER BY ALL",
+    "SELECT v FROM {t}, LATERAL (SELECT {t2}.id + 1 AS n) ORDER BY v",
+    "SELECT id FROM {t} WHERE v LIKE '%.lance%' OR v = $$v1$$ OR v = $x$v2$x$ ORDER BY id",
+    "SELECT count(*) /* FROM 'x.lance' VERSION AS OF 1 */ FROM {t} -- 'y.lance'",
+    "SELECT 'it''s .lance' AS a, \"id\" AS \"x.lance\" FROM {t} LIMIT 1",
+    "SELECT {'a.lance': id, 'b': [k, {'c': v}]} FROM {t} ORDER BY id",
+    "SELECT [x + 1 FOR x IN [id, k] IF x > 1] FROM {t} ORDER BY id",
+    "SELECT id::VARCHAR COLLATE NOCASE, TRY_CAST(v AS INT), v[1:1], v ~ 'v[12]' FROM {t} ORDER BY id",
+    "SELECT DISTINCT ON (k) k, id FROM {t} ORDER BY k, id",
+    "SELECT count(*) FROM {t} TABLESAMPLE 100%",
+    "SELECT * FROM {t} ORDER BY id DESC NULLS LAST LIMIT 3 OFFSET 1",
+    "SELECT id FROM {t} LIMIT 50%",
+    "VALUES ((SELECT count(*) FROM {t})), (1)",
+    "SELECT EXISTS (FROM {u} WHERE w = 'u5'), 3 IN (SELECT id FROM {t})",
+    "SELECT id FROM {t} WHERE id = ANY (SELECT id FROM {u}) ORDER BY id",
+    "DESCRIBE {t}",
+    "DESC {t}",
+    "DESCRIBE SELECT id FROM {t}",
+    "SUMMARIZE {t}",
+    "SELECT column_name FROM (DESCRIBE {t})",
+    "TABLE {t} ORDER BY id",
+    "WITH RECURSIVE r AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT v FROM {t} JOIN r ON id = n ORDER BY v",
+)
+CHANGES: Final = (
+    "INSERT INTO {t} VALUES (20, 1, 'a', 2), (21, 2, 'b.lance', 3)",
+    "INSERT INTO {t} (v, id) VALUES ('a', 20)",
+    "INSERT INTO {t} (FROM {t} WHERE id < 2)",
+    "INSERT INTO {t} (SELECT * FROM {t} WHERE id < 2) UNION ALL (FROM {t} LIMIT 0)",
+    "INSERT INTO {t} BY POSITION SELECT 20, 1, 'a', 2",
+    "INSERT INTO {t} BY POSITION (FROM {t} WHERE id = 1)",
+    "INSERT INTO {t} (id, v) BY POSITION SELECT 20, 'a'",
+    "INSERT INTO {t} BY NAME SELECT 'a' AS v, 20 AS id",
+    "INSERT INTO {t} AS z VALUES (20, 1, 'a', 2)",
+    "INSERT INTO {t} SELECT id + 10, k, v, versions FROM {t} WHERE versions BETWEEN 2 AND 6",
+    "INSERT INTO {t} (id, v) SELECT id, w FROM {u} WHERE u.id > 5",
+    "WITH c AS (SELECT 30 AS id) INSERT INTO {t} (id) FROM c",
+    "UPDATE {t} SET v = 'x', k = k + 1 WHERE id % 2 = 0",
+    "UPDATE {t} AS x SET v = w FROM {u} WHERE x.id = u.id",
+    "UPDATE {t} SET v = CASE WHEN v ~ 'v[12]' THEN $$it's$$ ELSE v END WHERE true",
+    "DELETE FROM {t} WHERE id > 4",
+    "DELETE FROM {t} USING {u} WHERE t.id = u.id",
+    "DELETE FROM {t} WHERE id IN (SELECT id FROM {u})",
+    "MERGE INTO {t} AS t USING {u} AS u ON t.id = u.id WHEN MATCHED THEN UPDATE SET v = u.w"
+    " WHEN NOT MATCHED THEN INSERT (id, v) VALUES (u.id, u.w)",
+    "MERGE INTO {t} AS t USING (SELECT 1 AS id) AS s USING (id) WHEN MATCHED THEN DELETE",
+    "MERGE INTO {t} AS t USING (SELECT 1 AS id) AS s ON t.id = s.id WHEN NOT MATCHED BY SOURCE AND t.id > 5 THEN DELETE",
+    "MERGE INTO {t} AS t USING (SELECT 1 AS id) AS s ON t.id = s.id WHEN MATCHED THEN UPDATE BY NAME",
+    "MERGE INTO {t} AS t USING (SELECT 1 AS id) AS s ON t.id = s.id WHEN MATCHED THEN ERROR",
+    "TRUNCATE {t}",
+    "INSERT OR REPLACE INTO {t} VALUES (1, 1, 'a', 2)",
+    "INSERT INTO {t} VALUES (1, 1, 'a', 2) ON CONFLICT DO NOTHING",
+    "INSERT INTO {t} VALUES (1, 1, 'a', 2) RETURNING id",
+    "COPY {t} FROM 'rows.csv'",
+    "EXPLAIN INSERT INTO {t} VALUES (1, 1, 'a', 2)",
+    "PREPARE p AS DELETE FROM {t} WHERE id = $1",
+    "INSERT INTO {t} SELECT 1",
+    "INSERT INTO {t} VALUES (1, 'no number', 'a', 2)",
+    "UPDATE {t} SET nothing = 1 WHERE true",
+    "DELETE FROM {t} WHERE id = " + "(" * 300 + "1" + ")" * 300,
+)
+# {s} are statements of DuckDB itself; the last one is a question
+OWN: Final = (
+    ("CREATE TABLE own AS SELECT * FROM {t}", "FROM own ORDER BY ALL"),
+    *(
+        (
+            f"CREATE TABLE {word} AS SELECT id FROM {{t}}",
+            f"ALTER TABLE {word} ADD COLUMN b INT",
+            f"FROM {word} ORDER BY ALL",
+        )
+        for word in ("date", "time", "interval", "list", "map", "struct", "json", "index", "format", "comment", "view")
+    ),
+    (
+        "CREATE TABLE date (a INT)",
+        "COMMENT ON TABLE date IS 'x.lance'",
+        "CREATE INDEX i ON date (a)",
+        "DROP TABLE date",
+        "SELECT 1",
+    ),
+    ("CREATE TEMP TABLE x AS FROM {t}", "DROP TABLE temp.x", "SELECT 1"),
+    (
+        "CREATE TABLE pk (id BIGINT PRIMARY KEY, s VARCHAR)",
+        "INSERT INTO pk SELECT id, v FROM {t} ON CONFLICT DO NOTHING",
+        "INSERT INTO pk VALUES (1, 'x.lance') ON CONFLICT DO UPDATE SET s = excluded.s",
+        "INSERT OR REPLACE INTO pk VALUES (2, 'b')",
+        "FROM pk ORDER BY id",
+    ),
+    (
+        "CREATE TABLE nn AS SELECT id FROM {t} WHERE versions BETWEEN 1 AND 5",
+        "UPDATE nn SET id = id + 1 RETURNING id",
+        "FROM nn ORDER BY ALL",
+    ),
+    (
+        "CREATE TABLE own AS FROM {t}",
+        "DELETE FROM own USING {u} WHERE own.id = u.id",
+        "INSERT INTO own BY POSITION FROM {t}",
+        "INSERT INTO own (FROM {t})",
+        "MERGE INTO own USING {u} ON own.id = u.id WHEN MATCHED THEN UPDATE SET v = u.w",
+        "TRUNCATE own",
+        "FROM own",
+    ),
+    (
+        "CREATE SCHEMA version",
+        "CREATE TABLE version.changes (restore INT)",
+        "INSERT INTO version.changes VALUES (1)",
+        "UPDATE version.changes SET restore = 2",
+        "FROM version.changes",
+    ),
+    (
+        "CREATE SCHEMA lance",
+        "CREATE TABLE lance.orders AS FROM {t}",
+        "DELETE FROM lance.orders WHERE id > 1",
+        "FROM lance.orders ORDER BY id",
+    ),
+    ("CREATE VIEW own AS SELECT * FROM {t} WHERE id > 3", "SELECT count(*) FROM own"),
+    ("CREATE MACRO plus(a) AS a + 1", "SELECT plus(id) FROM {t} ORDER BY id"),
+    ("CREATE MACRO rows(n) AS TABLE FROM {t} WHERE id < n", "SELECT count(*) FROM rows(3)"),
+    ("PREPARE p AS SELECT count(*) FROM {t} WHERE id > $1", "EXECUTE p(3)"),
+    ("SET VARIABLE z = 'a.lance'", "SELECT getvariable('z'), count(*) FROM {t}"),
+    ("CREATE TYPE mood AS ENUM ('a.lance', 'b')", "SELECT 'b'::mood, count(*) FROM {t}"),
+    (
+        "CREATE TABLE own AS FROM {t}",
+        "VACUUM ANALYZE",
+        "VACUUM ANALYZE own",
+        "VACUUM (ANALYZE)",
+        "ANALYZE own",
+        "SELECT 1",
+    ),
+    ("ATTACH ':memory:' AS other", "CREATE TABLE other.t AS FROM {t}", "SELECT count(*) FROM other.t"),
+    ("COPY (FROM {t} ORDER BY id) TO 'out.csv' (HEADER)", "FROM 'out.csv'"),
+    ("COPY {t} TO 'out.parquet'", "SELECT count(*) FROM 'out.parquet'"),
+    ("CREATE TABLE own (id INT)", "COPY own FROM 'ids.csv'", "FROM own ORDER BY id"),
+    ("CREATE SEQUENCE s", "SELECT nextval('s') FROM {t}"),
+    (
+        "BEGIN",
+        "CREATE TABLE own AS FROM {t}",
+        "ROLLBACK",
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'own'",
+    ),
+    ("EXPLAIN SELECT * FROM {t}", "EXPLAIN ANALYZE SELECT * FROM {t}", "SELECT 1"),
+    ("SELECT count(*) FROM {t} WHERE id = " + "(" * 300 + "1" + ")" * 300,),
+    ("SELECT " + "CASE WHEN true THEN " * 200 + "id" + " ELSE 0 END" * 200 + " FROM {t} ORDER BY 1",),
+)
+
+Run = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("1,1,a,2\n")
+    Path("ids.csv").write_text("5\n6\n")
+
+
+def _made(folder: str) -> None:
+    source = duckdb.connect()
+    for name, query in (("t", _T), ("u", _U)):
+        lance_sql.write(source.sql(query).to_arrow_table(), f"{folder}{name}.lance", mode="overwrite")
+
+
+def _native() -> Any:
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE t AS {_T}; CREATE TABLE u AS {_U}")
+    return connection
+
+
+def _spelled(text: str, t: str, u: str) -> str:
+    return text.replace("{t2}", "t").replace("{t}", t).replace("{u}", u)
+
+
+PLACES: Final = {
+    "path": ("'t.lance'", "'u.lance'"),
+    "folder": ("'a/t.lance'", "'a/u.lance'"),
+    "plain": ("t.lance", "u.lance"),
+    "catalog": ("lake.t", "LAKE.U"),
+}
+
+
+def _doors(place: str) -> Iterator[tuple[str, Run]]:
+    def connection() -> Any:
+        made = lance_sql.connect()
+        return lance_sql.attach(made, ".", as_="lake") if place == "catalog" else made
+
+    if has_sources():
+        own = connection()
+        yield "connection", lambda text: own.execute(text).fetchall()
+        related = connection()
+        yield "relation", lambda text: _rows(related.sql(text))
+    other = connection()
+    yield "sql", lambda text: lance_sql.sql(text, connection=other, all_rows=True).fetchall()
+    if place != "catalog":
+        yield "command line", _by_command_line
+
+
+def _rows(relation: Any) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = [] if relation is None else relation.fetchall()
+    return rows
+
+
+class _OfCommandLineError(LanceError):
+    """What the command line says."""
+
+
+def _by_command_line(text: str) -> list[tuple[Any, ...]]:
+    result = CliRunner().invoke(main, [text, "-o", "json", "--yes", "--all"])
+    if result.exit_code:
+        assert "Traceback" not in result.output
+        raise _OfCommandLineError(result.stderr)
+    return [tuple(row.values()) for row in json.loads(result.stdout)] if result.stdout.strip() else []
+
+
+def _plain(rows: list[tuple[Any, ...]]) -> list[str]:
+    """Rows in words that JSON keeps, the name of the table aside."""
+    return [json.dumps(row, default=str).replace(".0,", ",") for row in rows]
+
+
+def _answer(run: Run, text: str) -> list[str] | None:
+    """What a statement gives; None where it is refused."""
+    try:
+        return _plain(run(text))
+    except (LanceError, duckdb.Error) as error:
+        message = str(error)
+        # DuckDB shows where it stopped, and this project has one line
+        assert message.strip()
+        return None
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_gives_what_it_gives_of_tables_of_duckdb(query: str, place: str) -> None:
+    _made("a/" if place == "folder" else "")
+    native = _native()
+    expected = _answer(lambda text: native.execute(text).fetchall(), _spelled(query, "t", "u"))
+    for name, run in _doors(place):
+        text = _spelled(query, *PLACES[place])
+        answer = _answer(run, text)
+        if (
+            query.startswith(("TABLE", "SELECT column_name", "SUMMARIZE"))
+            and answer is None
+            and name in ("sql", "command line")
+        ):
+            continue
+        if place == "catalog" and "t." in query.replace("{t", "").replace("{u", "") and answer is None:
+            continue
+        assert answer == expected, (name, text)
+
+
+def _is_refused(place: str, text: str) -> bool:
+    refused = (
+        "BY NAME",
+        "ERROR",
+        "OR REPLACE",
+        "CONFLICT",
+        "RETURNING",
+        "COPY",
+        "EXPLAIN",
+        "PREPARE",
+        "((((",
+        "USING (id)",
+    )
+    return any(word in text for word in refused) and not text.startswith("INSERT INTO {t} BY NAME")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_does_what_it_does_to_a_table_of_duckdb(change: str, place: str) -> None:
+    folder = "a/" if place == "folder" else ""
+    native = _native()
+    text = _spelled(change, "t", "u")
+    after = _answer(lambda text: native.execute(text).fetchall(), text)
+    expected = _plain(native.execute("FROM t ORDER BY ALL").fetchall())
+    for name, run in _doors(place):
+        _made(folder)
+        version = lance_sql.open(f"{folder}t.lance").version
+        typed = _spelled(change, *PLACES[place])
+        answer: Any = None
+        try:
+            answer = run(typed)
+        except (LanceError, duckdb.Error) as error:
+            assert "does not exist" not in str(error) or "nothing" in typed, (name, str(error))
+            assert "base table" not in str(error), (name, str(error))
+            assert lance_sql.open(f"{folder}t.lance").version == version
+            assert after is None or _is_refused(place, change) or change.startswith("WITH"), (name, typed, str(error))
+            continue
+        assert after is not None, (name, typed, answer)
+        found = duckdb.connect().from_arrow(lance_sql.open(f"{folder}t.lance").to_table()).order("ALL").fetchall()
+        assert _plain(found) == expected, (name, typed)
+
+
+@pytest.mark.skipif(not has_sources(), reason="connections of DuckDB 1.5 take no statements")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("statements", OWN)
+def test_what_is_of_duckdb_alone_is_left_alone(statements: tuple[str, ...], place: str) -> None:
+    _made("a/" if place == "folder" else "")
+    native, own = _native(), next(_doors(place))[1]
+    *first, last = statements
+    for text in first:
+        native.execute(_spelled(text, "t", "u"))
+        own(_spelled(text, *PLACES[place]))
+    expected = native.execute(_spelled(last, "t", "u")).fetchall()
+    assert own(_spelled(last, *PLACES[place])) == expected
+
+
+@pytest.mark.parametrize("statements", OWN)
+def test_statements_of_duckdb_run_on_the_command_line(statements: tuple[str, ...]) -> None:
+    if any(text.startswith(("BEGIN", "PREPARE", "EXPLAIN", "ATTACH", "SET")) for text in statements):
+        pytest.skip("shown in other words")
+    _made("")
+    native = _native()
+    *first, last = statements
+    for text in first:
+        native.execute(_spelled(text, "t", "u"))
+    expected = native.execute(_spelled(last, "t", "u")).fetchall()
+    whole = "; ".join(_spelled(text, *PLACES["path"]) for text in statements)
+    result = CliRunner().invoke(main, [whole, "-o", "csv", "--yes", "--all"])
+    assert result.exit_code == 0, result.stderr
+    assert len(result.stdout.strip().splitlines()) > len(expected) - 1
+
+
+SHARED: Final = (
+    "SELECT id, v FROM {t} WHERE id > 3 ORDER BY id",
+    "SELECT t.id, u.w FROM {t} JOIN {u} ON t.id = u.id ORDER BY t.id",
+    "SELECT k, count(*) AS n, sum(id) AS s FROM {t} GROUP BY k ORDER BY k",
+    "WITH a AS (SELECT id FROM {t}) SELECT count(*) AS n FROM a",
+    "SELECT id FROM {t} WHERE versions BETWEEN 1 AND 5 ORDER BY id",
+    "SELECT id FROM {t} EXCEPT SELECT id FROM {u} ORDER BY id",
+    "SELECT id, row_number() OVER (PARTITION BY k ORDER BY id) AS n FROM {t} ORDER BY id",
+    "SELECT count(*) AS n FROM {t} WHERE id IN (SELECT id FROM {u})",
+)
+
+
+@pytest.mark.parametrize("place", ["path", "folder", "plain", "catalog"])
+@pytest.mark.parametrize("query", SHARED)
+def test_datafusion_gives_the_same(query: str, place: str) -> None:
+    datafusion = pytest.importorskip("datafusion")
+    _made("a/" if place == "folder" else "")
+    context = lance_sql.register(datafusion.SessionContext())
+    if place == "catalog":
+        lance_sql.attach(context, ".", as_="lake")
+    expected = _native().execute(_spelled(query, "t", "u")).fetchall()
+    assert lance_sql.sql(_spelled(query, *PLACES[place]), session=context).fetchall() == expected
