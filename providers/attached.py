@@ -135,6 +135,11 @@ class Names:
             raise InvalidArgument(f"{text!r} is no time with a zone")
         return str(rows[0][0]) if rows else None
 
+    def has_function(self, name: str) -> bool:
+        """Whether DuckDB has a function of this name; False for other engines."""
+        query = "SELECT 1 FROM duckdb_functions() WHERE function_name = lower($name) LIMIT 1"
+        return bool(self._asked(query, {"name": name}))
+
     def is_parsed(self, text: str) -> bool:
         """Whether a text is one statement for DuckDB; False for other engines."""
         if not self._is_duckdb:

@@ -13,10 +13,12 @@ from lance_sql.cli.merge import counts_in_words
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.named_tables import looked_up_in
 from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.written import Written
+from lance_sql.providers import attached
 
 if TYPE_CHECKING:
     from lance_sql.cli.statements import Consent
@@ -32,7 +34,9 @@ def understood(connection: Any, sql: str) -> list[Any]:
     raises: DuckDB's own errors; InvalidArgument and UnsupportedFeature for those about Lance tables
     """
     statements: list[Any] = []
-    for part in for_duckdb(sql):
+    with looked_up_in(attached.Names(connection)):
+        parts = for_duckdb(sql)
+    for part in parts:
         statements += [part] if isinstance(part, Statement) else connection.extract_statements(part)
     return statements
 
@@ -42,10 +46,11 @@ def carry_out(connection: Any, statement: Statement, consent: Consent, *, quiet:
     engine = _engine(connection)
     if not consent.dry_run and (statement.task is None or statement.task.changes):
         engine.check_no_transaction()
-    if statement.task is not None:
-        return _perform(statement.task, engine, consent)
-    assert statement.change is not None, "no query"
-    _change(statement.change, statement.text, engine, consent, quiet=quiet)
+    with looked_up_in(attached.Names(connection)):
+        if statement.task is not None:
+            return _perform(statement.task, engine, consent)
+        assert statement.change is not None, "no query"
+        _change(statement.change, statement.text, engine, consent, quiet=quiet)
     return None
 
 

@@ -14,7 +14,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.one_sql.clauses import Name, name_at
 from lance_sql.one_sql.dialects import OwnQuery, tokenize, tokenize_commands
-from lance_sql.one_sql.named_tables import path_of_name
+from lance_sql.one_sql.named_tables import is_path, path_of_name
 
 _TARGETS: Final = (
     ("INSERT", "INTO"),
@@ -29,6 +29,8 @@ _TARGETS: Final = (
 )
 _VERSIONS: Final = (("VERSION", "AS", "OF"), ("TIMESTAMP", "AS", "OF"), ("AT", "("), ("CHANGES", "FROM"))
 _READS: Final = ("FROM", "JOIN", ",", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT")
+_WITH_FROM: Final = ("EXTRACT", "OVERLAY", "SUBSTRING", "TRIM")
+"""Functions whose arguments have FROM between them."""
 _QUERIES: Final = (
     "SELECT",
     "FROM",
@@ -74,12 +76,27 @@ def query(text: str, dialect: Dialect) -> OwnQuery | None:
         return None
     texts, nodes, start = [], [], 0
     for named, first in _tables(tokens):
-        node = exp.Table(this=exp.to_identifier(named.path, quoted=True))
+        path = path_of_name(named.parts, is_quoted=named.is_quoted)
+        node = exp.Table(this=exp.to_identifier(path, quoted=True))
         node.meta["is_named"] = True
         texts.append(text[start : tokens[first].start])
         nodes.append(node)
         start = tokens[named.end - 1].end + 1
     return OwnQuery(texts=[*texts, text[start:]], expressions=nodes)
+
+
+def in_quotes(text: str, dialect: Dialect) -> str:
+    """The text with quotes around paths without them, where tables are read.
+
+    raises: as `query`
+    """
+    tokens = tokenize(text, dialect)
+    pieces, start = [], 0
+    for named, first in _tables(tokens):
+        if len(named.parts) > 1 and is_path(named.path):
+            pieces += [text[start : tokens[first].start], f"'{named.path}'"]
+            start = tokens[named.end - 1].end + 1
+    return "".join([*pieces, text[start:]])
 
 
 def prefix(text: str, dialect: Dialect) -> tuple[str, str]:
@@ -101,8 +118,14 @@ def prefix(text: str, dialect: Dialect) -> tuple[str, str]:
 
 def _tables(tokens: Sequence[Token]) -> Iterator[tuple[Name, int]]:
     position = 0
+    calls: list[str] = []
     while position < len(tokens):
-        is_read = position and tokens[position - 1].text.upper() in _READS
+        before = tokens[position - 1].text.upper() if position else ""
+        if tokens[position].token_type == TokenType.L_PAREN:
+            calls.append(before)
+        elif tokens[position].token_type == TokenType.R_PAREN:
+            del calls[-1:]
+        is_read = before in _READS and (calls[-1:] or [""])[0] not in _WITH_FROM
         named = _lance_table(tokens, position) if is_read else None
         if named is not None and (tokens[position].token_type != TokenType.STRING or not _is_value(tokens, position)):
             yield named, position

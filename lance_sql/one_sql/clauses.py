@@ -239,15 +239,10 @@ def _inserting(tokens: list[Token], position: int) -> Iterator[_Edit]:
     if name is None or not _is_of_lance(name):
         return
     end = name.end
-    is_query = _words(tokens, end, 2) == ["(", "FROM"]
-    if not is_query and _words(tokens, end, 1) == ["("]:
-        closing = [number for number in range(end, len(tokens)) if tokens[number].token_type == TokenType.R_PAREN]
-        end = closing[0] + 1 if closing else end
     if _words(tokens, end, 2) == ["BY", "POSITION"]:
         yield _Edit(end, end + 2, "")
         end += 2
-        is_query = _words(tokens, end, 2) == ["(", "FROM"]
-    if is_query:
+    if _words(tokens, end, 2) == ["(", "FROM"]:
         yield _Edit(end, end + 1, "SELECT * FROM (")
 
 

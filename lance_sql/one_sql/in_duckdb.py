@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.one_sql.by_tokens import in_quotes
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import parse
 from lance_sql.one_sql.named_tables import is_path, path_of_name
@@ -30,15 +31,15 @@ def in_duckdb(text: str, dialect: Dialect) -> str:
     try:
         (tree,) = parse(rewritten, dialect)
     except (InvalidArgument, ValueError):
-        # DuckDB says what is wrong
-        return rewritten
+        # DuckDB may know it, or say what is wrong
+        return in_quotes(rewritten, dialect)
     wanted = [node for node in tree.find_all(exp.Table) if _is_ours(node)]
     stems = {column.table.lower() for column in tree.find_all(exp.Column) if column.table}
     named = [node for node in tree.find_all(exp.Table) if _is_called(node, stems)]
     if not wanted and not named:
         return rewritten
     words = Words(rewritten, dialect, None)
-    edits = sorted([*_edits(words, wanted), *_aliases(words, named)])
+    edits = sorted([*_edits(words, wanted, stems), *_aliases(words, named)])
     pieces, start = [], 0
     for begins, ends, replacement in edits:
         pieces += [rewritten[start:begins], replacement]
@@ -90,13 +91,13 @@ def _aliases(words: Words, nodes: list[exp.Table]) -> Iterator[tuple[int, int, s
         yield end, end, f" AS {exp.to_identifier(table_reference.name, quoted=True).sql('duckdb')}"
 
 
-def _edits(words: Words, nodes: list[exp.Table]) -> Iterator[tuple[int, int, str]]:
+def _edits(words: Words, nodes: list[exp.Table], stems: set[str]) -> Iterator[tuple[int, int, str]]:
     for node in nodes:
         table_reference = reference(node)
         assert table_reference is not None, "looked at before"
         start, end, alias = words.span(node)
         call = _call(table_reference)
-        if alias is None and not node.alias:
+        if alias is None and not node.alias and (_has_version(node) or table_reference.name.lower() in stems):
             alias = table_reference.name
         yield start, end, call if alias is None else f"{call} AS {exp.to_identifier(alias, quoted=True).sql('duckdb')}"
 

@@ -63,6 +63,12 @@ def path_of_name(parts: Sequence[str], *, is_quoted: bool = False) -> str | None
     return whole
 
 
+def has_function(name: str) -> bool:
+    """Whether the engine has a function of this name; False where that cannot be asked."""
+    names = _names.get()
+    return names is not None and names.has_function(name)
+
+
 def is_parsed_by_engine(text: str) -> bool:
     """Whether a text is SQL for the engine; False where that cannot be asked."""
     names = _names.get()

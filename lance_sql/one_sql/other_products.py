@@ -6,15 +6,16 @@ import re
 from typing import Final
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.one_sql.named_tables import has_function
 
 _STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     (r"CALL\s+(\w+\.)*rollback_to_(snapshot|timestamp)\b", "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"),
     (r"CALL\s+(\w+\.)*set_current_snapshot\b", "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"),
     (
-        r"CALL\s+(\w+\.)*(expire_snapshots|remove_orphan_files)\b",
+        r"CALL\s+(\w+\.)*(expire_snapshots|remove_orphan_files|ducklake_(expire_snapshots|cleanup_old_files))\b",
         "VACUUM 'x.lance' RETAIN 168 HOURS",
     ),
-    (r"CALL\s+(\w+\.)*(rewrite_(data_files|manifests)|merge_adjacent_files)\b", "OPTIMIZE 'x.lance'"),
+    (r"CALL\s+(\w+\.)*(rewrite_(data_files|manifests)|(ducklake_)?merge_adjacent_files)\b", "OPTIMIZE 'x.lance'"),
     (r"CALL\s+(\w+\.)*create_changelog_view\b", "FROM lance_changes('x.lance', 5, 6)"),
     (r"CALL\s+(\w+\.)*fast_forward\b", "lance-sql publish x.lance b"),
     (r"FSCK\s+REPAIR\b", "lance-sql repair x.lance"),
@@ -55,7 +56,8 @@ def refuse(text: str, *, inserts: bool = False) -> None:
     stripped = text.lstrip()
     for pattern, instead in _STATEMENTS:
         match = re.match(pattern, stripped, re.IGNORECASE)
-        if match is not None:
+        # an extension of DuckDB may have it
+        if match is not None and not has_function(match[0].split(".")[-1].split()[-1]):
             raise UnsupportedFeature(
                 f"{' '.join(match[0].replace('(', ' ').split())} is not known here. Write: {instead}"
             )

@@ -71,6 +71,7 @@ def reference(node: exp.Table) -> Reference | None:
     if not is_path(".".join(part.name for part in node.parts)) and node.parts[0].name.lower() != FORMAT:
         # a table of a catalog is called as it is there, wherever its files are
         name = split_name(node.name)[0]
+        name = name if node.this.args.get("quoted") else name.lower()
     # a pattern is no name
     name = name if not set("*?[") & set(name) else "lance_table"
     return Reference(name, "lance_table", path, arguments)
