@@ -76,7 +76,7 @@ def run(
                     screen.show_text("\n".join(plan for _, plan in result.fetchall()))
                 elif _is_count(statement, result):
                     changed = sum(number for (number,) in result.fetchall())
-                    click.echo(f"{changed:,} {'row' if changed == 1 else 'rows'} written", err=True)
+                    click.echo(f"{changed:,} {'row' if changed == 1 else 'rows'} {_done(statement)}", err=True)
                 else:
                     screen.show(count(result.to_arrow_reader()), output, max_rows=max_rows, types=True)
 
@@ -89,6 +89,14 @@ def _named(sql: str) -> Iterator[None]:
     except Exception as error:
         error.add_note(sql)
         raise
+
+
+def _done(statement: Any) -> str:
+    """What a statement has done to rows."""
+    import duckdb
+
+    done = {duckdb.StatementType.DELETE: "deleted", duckdb.StatementType.UPDATE: "updated"}
+    return done.get(statement.type, "written")
 
 
 def _is_count(statement: Any, result: Any) -> bool:

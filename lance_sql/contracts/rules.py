@@ -136,7 +136,7 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
 
 def negated(condition: str) -> str:
     """The filter for rows that break a condition."""
-    return f"NOT ({condition})"
+    return f"NOT ({condition}\n)"
 
 
 def read_rules(snapshot: Snapshot) -> dict[str, Rule]:

@@ -54,7 +54,10 @@ class Prepared:
             rows = self.read()
         except self.errors as error:
             raise _mistake(self.engine, error) from error
-        return pa.RecordBatchReader.from_batches(rows.schema, self._batches(rows))
+        try:
+            return pa.RecordBatchReader.from_batches(rows.schema, self._batches(rows))
+        except pa.ArrowNotImplementedError as error:
+            raise UnsupportedFeature(f"Rows with a column of the type {error} cannot be read: cast it first") from error
 
     def _batches(self, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         try:

@@ -57,9 +57,9 @@ def assert_invariants(
     for column, (other, name) in (foreign_keys or {}).items():
         problems += _dangling(source, column, dataset(other), name)
     for condition in names_of(holds):
-        count = source.count_rows(f"NOT ({condition})")
+        count = source.count_rows(f"NOT ({condition}\n)")
         if count:
-            example = source.scan(filter=f"NOT ({condition})", limit=1).to_table().to_pylist()[0]
+            example = source.scan(filter=f"NOT ({condition}\n)", limit=1).to_table().to_pylist()[0]
             shown = ", ".join(f"{name}={short(value)}" for name, value in example.items())
             problems.append(f"{condition}: {_rows(count)} {'breaks' if count == 1 else 'break'} it, such as {shown}")
     if lineage_since is not None:

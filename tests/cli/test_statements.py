@@ -147,3 +147,11 @@ def test_the_shell_says_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[
     assert "removes every row" in errors
     assert "Nobody can be asked here" in errors
     assert ids() == [1, 2, 3, 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("DELETE FROM own WHERE a = 1", "1 row deleted"), ("UPDATE own SET a = 3", "2 rows updated")]
+)
+def test_rows_of_tables_of_duckdb_are_counted(text: str, says: str) -> None:
+    result = run(f"CREATE TABLE own AS SELECT unnest([1, 2]) AS a; {text}")
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, says)

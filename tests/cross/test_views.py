@@ -21,7 +21,8 @@ from lance_sql.one_sql.views import Refresh, View
 _VALUES: Final = (
     "{x}.id", "n", "n + 1", "upper(k)", "k", "k || '!'", "s.p", "{x}.s.q", "s['p']", "len(tags)",
     "to_json({x})::VARCHAR", "md5({x}::VARCHAR)", "#1", "#2", "k COLLATE NOCASE", "unnest(tags)", "coalesce(n, 0)",
-    "n::DOUBLE / 2", "id % 3", "CASE WHEN n > 5 THEN k ELSE 'x' END", "extract(year FROM d)", "d + INTERVAL 1 DAY", "{x}",
+    "n::DOUBLE / 2", "id % 3",
+    "CASE WHEN n > 5 THEN k ELSE 'x' END", "extract(year FROM d)", "d + INTERVAL 1 DAY", "{x}",
     "list_sort(tags)", "n > 5",
 )  # fmt: skip
 _AGGREGATES: Final = (

@@ -221,3 +221,10 @@ def test_a_view_that_was_kept_in_order_is_not(keep: Callable[[Dataset], Dataset]
     check(View("v.lance"), query, mode="unchanged")
     source.delete("id = 1")
     check(View("v.lance"), query, mode="changes")
+
+
+def test_a_column_that_cannot_be_stored_makes_no_view(tmp_path: Path) -> None:
+    table()
+    with pytest.raises(UnsupportedFeature, match="union"):
+        lance_sql.materialize("SELECT union_value(a := n) AS u FROM 't.lance'", "v.lance")
+    assert not (tmp_path / "v.lance").exists()
