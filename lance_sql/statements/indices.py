@@ -30,13 +30,14 @@ from lance_sql.index_files.vector_model import VectorModel
 from lance_sql.progress import Work
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Field, arrow_field
+from lance_sql.schema.types import is_json
 from lance_sql.statements import search_indices
 from lance_sql.statements.index_building import BUILT, BuiltKind, Destination
 from lance_sql.statements.scanning import numbers, read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.index_kinds import BTREE, FRAGMENT_REUSE
+from lance_sql.table.index_kinds import BLOOM_FILTER, BTREE, FRAGMENT_REUSE
 from lance_sql.table.index_summaries import column_name
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.paths import INDICES
@@ -316,6 +317,9 @@ def _field(snapshot: Snapshot, column: str, kind: str) -> Field:
 
 def _check_type(field: Field, kind: str) -> None:
     BUILT[kind].check(arrow_field(field).type)
+    if BUILT[kind].kind is BLOOM_FILTER and is_json(field):
+        # a file of hashes does not record whether they are of the text or of the stored form
+        raise UnsupportedFeature(f"a bloom filter on the JSON column {field.name!r}: build a btree or bitmap index")
 
 
 def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
@@ -349,14 +353,22 @@ def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list
 
 
 def is_built(snapshot: Snapshot, segments: Sequence[IndexSegment]) -> bool:
-    """Whether an index is of a kind that is written, so that it can be brought up to date."""
+    """Whether an index is of a kind that is written, on a column of a type that the kind takes, so that it can be
+    brought up to date."""
     written = {built.kind for built in BUILT.values()}
     if not all(segment.kind in written and len(segment.field_ids) == 1 for segment in segments):
         return False
-    if BUILT[_kind(segments[0])].write is not None:
-        return True
     field = snapshot.manifest.schema.by_id.get(segments[0].field_ids[0])
-    return field is not None and search_indices.is_known(snapshot, segments, arrow_field(field).type)
+    if field is None:
+        return False
+    kind = _kind(segments[0])
+    if BUILT[kind].write is not None:
+        try:
+            _check_type(field, kind)
+        except UnsupportedFeature:
+            return False
+        return True
+    return search_indices.is_known(snapshot, segments, arrow_field(field).type)
 
 
 def _index_names(snapshot: Snapshot) -> str:

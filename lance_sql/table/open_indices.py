@@ -23,6 +23,7 @@ from lance_sql.index_files import row_sets
 from lance_sql.index_files.full_text import LISTS
 from lance_sql.index_files.index_file import IndexFile
 from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.schema.types import is_json
 from lance_sql.store import ByteRange
 from lance_sql.table import fragment_reuse
 from lance_sql.table.files import TableFiles
@@ -51,6 +52,7 @@ class OpenIndices:
     by_path: the segments on each column, or member of a struct, that holds plain values or lists of them, by the name
         of their index
     types: of these columns
+    converted: those whose values are shown in another form than they are stored in
     covered: what scans have found of the fragments that a segment covers, by the segment's `id`
     """
 
@@ -60,6 +62,7 @@ class OpenIndices:
         """
         self.segments = tuple(segments)
         self.types: dict[Path, pa.DataType] = {}
+        self.converted: set[Path] = set()
         self.by_path: dict[Path, dict[str, list[IndexSegment]]] = {}
         self.covered: dict[int, object] = {}
         self._sort_by_column(schema)
@@ -185,12 +188,14 @@ class OpenIndices:
         return self.has_stable_row_ids and kind is not None and kind.has_row_ids(segment.index_version)
 
     def _sort_by_column(self, schema: Schema) -> None:
-        columns = {number: (path, type) for number, path, type in _indexed_columns(schema.fields)}
+        columns = {field.id: (path, field) for path, field in _indexed_columns(schema.fields)}
         for segment in self.segments:
             located = columns.get(segment.field_ids[0]) if segment.field_ids else None
             if located is not None and segment.index_type != FRAGMENT_REUSE:
-                path, type = located
-                self.types[path] = type
+                path, field = located
+                self.types[path] = arrow_field(field).type
+                if is_json(field):
+                    self.converted.add(path)
                 self.by_path.setdefault(path, {}).setdefault(segment.name, []).append(segment)
 
     def _read_moves(self) -> list[FragmentReuse | LanceError]:
@@ -232,16 +237,15 @@ def _size(opened: Opened | LanceError) -> int:
     return 256 if isinstance(opened, LanceError) else opened.num_bytes
 
 
-def _indexed_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tuple[int, Path, pa.DataType]]:
-    """Field ids, paths and types of the columns, and members of structs, that hold plain values or lists of them."""
+def _indexed_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tuple[Path, Field]]:
+    """The columns, and members of structs, that hold plain values or lists of them."""
     for field in fields:
         path = (*above, field.name)
         if not field.children:
-            type = arrow_field(field).type
-            if not pa.types.is_nested(type):
-                yield field.id, path, type
+            if not pa.types.is_nested(arrow_field(field).type):
+                yield path, field
         elif field.logical_type in ("list", "large_list") and not field.children[0].children:
-            yield field.id, path, arrow_field(field).type
+            yield path, field
         elif field.logical_type == "struct" and not field.is_blob_v2:
             yield from _indexed_columns(field.children, path)
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.index_files.bitmap import Bitmaps
+from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.zone_map import ZoneMap
@@ -160,6 +161,8 @@ class _Search:
         known = type if item is None else type.value_type
         if isinstance(opened, (ZoneMap, BTree, Bitmaps, Labels)) and plain_type(opened.type) != plain_type(known):
             raise UnsupportedFeature(f"it is of type {opened.type}, the column of {type}")
+        if isinstance(opened, BloomFilters) and path in self.indices.converted:
+            raise UnsupportedFeature("its hashes may be those of the stored form of the values")
         assert segment.kind is not None
         question = Question(path, type, predicate, self.indices.has_row_ids(segment))
         return SEARCHES[segment.kind](opened, covered, question)
