@@ -9,6 +9,7 @@ from typing import NoReturn
 import pyarrow as pa
 
 from lance_sql.errors import ColumnNotFound
+from lance_sql.schema.extensions import extension_type
 
 from .tree import ColumnRef, Path
 
@@ -31,7 +32,7 @@ def resolve(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[Column
     if name is None:
         _raise_missing(schema, ".".join(names), table)
     path: Path = (name,)
-    type = schema.field(schema.get_field_index(name)).type
+    type = extension_type(schema.field(schema.get_field_index(name)))
     for part in names[1:]:
         fields = [type.field(i).name for i in range(type.num_fields)] if pa.types.is_struct(type) else []
         name = _match(part, fields)
@@ -40,7 +41,7 @@ def resolve(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[Column
                 f"No field {part!r} in column {'.'.join(path)!r} ({type}) of {table}." + _closest(part, fields)
             )
         path = (*path, name)
-        type = type.field(fields.index(name)).type
+        type = extension_type(type.field(fields.index(name)))
     return ColumnRef(path), type
 
 

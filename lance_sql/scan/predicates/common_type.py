@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from .constants import Constant, Day, Instant, TimeOfDay, is_decimal, is_text, plain_type
+from .constants import Constant, Day, Instant, TimeOfDay, is_bytes, is_decimal, is_text, plain_type
 
 _UNITS: Final = ("s", "ms", "us", "ns")
 
@@ -33,7 +33,9 @@ def common_type(types: Iterable[pa.DataType]) -> pa.DataType | None:
         return _moment(plain)
     if all(map(pa.types.is_time, plain)):
         return pa.time64("ns" if any(type.unit == "ns" for type in plain) else "us")
-    return plain[0] if all(type == plain[0] for type in plain) and not is_text(plain[0]) else None
+    # text beside text or bytes is read as each column has it
+    is_read = not is_text(plain[0]) and not is_bytes(plain[0])
+    return plain[0] if is_read and all(type == plain[0] for type in plain) else None
 
 
 def type_of(constant: Constant) -> pa.DataType | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Final, TypeAlias
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -110,13 +111,14 @@ def is_decimal(type: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(type))
 
 
-def locate(constant: Constant, type: pa.DataType) -> Position | None:
-    """The constant's position among the values of a plain type; None when the two cannot be compared.
+def locate(constant: Constant, column: pa.DataType) -> Position | None:
+    """The constant's position among the plain values of a column's type; None when the two cannot be compared.
 
-    Text takes the type's own form: '7' is a number beside a number, a date beside a date.
+    Text takes the type's own form: '7' is a number beside a number, a date beside a date, 16 bytes beside a UUID.
     """
+    type = plain_type(column)
     if isinstance(constant, str) and not is_text(type):
-        parsed = parse(constant, type)
+        parsed = parse(constant, column)
         return None if parsed is None else locate(parsed, type)
     if pa.types.is_boolean(type):
         return Position(constant, True) if isinstance(constant, bool) else None
@@ -360,14 +362,18 @@ def parse(value: str, type: pa.DataType) -> Constant:
         return parse_decimal(value, 0)
     if is_decimal(type):
         return parse_decimal(value, type.scale)
+    if isinstance(type, pa.BaseExtensionType):
+        return _parse_extension(value, type)
     if is_bytes(type):
-        return parse_blob(value)
+        return _parse_bytes(value, type)
     if pa.types.is_date(type):
         nanoseconds = timestamps.parse_timestamp(value)
         return None if nanoseconds is None else Day(nanoseconds // _NANOSECONDS_PER_DAY)
     if pa.types.is_timestamp(type):
         nanoseconds = timestamps.parse_timestamp(value)
-        return None if nanoseconds is None else Instant(_to_unit(nanoseconds, type.unit))
+        # an instant in text is one of microseconds, whatever a column has
+        unit = type.unit if type.tz is None or type.unit == "ns" else "us"
+        return None if nanoseconds is None else Instant(_to_unit(nanoseconds, unit))
     if pa.types.is_time(type):
         nanoseconds = timestamps.parse_time(value)
         # SQL has times in microseconds, whatever a column has
@@ -403,6 +409,23 @@ def parse_decimal(value: str, scale: int) -> Decimal | None:
     if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
         return None
     return number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, Context(prec=4 * _MAX_EXPONENT))
+
+
+def _parse_extension(value: str, type: pa.BaseExtensionType) -> Constant:
+    """Text as a value of an extension type. Of types over bytes, only the text of UUIDs is known."""
+    if isinstance(type, pa.UuidType):
+        try:
+            return UUID(value.strip()).bytes
+        except ValueError:
+            return None
+    return None if is_bytes(plain_type(type)) else parse(value, type.storage_type)
+
+
+def _parse_bytes(value: str, type: pa.DataType) -> bytes | None:
+    blob = parse_blob(value)
+    if blob is not None and pa.types.is_fixed_size_binary(type) and len(blob) != type.byte_width:
+        return None
+    return blob
 
 
 def parse_blob(value: str) -> bytes | None:

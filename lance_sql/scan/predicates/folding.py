@@ -122,7 +122,7 @@ def _locate(operand: ColumnRef | Call, type: pa.DataType, constant: Constant) ->
     """None for NULL."""
     if constant is None or pa.types.is_null(type):
         return None
-    position = constants.locate(constant, plain_type(type))
+    position = constants.locate(constant, type)
     if position is None:
         raise InvalidArgument(f"Cannot compare {_name(operand)} ({type}) with {constants.text(constant)}")
     return position

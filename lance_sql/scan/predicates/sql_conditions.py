@@ -48,7 +48,7 @@ class Conditions:
         if isinstance(node, exp.Paren):
             return self.is_condition(node.this)
         if isinstance(node, exp.Anonymous):
-            return node.name.lower() in _MATCH_FUNCTIONS
+            return node.name.lower() in (_IS_FINITE, *_MATCH_FUNCTIONS)
         return type(node) in _CONDITIONS
 
     def column(self, node: exp.Expr) -> Typed:
@@ -289,8 +289,16 @@ def _is_infinite(conditions: Conditions, node: exp.Expr) -> Predicate:
     return folding.member(operand.term, operand.type, [float("inf"), float("-inf")])
 
 
+def _is_finite(conditions: Conditions, node: exp.Expr) -> Predicate:
+    return conjunction([negate(_is_nan(conditions, node)), negate(_is_infinite(conditions, node))])
+
+
 def _anonymous(conditions: Conditions, node: exp.Expr) -> Predicate:
     """Functions that the parser does not know by name."""
+    if node.name.lower() == _IS_FINITE:
+        if len(node.expressions) != 1:
+            raise refuse(node)
+        return _is_finite(conditions, exp.IsNan(this=node.expressions[0]))
     if len(node.expressions) != 2:
         raise refuse(node)
     return _match(conditions, node, _MATCH_FUNCTIONS[node.name.lower()], *node.expressions)
@@ -298,6 +306,7 @@ def _anonymous(conditions: Conditions, node: exp.Expr) -> Predicate:
 
 _Translate: TypeAlias = Callable[[Conditions, exp.Expr], Predicate]
 
+_IS_FINITE: Final = "isfinite"
 _MATCH_FUNCTIONS: Final = {"prefix": "prefix", "suffix": "suffix", "ends_with": "suffix"}
 _UNARY: Final = frozenset({"this"})
 _BINARY: Final = frozenset({"this", "expression"})

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.schema.extensions import extension_type
 
 from . import constants, terms
 from .constants import is_text, plain_type
@@ -97,10 +98,11 @@ def list_contains(operands: Operands, node: exp.Expr) -> Operand:
         or not isinstance(wanted, Known)
     ):
         raise refuse(node)
-    item = plain_type(plain_type(lists.type).value_type)
+    item_type = extension_type(plain_type(lists.type).value_field)
+    item = plain_type(item_type)
     if wanted.value is None:
         raise refuse(node)
-    position = constants.locate(wanted.value, item)
+    position = constants.locate(wanted.value, item_type)
     if position is None:
         raise InvalidArgument(f"Cannot look for {constants.text(wanted.value)} in {lists.term} ({lists.type})")
     if not position.exact or position.floor is None or position.first is not None:

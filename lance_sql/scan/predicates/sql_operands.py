@@ -48,7 +48,8 @@ class Operands:
         A constant takes the first column's type if it fits exactly; another integer is an int64.
         """
         typed = [operand for operand in operands if isinstance(operand, Typed)]
-        if not typed:
+        # the result would be plain bytes, which text is compared with in another way
+        if not typed or any(isinstance(operand.type, (pa.UuidType, pa.OpaqueType)) for operand in typed):
             raise refuse(node)
         arguments: list[Term] = []
         types: list[pa.DataType] = []
@@ -57,7 +58,7 @@ class Operands:
                 arguments.append(operand.term)
                 types.append(operand.type)
             else:
-                literal = _literal(operand.value, plain_type(typed[0].type))
+                literal = _literal(operand.value, typed[0].type)
                 if literal is None:
                     raise refuse(node)
                 arguments.append(literal)
@@ -69,8 +70,9 @@ class Operands:
         return Typed(Call(function, tuple(arguments), result), result)
 
 
-def _literal(value: Constant, type: pa.DataType) -> Literal | None:
-    kinds = [type, pa.int64()] if isinstance(value, int) and not isinstance(value, bool) else [type]
+def _literal(value: Constant, column: pa.DataType) -> Literal | None:
+    type = plain_type(column)
+    kinds = [column, pa.int64()] if isinstance(value, int) and not isinstance(value, bool) else [column]
     if is_decimal(type) and isinstance(value, Decimal):
         kinds.append(_own_decimal(value))
     if isinstance(value, (float, np.float32)) and common_type([type, type_of(value)]) != type:
@@ -79,7 +81,7 @@ def _literal(value: Constant, type: pa.DataType) -> Literal | None:
     for kind in kinds:
         position = None if value is None else constants.locate(value, kind)
         if position is not None and position.exact and position.floor is not None and position.first is None:
-            return Literal(position.floor, kind)
+            return Literal(position.floor, plain_type(kind))
     return None
 
 
@@ -259,7 +261,7 @@ def _cast(operands: Operands, node: exp.Expr) -> Operand:
         raise refuse(node)
     if isinstance(operand, Known):
         return Known(_cast_constant(operand.value, target, node))
-    if not terms.castable(operand.type, target):
+    if isinstance(target, pa.BaseExtensionType) or not terms.castable(operand.type, target):
         raise refuse(node)
     target = pa.large_string() if is_text(target) else target
     return Typed(Call("cast", (operand.term,), target), target)
@@ -313,6 +315,7 @@ _TYPES: Final[Mapping[Any, pa.DataType]] = {
     exp.DataType.Type.TEXT: pa.string(),
     exp.DataType.Type.VARCHAR: pa.string(),
     exp.DataType.Type.VARBINARY: pa.binary(),
+    exp.DataType.Type.UUID: pa.uuid(),
     exp.DataType.Type.DATE: pa.date32(),
     exp.DataType.Type.TIME: pa.time64("us"),
     exp.DataType.Type.TIMESTAMP: pa.timestamp("us"),
