@@ -1,4 +1,4 @@
-"""Choosing rows of Arrow data.
+"""Choosing rows of Arrow data, or none.
 
 Arrow 26 takes and filters other rows than it is asked for where an array is a slice of lists of a fixed size whose
 items are such lists again. Here such slices are copied first.
@@ -11,6 +11,11 @@ from typing import TypeVar
 import pyarrow as pa
 
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
+
+
+def empty(schema: pa.Schema) -> pa.Table:
+    """No rows. Arrow's own has no columns of extension types inside of others, and few kinds of dictionaries."""
+    return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def take(rows: Rows, indices: pa.Array) -> Rows:

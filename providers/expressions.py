@@ -14,6 +14,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from lance_sql import selection
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 
 from .arrow import widened_type
@@ -49,7 +50,7 @@ class SqlExpressions:
         self._query = f"SELECT {selected} FROM rows"
         self._connection = _connection()
         fields = [schema.field(name) for name in self.columns]
-        empty = self(pa.schema(fields).empty_table())
+        empty = self(selection.empty(pa.schema(fields)))
         self.types = {name: array.type for name, array in empty.items()}
 
     def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from lance_sql import selection
 from lance_sql.applying import Application, Part, Run, Source, choose, opened, read, schema_of
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
@@ -78,7 +79,7 @@ def apply_changes(
         if value is not None and name != "delete_when":
             lists[name] = [spelled(session, each, names) for each in ([value] if isinstance(value, str) else value)]
     reading = Reading(spark_types.arrow_schema(changes.schema), lists)
-    empty = reading.events(reading.schema.empty_table())
+    empty = reading.events(selection.empty(reading.schema))
     application = choose(
         empty, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )

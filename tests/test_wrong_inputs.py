@@ -217,7 +217,7 @@ WRONG = [
     ),
     Wrong(
         "rows of another type",
-        "id: Could not convert 'a'",
+        "Column 'id', row 0: 'a' is no value of int64",
         lambda: lance_sql.write({"id": ["a"]}, "orders.lance", mode="append"),
     ),
     Wrong(

@@ -42,7 +42,7 @@ def opened(target: object, schema: pa.Schema, storage_options: Mapping[str, Any]
             dataset = open_dataset(uri, storage_options=storage_options)
         except TableNotFound:
             with suppress(TableExists):
-                return write(schema.empty_table(), uri, storage_options=storage_options)
+                return write(selection.empty(schema), uri, storage_options=storage_options)
             # somebody else has made it meanwhile
             dataset = open_dataset(uri, storage_options=storage_options)
     existing = dataset.schema.names

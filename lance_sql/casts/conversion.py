@@ -25,7 +25,8 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
 
     as_sql: as SQL assigns them: decimals are rounded to the digits of the target, half a unit away from zero, where
         they are refused otherwise; and times are no numbers, where they are counts of their unit otherwise
-    exact: floats are not rounded to narrower ones, but refused
+    exact: no value becomes another one: floats are not rounded to narrower ones, times of day are not dropped, and
+        booleans, numbers and times are not each other
     raises: pa.ArrowInvalid for a value that the type does not hold; pa.ArrowNotImplementedError for types that have
         nothing in common
     """
@@ -48,20 +49,46 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
         return inner(array.dictionary_decode(), target)
     if pa.types.is_nested(source) or pa.types.is_nested(target):
         return nested.convert_members(array, target, inner)
+    if exact and _kind(source) != _kind(target) and not rounding.is_text(source) and not rounding.is_text(target):
+        raise pa.ArrowNotImplementedError(f"{source} is no {target}")
     converted = _convert_plain(array, target, as_sql=as_sql)
-    is_narrower = pa.types.is_floating(source) and pa.types.is_floating(target) and target.bit_width < source.bit_width
-    if exact and is_narrower:
-        _check_unrounded(array, converted)
+    if exact:
+        _check_kept(array, converted)
     return converted
 
 
-def _check_unrounded(before: pa.Array, after: pa.Array) -> None:
+def _kind(type: pa.DataType) -> str:
+    """What values are, so that one kind is not another."""
+    kinds = pa.types
+    if kinds.is_boolean(type):
+        return "boolean"
+    if kinds.is_integer(type) or kinds.is_floating(type) or kinds.is_decimal(type):
+        return "number"
+    if kinds.is_time(type):
+        return "time of day"
+    if kinds.is_duration(type) or kinds.is_interval(type):
+        return "length"
+    return "moment" if kinds.is_temporal(type) else "bytes"
+
+
+def _check_kept(before: pa.Array, after: pa.Array) -> None:
+    """Makes sure that floats are the same ones, and times as long: all other conversions fail by themselves.
+
+    raises: pa.ArrowInvalid
+    """
     import pyarrow.compute as pc
 
-    back = after.cast(before.type)
-    is_same = pc.or_(pc.equal(back, before), pc.and_(pc.is_nan(back), pc.is_nan(before)))
-    if pc.any(pc.invert(is_same)).as_py():
-        raise pa.ArrowInvalid("a number has more digits")
+    source, target = before.type, after.type
+    if pa.types.is_floating(target) and pa.types.is_floating(source) and target.bit_width < source.bit_width:
+        back = after.cast(source)
+        is_same = pc.or_(pc.equal(back, before), pc.and_(pc.is_nan(back), pc.is_nan(before)))
+        if pc.any(pc.invert(is_same)).as_py():
+            raise pa.ArrowInvalid("a number has more digits")
+    elif pa.types.is_date(target) and pa.types.is_timestamp(source):
+        back = times.convert(after, pa.timestamp(source.unit))
+        local = before if source.tz is None else pc.local_timestamp(before)
+        if pc.any(pc.not_equal(back, local)).as_py():
+            raise pa.ArrowInvalid("a date has a time of day")
 
 
 def _convert_plain(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.Array:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from lance_sql import selection
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
 from lance_sql.changes.images import INSERT, POSTIMAGE
@@ -55,7 +56,7 @@ class Rows:
         """Some columns of them."""
         tables = [scan.to_table() for scan in self.scans(columns, filter)]
         if not tables:
-            return pa.schema([self.snapshot.manifest.schema.arrow.field(name) for name in columns]).empty_table()
+            return selection.empty(pa.schema([self.snapshot.manifest.schema.arrow.field(name) for name in columns]))
         return pa.concat_tables(tables, promote_options="permissive")
 
     def examples(self, filter: str) -> pa.Table:

@@ -146,7 +146,7 @@ class _Spill:
     def read(self, number: int) -> pa.Table:
         """A partition."""
         if number not in self._writers:
-            return self._schema.empty_table()
+            return selection.empty(self._schema)
         with pa.OSFile(self._path(number)) as file:
             return pa.ipc.open_stream(file).read_all()
 

@@ -7,13 +7,16 @@ engine is needed for the other two.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
+from lance_sql import selection
+from lance_sql.casts import python_values
 from lance_sql.errors import InvalidArgument, missing_package
+from lance_sql.schema.extensions import with_extensions
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -48,14 +51,16 @@ class Constants:
 
     def __init__(self, values: Mapping[str, Any], schema: pa.Schema) -> None:
         try:
-            self._values = {name: _scalar(value, schema, name) for name, value in values.items()}
-        except (pa.ArrowException, OverflowError) as error:
+            self._values = {name: _constant(value, schema, name) for name, value in values.items()}
+        except InvalidArgument:
+            raise
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
             raise InvalidArgument(f"A value is of no type that a column can have: {error}") from error
         self.columns: tuple[str, ...] = ()
         self.types = {name: value.type for name, value in self._values.items()}
 
     def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
-        return {name: pa.repeat(value, rows.num_rows) for name, value in self._values.items()}
+        return {name: _repeated(value, rows.num_rows) for name, value in self._values.items()}
 
 
 class ArrowExpressions:
@@ -65,7 +70,7 @@ class ArrowExpressions:
         self._expressions = dict(expressions)
         # an expression does not say which columns it reads
         self.columns = tuple(schema.names)
-        empty = self(schema.empty_table())
+        empty = self(selection.empty(schema))
         self.types = {name: array.type for name, array in empty.items()}
 
     def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
@@ -127,14 +132,22 @@ def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expre
     return compiled
 
 
-def _scalar(value: Any, schema: pa.Schema, name: str) -> pa.Scalar:
-    """The value in the type that Arrow guesses, or in the column's where a guess loses nanoseconds or makes no map."""
-    if name in schema.names:
-        type = schema.field(name).type
-        if pa.types.is_temporal(type) or pa.types.is_map(type):
-            with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-                return pa.scalar(value, type)
-    return pa.scalar(value)
+def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:
+    """The value in the type of its column, exactly, or in its own where no value of it is one of the column.
+
+    returns: one value
+    raises: InvalidArgument
+    """
+    if isinstance(value, pa.Scalar):
+        return pa.repeat(value, 1) if value.is_valid else pa.nulls(1, value.type)
+    if name not in schema.names:
+        # Arrow takes integers for signed ones
+        return pa.array([value], pa.uint64() if isinstance(value, int) and 1 << 63 <= value < 1 << 64 else None)
+    return python_values.array([value], with_extensions(schema.field(name)).type, name)
+
+
+def _repeated(value: pa.Array, num_rows: int) -> pa.Array:
+    return value.take(pa.array(np.zeros(num_rows, np.int64)))
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

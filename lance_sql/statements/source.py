@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from lance_sql.casts import python_values
+from lance_sql.casts.conversion import convert
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema.duckdb_types import check_types, is_relation
+from lance_sql.schema.extensions import with_extensions
 
 
 def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema | None = None) -> pa.RecordBatchReader:
@@ -37,7 +41,7 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     if isinstance(data, Mapping):
-        return _of_columns(data, schema or _types(data, table)).to_reader()
+        return _of_columns(data, schema, table).to_reader()
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], Mapping):
         return _of_records(data, schema, table).to_reader()
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
@@ -86,32 +90,64 @@ def _is_spark(data: object) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pyspark" and hasattr(data, "toArrow")
 
 
-def _types(columns: Mapping[Any, Any], table: pa.Schema | None) -> pa.Schema | None:
-    """The columns in the types of a table; None when one of them is not the table's, or has a type of its own."""
-    own = (pa.Array, pa.ChunkedArray)
-    if table is None or any(isinstance(value, own) for value in columns.values()):
-        return None
-    fields = {field.name: field for field in table}
-    if any(name not in fields for name in columns):
-        return None
-    return pa.schema([fields[name] for name in columns])
+def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None, table: pa.Schema | None) -> pa.Table:
+    """Columns by name. What Python has in them takes the types of the schema, or else of the table.
 
-
-def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None) -> pa.Table:
+    raises: InvalidArgument for a value that its column does not hold, and for columns of other lengths
+    """
+    wanted = {field.name: field for field in (schema or table or ())}
+    names = list(columns) if schema is None else schema.names
+    if schema is not None and set(columns) != set(names):
+        more, less = (
+            [name for name in one if name not in other] for one, other in ((columns, names), (names, columns))
+        )
+        what = f"a column {more[0]!r}, which the schema has not" if more else f"no column {less[0]!r}"
+        raise InvalidArgument(f"The rows have {what}")
+    arrays = [_column(str(name), columns[name], wanted.get(name), keeps_type=schema is None) for name in names]
+    fields = [
+        wanted[name] if schema is not None else pa.field(name, array.type)
+        for name, array in zip(names, arrays, strict=True)
+    ]
     try:
-        return pa.table(dict(columns), schema=schema)
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InvalidArgument(f"The columns make no table: {_wrong_column(columns, schema)}{error}") from error
+        raise InvalidArgument(f"The columns make no table: {error}") from error
 
 
-def _wrong_column(columns: Mapping[Any, Any], schema: pa.Schema | None) -> str:
-    """Which column it is that makes no array, for a message."""
-    for name, values in columns.items():
-        try:
-            pa.array(values, None if schema is None else schema.field(name).type)
-        except (pa.ArrowException, TypeError, ValueError):
-            return f"{name}: "
-    return ""
+def _column(name: str, values: Any, field: pa.Field | None, *, keeps_type: bool) -> pa.Array | pa.ChunkedArray:
+    """
+    field: whose type Python values take
+    keeps_type: whether Arrow data has a type of its own, which is compared with the table's later
+    """
+    type = None if field is None else with_extensions(field).type
+    if type is not None and _is_python(values):
+        return python_values.array(values, type, name)
+    is_own = isinstance(values, (pa.Array, pa.ChunkedArray))
+    try:
+        array = values if is_own else _as_arrow(values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgument(f"The columns make no table: {name}: {error}") from error
+    if type is None or (is_own and keeps_type) or array.type == type:
+        return array
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    # floats of NumPy are doubles mostly, whatever the table has
+    exact = not (pa.types.is_floating(array.type) and pa.types.is_floating(type))
+    try:
+        return pa.chunked_array([convert(chunk, type, exact=exact) for chunk in chunks], type)
+    except pa.ArrowException as error:
+        raise InvalidArgument(f"Column {name!r} is {array.type}, and does not fit {type}: {error}") from error
+
+
+def _as_arrow(values: Any) -> pa.Array | pa.ChunkedArray:
+    return pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
+
+
+def _is_python(values: Any) -> bool:
+    """Whether a column is of Python objects, which have no type in common."""
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return False
+    dtype = getattr(values, "dtype", None)
+    return dtype is None or (isinstance(values, np.ndarray) and dtype.kind == "O")
 
 
 def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Schema | None) -> pa.Table:
@@ -126,7 +162,7 @@ def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Sche
     if unknown:
         raise InvalidArgument(f"The rows have a column {unknown[0]!r}, which the schema has not")
     columns = {name: [record.get(name) for record in records] for name in (schema.names if schema else names)}
-    return _of_columns(columns, schema or _types(columns, table))
+    return _of_columns(columns, schema, table)
 
 
 def _of_batches(batches: Iterator[object], schema: pa.Schema | None) -> pa.RecordBatchReader:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
+from lance_sql.casts.python_values import array
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.schema.extensions import with_extensions
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.testing.comparable import comparable, hashable, python_values
 from lance_sql.testing.comparison import equal_values
@@ -51,6 +54,8 @@ def assert_changes(
     source = dataset(table)
     keys = names_of(key) or list(primary_key(source.snapshot.manifest.schema))
     wanted = {"inserted": inserted, "updated": updated, "deleted": deleted}
+    for name, value in wanted.items():
+        wanted[name] = _wanted(name, value)
     if any(not isinstance(value, int | None) for value in wanted.values()) and not keys:
         raise InvalidArgument("Rows are named by the values of a key: give the columns as key=")
     stable = source.snapshot.manifest.has_stable_row_ids
@@ -75,11 +80,26 @@ def assert_changes(
         raise AssertionError("\n  ".join([f"The changes of {name} are not as expected:", *problems]))
 
 
+def _wanted(name: str, value: Any) -> int | Collection[Any] | None:
+    """A number of rows, or keys.
+
+    raises: InvalidArgument for anything else
+    """
+    if value is None:
+        return None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
+        items = value.tolist() if isinstance(value, np.ndarray) and value.dtype.kind not in "mM" else list(value)
+        return [item.as_py() if isinstance(item, pa.Scalar) else item for item in items]
+    raise InvalidArgument(f"{name} is a number of rows, or the keys of rows, not {value!r}")
+
+
 def _differences(name: str, rows: pa.Table, expected: Collection[Any], key: Sequence[str]) -> list[str]:
     """What is wrong with the keys of the rows that were inserted, updated or deleted; each counts as often as it is
     there."""
     actual, shown = _keys(rows)
-    named, shown_names = _keys(_as_rows(expected, rows.schema, key))
+    named, shown_names = _named_keys(expected, rows.schema, key)
     problems = []
     for more, less, what in ((named, actual, f"not {name}"), (actual, named, f"{name}, but not expected to be")):
         left = more - less
@@ -92,25 +112,55 @@ def _differences(name: str, rows: pa.Table, expected: Collection[Any], key: Sequ
     return problems
 
 
-def _as_rows(expected: Collection[Any], schema: pa.Schema, key: Sequence[str]) -> pa.Table:
-    """The keys that a test names, with the types of the table; what is of another type is no key of it, and stays."""
-    values = list(zip(*expected, strict=True)) if len(key) > 1 and expected else [list(expected)]
-    columns = []
-    for field, column in zip(schema, values if expected else [[]] * len(key), strict=True):
-        try:
-            columns.append(pa.array(column, field.type))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-            columns.append(pa.array(column))
-    return pa.table(columns, list(key))
-
-
 def _keys(rows: pa.Table) -> tuple[Counter[Hashable], dict[Hashable, str]]:
     """How often each key is there, and its text."""
-    columns = [comparable(column).to_pylist() for column in rows.columns]
-    texts = [list(map(short, python_values(column))) for column in rows.columns]
-    keys = [tuple(map(hashable, each)) for each in zip(*columns, strict=True)]
-    shown = [each[0] if len(each) == 1 else f"({', '.join(each)})" for each in zip(*texts, strict=True)]
-    return Counter(keys), dict(zip(keys, shown, strict=True))
+    return _counted([_parts(column) for column in rows.columns])
+
+
+def _named_keys(
+    expected: Collection[Any], schema: pa.Schema, key: Sequence[str]
+) -> tuple[Counter[Hashable], dict[Hashable, str]]:
+    """The keys that a test names, as those of rows. A value that its column cannot hold is the key of no row.
+
+    raises: InvalidArgument for keys of another number of columns
+    """
+    values = [(value,) if len(key) == 1 or not isinstance(value, (tuple, list)) else value for value in expected]
+    if any(len(value) != len(key) for value in values):
+        raise InvalidArgument(f"A key has {len(key)} columns, {', '.join(key)}: give tuples of their values")
+    return _counted([_named_parts(field, [value[i] for value in values]) for i, field in enumerate(schema)])
+
+
+def _counted(columns: Sequence[Sequence[_Part]]) -> tuple[Counter[Hashable], dict[Hashable, str]]:
+    keys, shown = list[Hashable](), dict[Hashable, str]()
+    for parts in zip(*columns, strict=True):
+        key = tuple(value for value, _ in parts)
+        keys.append(key)
+        texts = [text for _, text in parts]
+        shown[key] = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+    return Counter(keys), shown
+
+
+def _parts(column: pa.ChunkedArray) -> list[_Part]:
+    values = map(hashable, comparable(column).to_pylist())
+    return list(zip(values, map(short, python_values(column)), strict=True))
+
+
+def _named_parts(field: pa.Field, values: Sequence[Any]) -> list[_Part]:
+    type = with_extensions(field).type
+    try:
+        return _parts(pa.chunked_array([array(values, type, field.name)], type))
+    except InvalidArgument:
+        if len(values) == 1:
+            text = short(values[0])
+            return [((_NO_VALUE, text), text)]
+    return [part for value in values for part in _named_parts(field, [value])]
+
+
+_Part: TypeAlias = tuple[Hashable, str]
+"""The value of a key in one column, and its text."""
+
+_NO_VALUE = object()
+"""Stands before the text of what is no value of a column."""
 
 
 def _changed_values(feed: ChangeFeed, column: str, key: Sequence[str]) -> list[str]:

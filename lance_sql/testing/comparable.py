@@ -59,9 +59,12 @@ def comparable_type(type: pa.DataType) -> pa.DataType:
 
 
 def hashable(value: Any) -> Hashable:
-    """A value of `comparable` as a key of dicts: NaN is equal to itself, and -0.0 to 0.0."""
+    """A value of `comparable` as a key of dicts: NaN is equal to itself, -0.0 to 0.0, and TRUE is not 1."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
+    if isinstance(value, bool):
+        # which Python takes for 0 and 1
+        return (bool, value)
     if isinstance(value, list | tuple):
         return tuple(map(hashable, value))
     if isinstance(value, dict):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql import selection
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.testing import comparison
@@ -158,7 +159,7 @@ def _is_no_rows(table: TableLike) -> bool:
 def _typed_like(table: Rows, other: Rows, *, has_no_columns: bool) -> Rows:
     """With the types of another table's columns where its own ones hold nothing but NULL, or have no items."""
     if has_no_columns:
-        return replace(table, table=other.table.schema.empty_table())
+        return replace(table, table=selection.empty(other.table.schema))
     columns, fields = list(table.table.columns), list(table.table.schema)
     for number, field in enumerate(fields):
         if field.name in other.table.column_names:

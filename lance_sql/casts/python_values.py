@@ -1,0 +1,278 @@
+"""Python values as an Arrow array of a type, each exactly, or an error that names the row.
+
+Arrow cuts Python values to a type that it is given: 1.9 is 1 among integers, and a datetime is a date. It reports what
+it cannot convert at all. So a value is looked at where its class can lose something in the type.
+
+    integers       floats and decimals with digits after the point, booleans
+    dates          times of day
+    times          fractions of the unit
+    structs        members that the type does not have
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.casts.conversion import convert
+from lance_sql.errors import InvalidArgument
+
+_Loss: TypeAlias = Callable[[Any], str | None]
+"""What a value that is not None would lose; None for nothing."""
+
+_ERRORS: Final = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+"""What Arrow raises for values that it does not convert."""
+
+_NONE: Final = type(None)
+_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+def array(values: Sequence[Any], type: pa.DataType, name: str) -> pa.Array:
+    """The values in a type, None as NULL. Floats become the nearest ones of a narrower type.
+
+    name: of the column, for messages
+    raises: InvalidArgument with the column, the row and the value for a value that the type does not hold
+    """
+    stored = _storage_type(type)
+    values = list(values) if stored == type else [_stored(value, type) for value in values]
+    _check(values, _check_of(stored), type, name)
+    try:
+        made = pa.array(values, stored)
+    except _ERRORS as error:
+        raise _named(values, stored, name, error) from error
+    if _may_overflow(stored) and _has_infinity(made):
+        _check(values, _check_of(stored, narrow_floats=True), type, name)
+    return convert(made if isinstance(made, pa.Array) else made.combine_chunks(), type)
+
+
+def _check(values: Sequence[Any], check: _Kept | None, type: pa.DataType, name: str) -> None:
+    if check is None or check.passes(values):
+        return
+    for row, value in enumerate(values):
+        loss = check.of(value)
+        if loss is not None:
+            raise InvalidArgument(f"Column {name!r}, row {row}: {value!r} is no value of {type}: {loss}")
+
+
+def _named(values: Sequence[Any], type: pa.DataType, name: str, error: Exception) -> InvalidArgument:
+    """The error for the first value of which Arrow makes none of the type."""
+    for row, value in enumerate(values):
+        try:
+            pa.array([value], type)
+        except _ERRORS as own:
+            reason = " ".join(str(own).split())
+            return InvalidArgument(f"Column {name!r}, row {row}: {value!r} is no value of {type}: {reason}")
+    return InvalidArgument(f"Column {name!r} is no {type}: {error}")
+
+
+def _storage_type(type: pa.DataType) -> pa.DataType:
+    """The type with the storage of extension types, however deep: Arrow makes none of these inside of others."""
+    if isinstance(type, pa.BaseExtensionType):
+        return _storage_type(type.storage_type)
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_storage_type(field.type)) for field in type])
+    if pa.types.is_map(type):
+        return pa.map_(_storage_type(type.key_type), _storage_type(type.item_type))
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(_storage_type(type.value_type), type.list_size)
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        items = type.value_field.with_type(_storage_type(type.value_type))
+        return pa.large_list(items) if pa.types.is_large_list(type) else pa.list_(items)
+    return type
+
+
+def _stored(value: Any, type: pa.DataType) -> Any:
+    """A value with the bytes of its UUIDs, which may be text."""
+    if value is None:
+        return None
+    if isinstance(type, pa.UuidType):
+        try:
+            return (UUID(value) if isinstance(value, str) else value).bytes
+        except (AttributeError, ValueError):
+            return value
+    if pa.types.is_struct(type) and isinstance(value, Mapping):
+        return {
+            name: _stored(each, type.field(name).type) if type.get_field_index(name) >= 0 else each
+            for name, each in value.items()
+        }
+    if pa.types.is_map(type):
+        pairs = value.items() if isinstance(value, Mapping) else value
+        return [(_stored(key, type.key_type), _stored(item, type.item_type)) for key, item in pairs]
+    if pa.types.is_nested(type) and isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
+        return [_stored(item, type.value_type) for item in value]
+    return value
+
+
+class _Kept:
+    """What values of one type may lose.
+
+    exact: classes whose values lose nothing
+    loss: of a value of another class
+    """
+
+    def __init__(self, exact: Iterable[type], loss: _Loss) -> None:
+        self._exact = frozenset((*exact, _NONE))
+        self._loss = loss
+
+    def passes(self, values: Iterable[Any]) -> bool:
+        """Whether no value has to be looked at."""
+        return self._exact.issuperset(map(type, values))
+
+    def of(self, value: Any) -> str | None:
+        """What the value would lose; None for nothing."""
+        return None if type(value) in self._exact else self._loss(value)
+
+
+def _check_of(type: pa.DataType, *, narrow_floats: bool = False) -> _Kept | None:
+    """None where Arrow loses nothing.
+
+    narrow_floats: whether numbers may be too large for the type
+    """
+    kinds = pa.types
+    inner = partial(_check_of, narrow_floats=narrow_floats)
+    if kinds.is_dictionary(type):
+        return inner(type.value_type)
+    if kinds.is_integer(type):
+        return _Kept([int], _of_integer)
+    if kinds.is_floating(type):
+        is_narrow = narrow_floats and type.bit_width < 64
+        return _Kept([] if is_narrow else [float, int], partial(_of_float, kind=type.to_pandas_dtype()))
+    if kinds.is_date(type):
+        return _Kept([date], _of_date)
+    if kinds.is_timestamp(type):
+        exact = [date, datetime] if type.unit in ("us", "ns") else [date]
+        return _Kept(exact, partial(_of_moment, unit=type.unit))
+    if kinds.is_time(type):
+        return _Kept([time] if type.unit in ("us", "ns") else [], partial(_of_time, unit=type.unit))
+    if kinds.is_duration(type):
+        return _Kept([timedelta] if type.unit in ("us", "ns") else [], partial(_of_span, unit=type.unit))
+    if kinds.is_struct(type):
+        return _Kept([], partial(_of_struct, members={field.name: inner(field.type) for field in type}))
+    if kinds.is_map(type):
+        return _Kept([], partial(_of_map, keys=inner(type.key_type), items=inner(type.item_type)))
+    if kinds.is_nested(type):
+        items = inner(type.value_type)
+        return None if items is None else _Kept([], partial(_of_list, items=items))
+    return None
+
+
+def _of_integer(value: Any) -> str | None:
+    if isinstance(value, (bool, np.bool_)):
+        return "it is a boolean"
+    if not isinstance(value, (float, Decimal, np.floating)):
+        return None
+    try:
+        return None if value == int(value) else "it has digits after the point: round it first"
+    except (OverflowError, ValueError):
+        # NaN and infinities, which Arrow refuses
+        return None
+
+
+def _of_float(value: Any, *, kind: Callable[[Any], Any]) -> str | None:
+    if isinstance(value, (bool, np.bool_)):
+        return "it is a boolean"
+    if not isinstance(value, (int, float, np.number)):
+        return None
+    try:
+        with np.errstate(over="ignore"):
+            is_too_large = np.isfinite(float(value)) and not np.isfinite(kind(float(value)))
+    except OverflowError:
+        is_too_large = True
+    return "it is too large" if is_too_large else None
+
+
+def _of_date(value: Any) -> str | None:
+    if isinstance(value, datetime) and value == value:
+        is_day = not (
+            value.hour or value.minute or value.second or value.microsecond or getattr(value, "nanosecond", 0)
+        )
+    else:
+        is_day = not isinstance(value, np.datetime64) or np.isnat(value) or value.astype("M8[D]") == value
+    return None if is_day else "it has a time of day: take its date"
+
+
+def _of_moment(value: Any, *, unit: str) -> str | None:
+    if isinstance(value, np.datetime64):
+        is_whole = np.isnat(value) or value.astype(f"M8[{unit}]") == value
+    else:
+        is_whole = not isinstance(value, datetime) or value != value or _is_whole(value.microsecond, value, unit)
+    return None if is_whole else _FRACTION
+
+
+def _of_time(value: Any, *, unit: str) -> str | None:
+    return _FRACTION if isinstance(value, time) and not _is_whole(value.microsecond, value, unit) else None
+
+
+def _of_span(value: Any, *, unit: str) -> str | None:
+    if isinstance(value, np.timedelta64):
+        is_whole = np.isnat(value) or value.astype(f"m8[{unit}]") == value
+    else:
+        is_whole = not isinstance(value, timedelta) or value != value or _is_whole(value.microseconds, value, unit)
+    return None if is_whole else _FRACTION
+
+
+_FRACTION: Final = "it has a fraction of the unit: round it first"
+
+
+def _is_whole(microseconds: int, value: Any, unit: str) -> bool:
+    """Whether a time has no fraction of the unit. Those of pandas have nanoseconds."""
+    nanoseconds = getattr(value, "nanosecond", getattr(value, "nanoseconds", 0))
+    return bool((microseconds * 1000 + nanoseconds) % _NANOSECONDS[unit] == 0)
+
+
+def _of_struct(value: Any, *, members: Mapping[str, _Kept | None]) -> str | None:
+    if not isinstance(value, Mapping):
+        return None
+    for name, member in value.items():
+        if name not in members:
+            return f"there is no member {name!r}"
+        check = members[name]
+        loss = None if check is None else check.of(member)
+        if loss is not None:
+            return f"{name} is {member!r}: {loss}"
+    return None
+
+
+def _of_map(value: Any, *, keys: _Kept | None, items: _Kept | None) -> str | None:
+    try:
+        pairs = [(key, item) for key, item in (value.items() if isinstance(value, Mapping) else value)]
+    except (TypeError, ValueError):
+        return None
+    sides = ((keys, [key for key, _ in pairs]), (items, [item for _, item in pairs]))
+    return next((loss for check, side in sides if check is not None and (loss := _first(side, check))), None)
+
+
+def _of_list(value: Any, *, items: _Kept) -> str | None:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        return None
+    return _first(list(value), items)
+
+
+def _first(values: Sequence[Any], check: _Kept) -> str | None:
+    if check.passes(values):
+        return None
+    return next((f"{value!r}: {loss}" for value in values if (loss := check.of(value)) is not None), None)
+
+
+def _may_overflow(type: pa.DataType) -> bool:
+    if pa.types.is_nested(type):
+        return any(_may_overflow(type.field(index).type) for index in range(type.num_fields))
+    return bool(pa.types.is_float16(type) or pa.types.is_float32(type))
+
+
+def _has_infinity(values: pa.Array) -> bool:
+    type = values.type
+    if pa.types.is_struct(type):
+        return any(map(_has_infinity, values.flatten()))
+    if pa.types.is_map(type):
+        return _has_infinity(values.keys) or _has_infinity(values.items)
+    if pa.types.is_nested(type):
+        return _has_infinity(values.values)
+    return bool(pa.types.is_floating(type) and np.isinf(values.to_numpy(zero_copy_only=False)).any())
