@@ -132,11 +132,12 @@ class LanceDataSource(DataSource):
     def schema(self) -> StructType | pa.Schema:
         options = schema_options(self.options)
         if isinstance(options, ChangesOptions):
-            return spark_types.declared(spark_changes.schema(options))
-        dataset = options.open()
-        return spark_types.declared(
-            spark_types.spark_schema(dataset.scan(options.names(dataset), options.filter).schema)
-        )
+            schema = spark_changes.schema(options)
+        else:
+            dataset = options.open()
+            schema = spark_types.spark_schema(dataset.scan(options.names(dataset), options.filter).schema)
+        # a later version that the frame reads may have NULL where this one has none
+        return spark_types.declared(schema.toNullable())
 
     def reader(self, schema: StructType) -> DataSourceReader:
         if wants_changes(self.options):

@@ -14,7 +14,8 @@ from typing import Final
 from lance_sql import errors
 from lance_sql.errors import LanceError, MissingDependency, UnsupportedFeature
 
-_OURS: Final = re.compile(r"\blance_sql\.errors\.(\w+): ([^\r\n]+)")
+# behind what a query raises, Spark writes a state
+_OURS: Final = re.compile(r"\blance_sql\.errors\.(\w+): ([^\r\n]+?)(?:\s+SQLSTATE: \w+)?(?=[\r\n]|$)")
 # Sail tells the kind of an error without its module
 _OF_SAIL: Final = re.compile(r"Python error: (?:\[[\w:]+\] )?(\w+): ([^\r\n]+)")
 _NO_STREAMS: Final = re.compile(r"only supports streaming data|unsupported extension node for streaming")

@@ -12,18 +12,20 @@ Spark's SQL, or columns; `source` and `target` are the two sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.types import StructType
 
 from lance_sql.dataset import Dataset
 from lance_sql.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, change_rows
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 
 from . import spark, spark_types
+from .spark_assignment import assigned
 from .spark_columns import as_spelled, spelled
 from .spark_jobs import run_changes, table_types
 
@@ -183,33 +185,46 @@ class MergeBuilder:
             chosen = chosen.when(holds, F.lit(number))
         types = spark_types.spark_schema(table_types(dataset))
         rows = joined.withColumn(_CLAUSE, chosen).where(F.col(_CLAUSE).isNotNull())
-        values = [
-            self._value(field.name, field.name in needed).cast(field.dataType).alias(field.name) for field in types
-        ]
+        values = self._values(rows, types, needed)
         changes: Any = F
         for number, clause in enumerate(self._clauses):
             changes = changes.when(F.col(_CLAUSE) == number, F.lit(clause.change))
         system = [F.col(f"target.{name}").alias(name) for name in _SYSTEM]
         return rows.select(*values, *system, changes.alias(CHANGE))
 
-    def _value(self, name: str, is_read: bool) -> Column:
-        """What a column becomes, by clause."""
-        current = F.col(_name("target", name)) if is_read else F.lit(None)
-        of_source = F.col(_name("source", name)) if name in self._source.columns else None
-        value: Any = F
-        for number, clause in enumerate(self._clauses):
-            if clause.change == DELETE:
-                new_value = F.lit(None)
-            elif clause.values is not None:
-                default = F.lit(None) if clause.side == "not_matched" else current
-                new_value = _column(clause.values[name]) if name in clause.values else default
-            elif of_source is not None:
-                new_value = of_source
-            else:
-                new_value = F.lit(None) if clause.side == "not_matched" else current
-            value = value.when(F.col(_CLAUSE) == number, new_value)
-        result: Column = value
-        return result
+    def _values(self, rows: DataFrame, types: StructType, needed: Collection[str]) -> list[Column]:
+        """What the columns become, each by clause."""
+        branches = [
+            (field, number, new_value)
+            for field in types
+            for number, clause in enumerate(self._clauses)
+            if (new_value := self._new_value(clause, field.name)) is not None
+        ]
+        in_types = assigned(rows, [(field, new_value) for field, _, new_value in branches])
+        values: dict[str, Any] = dict.fromkeys(types.names, F)
+        for (field, number, _), new_value in zip(branches, in_types, strict=True):
+            values[field.name] = values[field.name].when(F.col(_CLAUSE) == number, new_value)
+        keeping = [number for number, clause in enumerate(self._clauses) if self._keeps(clause)]
+        for name in needed if keeping else ():
+            current = F.col(_name("target", name))
+            # without a column that is set in none of them
+            values[name] = values[name].when(F.col(_CLAUSE).isin(keeping), current)
+        return [
+            (F.lit(None).cast(field.dataType) if values[field.name] is F else values[field.name]).alias(field.name)
+            for field in types
+        ]
+
+    def _keeps(self, clause: Clause) -> bool:
+        """Whether what a clause does not set stays as it is."""
+        return clause.change == WRITE and clause.side != "not_matched"
+
+    def _new_value(self, clause: Clause, name: str) -> Column | None:
+        """What a clause sets a column to; None where it does not."""
+        if clause.change == DELETE:
+            return None
+        if clause.values is not None:
+            return _column(clause.values[name]) if name in clause.values else None
+        return F.col(_name("source", name)) if name in self._source.columns else None
 
     def _join(self) -> str:
         sides = {clause.side for clause in self._clauses}

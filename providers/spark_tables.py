@@ -32,6 +32,7 @@ from . import spark as source
 from . import spark_types
 from .spark import register
 from .spark_apply import apply_changes
+from .spark_assignment import assigned
 from .spark_columns import spelled
 from .spark_frames import read_changes
 from .spark_jobs import run_changes, run_compaction, table_types
@@ -134,10 +135,11 @@ class LanceTable:
                     raise ColumnNotFound(f"{self.path} has no column {name!r}")
             rows = self._rows(dataset, [*dataset.schema.names, *_SYSTEM], where)
             types = spark_types.spark_schema(table_types(dataset))
-            new = [
-                values.get(field.name, F.col(_quoted(field.name))).cast(field.dataType).alias(field.name)
-                for field in types
-            ]
+            set_values = [(field, values[field.name]) for field in types if field.name in values]
+            in_types = {
+                field.name: value for (field, _), value in zip(set_values, assigned(rows, set_values), strict=True)
+            }
+            new = [in_types.get(field.name, F.col(_quoted(field.name))).alias(field.name) for field in types]
             return run_changes(job, rows.select(*new, *_SYSTEM, F.lit(WRITE).alias(CHANGE)))
 
         return change_rows(self.dataset(), "update", run, properties=properties)

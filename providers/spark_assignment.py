@@ -1,0 +1,126 @@
+"""Values of Spark in the columns of a table, as Spark's own INSERT assigns them, whatever `spark.sql.ansi.enabled` is.
+
+A number that is too large for its column is an error, where a cast of Spark gives another one or NULL. A number with
+digits after the point is none for integers. Text becomes nothing else, and numbers are no booleans and no times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    DecimalType,
+    FractionalType,
+    IntegralType,
+    MapType,
+    NullType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from lance_sql.errors import InvalidArgument
+
+_Value = tuple[StructField, Column]
+_TIMES = (DateType, TimestampType, TimestampNTZType)
+
+
+def assigned(rows: DataFrame, values: Sequence[_Value]) -> list[Column]:
+    """Each value in the type of the column that it is for.
+
+    values: over `rows`
+    raises: InvalidArgument for a value of a type that Spark does not assign to the column
+    """
+    given = rows.select(*(value.alias(f"_{number}") for number, (_, value) in enumerate(values))).schema
+    return [_assigned(field, source.dataType, value) for source, (field, value) in zip(given, values, strict=True)]
+
+
+def _assigned(field: StructField, source: DataType, value: Column) -> Column:
+    target = field.dataType
+    if _plain(source) == _plain(target):
+        return value
+    if isinstance(source, NullType):
+        return value.cast(target)
+    if _is_nested(source) or _is_nested(target):
+        if not _is_wider(source, target):
+            raise _refused(field, source)
+        return value.cast(target)
+    if not _is_assignable(source, target):
+        raise _refused(field, source)
+    cast = value.try_cast(target)
+    is_lost = cast.isNull() & value.isNotNull()
+    if isinstance(source, (FractionalType, DecimalType)) and isinstance(target, IntegralType):
+        is_lost |= value != cast.cast(source)
+    text = f"A value for column '{field.name}' does not fit its type {target.simpleString()}: "
+    message = F.concat(F.lit(f"lance_sql.errors.InvalidArgument: {text}"), value.cast("string"))
+    return F.when(is_lost, F.raise_error(message).cast(target)).otherwise(cast)
+
+
+def _refused(field: StructField, source: DataType) -> InvalidArgument:
+    return InvalidArgument(
+        f"The values for column {field.name!r} are {source.simpleString()}, and its type is"
+        f" {field.dataType.simpleString()}: cast them"
+    )
+
+
+def _is_assignable(source: DataType, target: DataType) -> bool:
+    """Whether Spark's INSERT assigns values of one plain type to a column of another."""
+    if isinstance(target, StringType):
+        return True
+    if isinstance(source, NumericType):
+        return isinstance(target, NumericType)
+    return isinstance(source, _TIMES) and isinstance(target, _TIMES)
+
+
+def _is_wider(source: DataType, target: DataType) -> bool:
+    """Whether every value of one type is one of another, inside of lists, structs and maps."""
+    if _plain(source) == _plain(target) or isinstance(source, NullType):
+        return True
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        return _is_wider(source.elementType, target.elementType)
+    if isinstance(source, MapType) and isinstance(target, MapType):
+        return _is_wider(source.keyType, target.keyType) and _is_wider(source.valueType, target.valueType)
+    if isinstance(source, StructType) and isinstance(target, StructType):
+        return len(source) == len(target) and all(
+            one.name == other.name and _is_wider(one.dataType, other.dataType)
+            for one, other in zip(source, target, strict=True)
+        )
+    return _digits(source) is not None and _holds(_digits(target), _digits(source))
+
+
+def _digits(type: DataType) -> tuple[int, int] | None:
+    """The digits before and after the point of a number, of floats as many as are exact; None for other types."""
+    if isinstance(type, DecimalType):
+        return type.precision - type.scale, type.scale
+    return _WHOLE_DIGITS.get(type.typeName())
+
+
+_WHOLE_DIGITS: Mapping[str, tuple[int, int]] = {
+    "byte": (3, 0),
+    "short": (5, 0),
+    "integer": (10, 0),
+    "long": (19, 0),
+    "float": (7, 7),
+    "double": (15, 15),
+}
+
+
+def _holds(target: tuple[int, int] | None, source: tuple[int, int] | None) -> bool:
+    return target is not None and source is not None and target[0] >= source[0] and target[1] >= source[1]
+
+
+def _is_nested(type: DataType) -> bool:
+    return isinstance(type, (ArrayType, MapType, StructType))
+
+
+def _plain(type: DataType) -> DataType:
+    """The type without what may be NULL in it."""
+    return StructType([StructField("x", type)]).toNullable()["x"].dataType
