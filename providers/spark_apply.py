@@ -83,7 +83,6 @@ def apply_changes(
     application = choose(
         empty, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )
-    dataset = opened(target, schema_of(empty, scd), None)
     # rows that the sequence does not tell apart count in the order of the frame
     ordered = changes.withColumn(_ORDER, F.monotonically_increasing_id())
     ordered = ordered.repartition(*(F.col("`" + key.replace("`", "``") + "`") for key in application.keys))
@@ -92,7 +91,8 @@ def apply_changes(
         return run_tasks(ordered, _Task(job, application, reading))
 
     run = Run(application, parts)
-    return change_rows(dataset, "apply_changes", run, inserts_by_key=True, properties=given, config=run.config)
+    with opened(target, schema_of(empty, scd), None, application.applied_to) as dataset:
+        return change_rows(dataset, "apply_changes", run, inserts_by_key=True, properties=given, config=run.config)
 
 
 @dataclass(frozen=True)

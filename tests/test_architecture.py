@@ -24,6 +24,7 @@ FLOORS = (
         "bitmaps",
         "equal_values",
         "frames",
+        "key_numbers",
         "local_paths",
         "pages",
         "process_memory",

@@ -91,11 +91,13 @@ def apply_changes(
     application = choose(
         source, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )
-    dataset = opened(target, schema_of(source, scd), storage_options)
-    if not source.events.num_rows:
-        return dataset
-    run = Run(application, lambda job: [application.part(job, source.events)])
-    return change_rows(dataset, "apply_changes", run, inserts_by_key=True, properties=given, config=run.config)
+    # without changes, the way of earlier ones does not matter
+    check = application.applied_to if source.events.num_rows else None
+    with opened(target, schema_of(source, scd), storage_options, check) as dataset:
+        if not source.events.num_rows:
+            return dataset
+        run = Run(application, lambda job: [application.part(job, source.events)])
+        return change_rows(dataset, "apply_changes", run, inserts_by_key=True, properties=given, config=run.config)
 
 
 def choose(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from lance_sql.applying import state
 from lance_sql.applying.events import Events
@@ -19,6 +20,9 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.table import applied
 from lance_sql.table.applied import Applied
 from lance_sql.table.snapshot import Snapshot
+
+HISTORY_COLUMNS: Final = ("valid_from", "valid_to", "is_current")
+"""What a table of all rows has beside the columns of the changes."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,10 @@ class Application(ABC):
 
         raises: InvalidArgument where changes were applied otherwise before
         """
-        return _checked(applied.of(snapshot.manifest.config, snapshot.label), self.applied, snapshot.label)
+        before = applied.of(snapshot.manifest.config, snapshot.label)
+        if before is not None:
+            _check_columns(before, snapshot)
+        return _checked(before, self.applied, snapshot.label)
 
     def settled(self, snapshot: Snapshot, states: Sequence[KeyState]) -> Mapping[str, Expected]:
         """Writes what the rows do not tell of, and returns what the commit sets in the config. That is set also where
@@ -70,6 +77,7 @@ class Application(ABC):
         now = self.applied_to(snapshot)
         if states:
             now = state.write(snapshot, now, KeyState.concat(states))
+        now = replace(now, fields=_fields(now, snapshot))
         return {applied.KEY: Expected(now.to_json(), None if before is None else before.to_json())}
 
 
@@ -95,6 +103,32 @@ class Run:
     def config(self) -> Mapping[str, Expected]:
         """What the commit of the last attempt sets in the config."""
         return self._config
+
+
+def _fields(now: Applied, snapshot: Snapshot) -> tuple[tuple[str, int], ...]:
+    """The columns of the table that a later application relies on."""
+    names = {*now.keys, *now.sequence, *(HISTORY_COLUMNS if now.scd == 2 else ())}
+    return tuple((field.name, field.id) for field in snapshot.manifest.schema.fields if field.name in names)
+
+
+def _check_columns(before: Applied, snapshot: Snapshot) -> None:
+    """Makes sure that columns are what they were when changes were applied.
+
+    raises: InvalidArgument
+    """
+    schema = snapshot.manifest.schema
+    needed = (*before.keys, *(HISTORY_COLUMNS if before.scd == 2 else ()))
+    ids = dict.fromkeys(needed) | dict(before.fields)
+    for name, id in ids.items():
+        field = next((field for field in schema.fields if field.name == name), None)
+        if field is not None and id in (None, field.id):
+            continue
+        now = schema.by_id.get(id) if id is not None else None
+        what = "dropped" if now is None else f"renamed to {now.name!r}"
+        raise InvalidArgument(
+            f"{snapshot.label}: changes were applied by the column {name!r}, which was {what}: undo that, or apply all"
+            " changes to a new table"
+        )
 
 
 def _checked(before: Applied | None, now: Applied, table: str) -> Applied:

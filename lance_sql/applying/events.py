@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
+from lance_sql.applying.order import SEQUENCE, concat, key_numbers
 from lance_sql.arrays import I64, BoolMask
+from lance_sql.casts.common_type import joinable, plain
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, PREIMAGE
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.scan.predicates import evaluate, from_sql
 from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.statements.source import to_reader
-
-SEQUENCE = "__sequence_"
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,14 @@ class Events:
     rows: the columns of the target; of a deletion only the key counts
     sequence: columns that order the events of a key
     is_delete: there is no row from then on
+    comes_after: it happened after what is known of its moment, as a change feed tells of a deletion, whose image has
+        the moment of the row that is deleted
     """
 
     rows: pa.Table
     sequence: pa.Table
     is_delete: BoolMask
+    comes_after: BoolMask
 
     @property
     def num_rows(self) -> int:
@@ -46,7 +49,10 @@ class Events:
             positions = np.flatnonzero(positions)
         indices = pa.array(positions)
         return Events(
-            selection.take(self.rows, indices), selection.take(self.sequence, indices), self.is_delete[positions]
+            selection.take(self.rows, indices),
+            selection.take(self.sequence, indices),
+            self.is_delete[positions],
+            self.comes_after[positions],
         )
 
     def with_rows(self, rows: pa.Table) -> Events:
@@ -54,11 +60,15 @@ class Events:
         return replace(self, rows=rows)
 
     @classmethod
-    def concat(cls, parts: Sequence[Events]) -> Events:
-        """All of them, one after the other; the types are those of the first."""
+    def concat(cls, parts: Sequence[Events], sequence_names: Sequence[str] = ()) -> Events:
+        """All of them, one after the other: rows in the types of the first, what orders them in common ones.
+
+        raises: InvalidArgument where these have none
+        """
         rows = pa.concat_tables([part.rows.cast(parts[0].rows.schema) for part in parts]).combine_chunks()
-        sequence = pa.concat_tables([part.sequence.cast(parts[0].sequence.schema) for part in parts]).combine_chunks()
-        return cls(rows, sequence, np.concatenate([part.is_delete for part in parts]))
+        sequence = concat([part.sequence for part in parts], sequence_names).combine_chunks()
+        flags = [np.concatenate([each[i] for each in ((p.is_delete, p.comes_after) for p in parts)]) for i in range(2)]
+        return cls(rows, sequence, *flags)
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,7 @@ def read(
     raises: ColumnNotFound, InvalidArgument
     """
     feed = changes if isinstance(changes, ChangeFeed) else None
-    table = feed.scan().to_table() if feed is not None else to_reader(changes).read_all()
+    table = joinable(feed.scan().to_table() if feed is not None else to_reader(changes).read_all())
     names = table.schema.names
     # rows of a feed that came through an engine are those of a feed
     is_feed = {CHANGE_TYPE, COMMIT_VERSION} <= set(names)
@@ -97,7 +107,8 @@ def read(
         raise InvalidArgument("Say which columns tell rows apart: keys=['id']")
     chosen_keys = _names(keys, names, "keys")
     sequence = _names(sequence_by or (), names, "sequence_by")
-    if is_feed and not sequence:
+    is_by_commit = is_feed and not sequence
+    if is_by_commit:
         sequence = (COMMIT_VERSION,)
     feed_columns = {*NAMES, ROW_ID} if is_feed else set()
     wanted = _columns(names, feed_columns, columns, except_columns)
@@ -114,15 +125,24 @@ def read(
         if answers:
             is_delete = is_delete | np.concatenate([each.to_numpy(zero_copy_only=False) for each in answers])
     for name in sequence:
+        type = plain(table.schema.field(name).type)
+        if pa.types.is_nested(type) or pa.types.is_interval(type):
+            raise InvalidArgument(f"sequence_by: the column {name!r} of type {type} orders nothing: give plain values")
         if table.column(name).null_count:
             at = int(np.flatnonzero(table.column(name).is_null().to_numpy(zero_copy_only=False))[0])
             key = table.slice(at, 1).select(list(chosen_keys)).to_pylist()[0]
             raise InvalidArgument(f"{name!r}, which orders the changes, is NULL in the change of {key}")
     ordered = table.select(list(sequence)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(sequence))])
-    events = Events(_nullable(table.select(wanted)), _nullable(ordered), is_delete)
-    # what a commit removes goes before what it puts in its place
+    comes_after = is_feed_delete if not is_by_commit else np.zeros(table.num_rows, np.bool_)
+    events = Events(_nullable(table.select(wanted)), _nullable(ordered), is_delete, comes_after)
     if is_feed:
-        events = events.take(np.argsort(~is_feed_delete, kind="stable"))
+        versions = table.column(COMMIT_VERSION).to_numpy().astype(np.int64)
+        # commits come one after the other, and in each what it removes before what it puts in its place
+        order = np.lexsort((~is_feed_delete, versions))
+        numbers = key_numbers(table.select(list(chosen_keys)))
+        of_commit = numbers * (int(versions.max(initial=0)) + 1) + versions
+        is_replaced = is_feed_delete & np.isin(of_commit, of_commit[~is_feed_delete])
+        events = events.take(order[~is_replaced[order]])
     return Source(events, chosen_keys, sequence)
 
 

@@ -12,27 +12,24 @@ between them, and what follows from all of them is compared with what is there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql.applying import state, target_rows
-from lance_sql.applying.application import Application, Part
-from lance_sql.applying.events import SEQUENCE, Events, Source
-from lance_sql.applying.order import equal_rows, filled, firsts, key_numbers, lasts, ranks
+from lance_sql.applying.application import HISTORY_COLUMNS, Application, Part
+from lance_sql.applying.events import Events, Source
+from lance_sql.applying.order import SEQUENCE, concat, equal_rows, filled, firsts, key_numbers, lasts, ranks
 from lance_sql.applying.state import KeyState
 from lance_sql.applying.target_rows import TargetRows
 from lance_sql.arrays import I64, BoolMask
+from lance_sql.casts.common_type import column_to_type
 from lance_sql.distributed import ChangeJob
 from lance_sql.errors import InvalidArgument
 from lance_sql.table.applied import Applied
 
-VALID_FROM: Final = "valid_from"
-VALID_TO: Final = "valid_to"
-IS_CURRENT: Final = "is_current"
-ADDED: Final = (VALID_FROM, VALID_TO, IS_CURRENT)
+VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS
 
 
 def schema(source: Source) -> pa.Schema:
@@ -41,7 +38,7 @@ def schema(source: Source) -> pa.Schema:
     raises: InvalidArgument for changes that have columns of these names
     """
     rows = source.events.rows.schema
-    for name in ADDED:
+    for name in HISTORY_COLUMNS:
         if name in rows.names:
             raise InvalidArgument(f"The changes have a column {name!r}, which the history has as well: leave it out")
     time = _time_type(source.events, source.sequence)
@@ -65,27 +62,30 @@ class History(Application):
 
     def part(self, job: ChangeJob, events: Events) -> Part:
         snapshot, keys = job.snapshot, list(self.keys)
-        target_rows.check_names(job.dataset, ADDED)
+        target_rows.check_names(job.dataset, HISTORY_COLUMNS)
         rows = target_rows.in_types_of(events.rows, snapshot)
-        events = Events(rows, events.sequence, events.is_delete)
+        events = replace(events, rows=rows)
         numbers = key_numbers(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
         existing = target_rows.rows_of(snapshot, distinct)
         hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events)
-        parts = [hidden, *_events_of(existing, rows.schema, events.sequence.schema), _reversed(events)]
-        together = Events.concat(parts)
-        of_key = key_numbers(pa.concat_tables([distinct, together.rows.select(keys)]))
+        parts = [hidden, *_events_of(existing, rows.schema, len(self.sequence)), _reversed(events)]
+        together = Events.concat(parts, self.sequence)
+        of_key = key_numbers(concat([distinct, together.rows.select(keys)]))
         of_key = _in_order_of(of_key, distinct.num_rows)
         rank = ranks(together.sequence)
-        # of several at one moment the first one counts: what is known, then the last one that came
-        order = np.lexsort((np.arange(together.num_rows), rank, of_key))
-        moment = of_key[order] * (int(rank.max(initial=0)) + 1) + rank[order]
-        order = order[firsts(moment)]
+        moment = of_key * (int(rank.max(initial=0)) + 1) + rank
+        # of several at one moment the first one counts: what is known, then the last one that came; what came after
+        # what is known is before it here
+        is_known = np.arange(together.num_rows) < together.num_rows - events.num_rows
+        is_later = ~is_known & np.isin(moment, moment[together.comes_after])
+        order = np.lexsort((np.arange(together.num_rows), ~is_later, moment))
+        order = order[firsts(moment[order])]
         story = _Story(together.take(order), of_key[order], self.ignore_nulls, self.tracked)
 
         time = existing.rows.column(VALID_FROM).type
-        fresh = story.intervals(_time_type(events, self.sequence))
+        fresh = story.intervals(_time_type(together, self.sequence))
         fresh_rows = _with_type_of_times(fresh.rows, time)
         positions = _positions_of_existing(
             fresh.keys, _beginnings(fresh_rows), existing.keys, _beginnings(existing.rows), snapshot.label
@@ -163,21 +163,21 @@ class _Story:
         return self._events.take(in_run | self._is_idle | self._is_filled)
 
 
-def _events_of(existing: TargetRows, rows: pa.Schema, sequence: pa.Schema) -> list[Events]:
+def _events_of(existing: TargetRows, rows: pa.Schema, num_columns: int) -> list[Events]:
     """The events that rows tell of: where each begins, and where one ends that no other follows."""
     values = existing.rows.select(rows.names)
-    begun = _sequence(existing.rows.column(VALID_FROM), sequence)
-    ended = _sequence(existing.rows.column(VALID_TO), sequence)
+    begun = _sequence(existing.rows.column(VALID_FROM), num_columns)
+    ended = _sequence(existing.rows.column(VALID_TO), num_columns)
     has_end = existing.rows.column(VALID_TO).is_valid().to_numpy(zero_copy_only=False)
     count = len(existing.ids)
-    times = ranks(pa.concat_tables([begun, ended.filter(pa.array(has_end))]))
+    times = ranks(concat([begun, ended.filter(pa.array(has_end))]))
     scale = int(times.max(initial=0)) + 1
     beginnings = existing.keys * scale + times[:count]
     ends = existing.keys[has_end] * scale + times[count:]
     is_deletion = np.zeros(count, np.bool_)
     is_deletion[has_end] = ~np.isin(ends, beginnings)
-    deletions = Events(values, ended, np.ones(count, np.bool_)).take(is_deletion)
-    return [Events(values, begun, np.zeros(count, np.bool_)), deletions]
+    no, yes = np.zeros(count, np.bool_), np.ones(count, np.bool_)
+    return [Events(values, begun, no, no), Events(values, ended, yes, no).take(is_deletion)]
 
 
 def _reversed(events: Events) -> Events:
@@ -204,11 +204,10 @@ def _times(sequence: pa.Table, time: pa.DataType) -> pa.Array:
     return columns[0] if len(columns) == 1 else pa.StructArray.from_arrays(columns, fields=list(time))
 
 
-def _sequence(times: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
+def _sequence(times: pa.ChunkedArray, num_columns: int) -> pa.Table:
     array = times.combine_chunks()
-    columns = [array] if len(schema) == 1 else array.flatten()
-    names = [f"{SEQUENCE}{i}" for i in range(len(schema))]
-    return pa.table(dict(zip(names, columns, strict=True))).cast(schema)
+    columns = [array] if num_columns == 1 else array.flatten()
+    return pa.table({f"{SEQUENCE}{i}": column for i, column in enumerate(columns)})
 
 
 def _beginnings(rows: pa.Table) -> pa.Array:
@@ -219,7 +218,7 @@ def _beginnings(rows: pa.Table) -> pa.Array:
 def _with_type_of_times(rows: pa.Table, time: pa.DataType) -> pa.Table:
     for name in (VALID_FROM, VALID_TO):
         index = rows.schema.get_field_index(name)
-        rows = rows.set_column(index, pa.field(name, time), rows.column(name).cast(time))
+        rows = rows.set_column(index, pa.field(name, time), column_to_type(rows.column(name), time, name))
     return rows
 
 
@@ -228,9 +227,9 @@ def _positions_of_existing(keys: I64, begun: pa.Array, old_keys: I64, old_begun:
 
     raises: InvalidArgument where two of those that are there are the same
     """
-    schema = pa.schema([pa.field(f"{SEQUENCE}{i}", each) for i, each in enumerate(_leaf_types(begun.type))])
-    both = pa.chunked_array([begun, old_begun])
-    times = ranks(_sequence(both, schema))
+    times = ranks(
+        _sequence(pa.chunked_array([begun, old_begun]), len(begun.type) if pa.types.is_struct(begun.type) else 1)
+    )
     scale = int(times.max(initial=0)) + 1
     moments = np.concatenate((keys, old_keys)) * scale + times
     new, old = moments[: len(keys)], moments[len(keys) :]
@@ -241,10 +240,6 @@ def _positions_of_existing(keys: I64, begun: pa.Array, old_keys: I64, old_begun:
         return np.full(len(new), -1, np.int64)
     at = np.minimum(np.searchsorted(old[order], new), len(old) - 1)
     return np.where(old[order][at] == new, order[at], -1)
-
-
-def _leaf_types(time: pa.DataType) -> list[pa.DataType]:
-    return [field.type for field in time] if pa.types.is_struct(time) else [time]
 
 
 def _changed(rows: pa.Table, existing: TargetRows, positions: I64) -> BoolMask:

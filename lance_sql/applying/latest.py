@@ -8,7 +8,7 @@ left        7 as of 5;  8 stays deleted;  9 was never there, and what came after
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ import pyarrow as pa
 from lance_sql.applying import state, target_rows
 from lance_sql.applying.application import Application, Part
 from lance_sql.applying.events import Events
-from lance_sql.applying.order import equal_rows, filled, firsts, key_numbers, lasts, ranks, start_of_run
+from lance_sql.applying.order import concat, equal_rows, filled, firsts, key_numbers, lasts, ranks, start_of_run
 from lance_sql.applying.state import KeyState
 from lance_sql.applying.target_rows import TargetRows
 from lance_sql.arrays import I64, BoolMask
@@ -49,7 +49,7 @@ class Latest(Application):
         sequence = events.sequence
         if rows_have_sequence and self.sequence:
             sequence = state.sequence_columns(rows, self.sequence)
-        events = Events(rows, sequence, events.is_delete)
+        events = replace(events, rows=rows, sequence=sequence)
         numbers = key_numbers(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
@@ -58,10 +58,13 @@ class Latest(Application):
 
         hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events.with_rows(rows.select(keys)))
         rank, limit = self._ranks(events, numbers, hidden, existing, distinct, rows_have_sequence=rows_have_sequence)
-        is_new = rank > limit[numbers] if self._is_ordered else np.ones(events.num_rows, np.bool_)
+        is_new = np.ones(events.num_rows, np.bool_)
+        if self._is_ordered:
+            is_new = rank > limit[numbers]
+            is_new |= _after_ties((rank == limit[numbers]) & (at[numbers] >= 0), events.comes_after, numbers)
         order = np.flatnonzero(is_new)
         order = order[np.lexsort((rank[order], numbers[order]))]
-        events, numbers = events.take(order), numbers[order]
+        events, numbers, rank = events.take(order), numbers[order], rank[order]
         final, is_patch = self._folded(events, numbers, at)
         of_key = numbers[lasts(numbers)]
         positions = at[of_key]
@@ -72,10 +75,12 @@ class Latest(Application):
         is_gone[positions[final.is_delete & (positions >= 0)]] = True
 
         now = None
-        if self._is_ordered and len(of_key):
+        # a row that is written again as it was, at the moment that it has, tells nothing new
+        is_told = changed | final.is_delete | (rank[lasts(numbers)] > limit[of_key])
+        if self._is_ordered and is_told.any():
             # a row tells of itself when it has the columns of the sequence
-            untold = final if not rows_have_sequence else final.take(final.is_delete)
-            now = KeyState(distinct.take(pa.array(of_key)), untold.with_rows(untold.rows.select(keys)))
+            untold = final.take(is_told & (final.is_delete | (not rows_have_sequence)))
+            now = KeyState(distinct.take(pa.array(of_key[is_told])), untold.with_rows(untold.rows.select(keys)))
         schema = snapshot.manifest.schema.arrow
         return Part(job.write(target_rows.batches(schema, written, existing, positions[changed], is_gone)), now)
 
@@ -97,13 +102,16 @@ class Latest(Application):
         keys = []
         if self._is_ordered:
             names = distinct.schema.names
-            together = key_numbers(pa.concat_tables([distinct, hidden.rows.select(names).cast(distinct.schema)]))
-            keys.append(_positions(together, distinct.num_rows))
-            parts.append(hidden.sequence)
+            together = key_numbers(concat([distinct, hidden.rows.select(names)]))
+            positions = _positions(together, distinct.num_rows)
+            # of a row that was deleted by hand, or with all others, nothing is known
+            is_there = hidden.is_delete | np.isin(positions, existing.keys)
+            keys.append(positions[is_there])
+            parts.append(hidden.take(is_there).sequence)
             if rows_have_sequence:
                 keys.append(existing.keys)
-                parts.append(state.sequence_columns(existing.rows, self.sequence).cast(events.sequence.schema))
-        rank = ranks(pa.concat_tables(parts))
+                parts.append(state.sequence_columns(existing.rows, self.sequence))
+        rank = ranks(concat(parts, self.sequence))
         if keys:
             np.maximum.at(limit, np.concatenate(keys), rank[events.num_rows :])
         return rank[: events.num_rows], limit
@@ -118,6 +126,15 @@ class Latest(Application):
         last = np.flatnonzero(lasts(numbers))
         is_patch = start_of_run(is_anew)[last] == start_of_run(is_first)[last]
         return events.with_rows(rows).take(last), is_patch & (at[numbers[last]] >= 0)
+
+
+def _after_ties(is_tie: BoolMask, comes_after: BoolMask, numbers: I64) -> BoolMask:
+    """Which of the events at the moment of the row that is there came after it: one that says so, and all behind."""
+    first = np.full(int(numbers.max(initial=-1)) + 1, len(numbers))
+    at = np.flatnonzero(is_tie & comes_after)
+    np.minimum.at(first, numbers[at], at)
+    after: BoolMask = is_tie & (np.arange(len(numbers)) >= first[numbers])
+    return after
 
 
 def _one_each(existing: TargetRows, distinct: pa.Table, table: str) -> I64:

@@ -6,23 +6,25 @@ All of it is over whole columns. NULL is a value like others here, equal to itse
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql.arrays import I64, BoolMask
+from lance_sql.casts.common_type import column_to_type, common_type
 from lance_sql.equal_values import same
+from lance_sql.errors import InvalidArgument
+from lance_sql.key_numbers import number, plain_values
+
+SEQUENCE: Final = "__sequence_"
+"""Before the number of a column that orders events."""
 
 
 def key_numbers(keys: pa.Table) -> I64:
     """One number for each distinct key."""
-    numbers = np.zeros(keys.num_rows, np.int64)
-    for column in keys.columns:
-        encoded = _plain(column).dictionary_encode(null_encoding="encode")
-        indices = encoded.indices.to_numpy().astype(np.int64)
-        _, numbers = np.unique(numbers * max(len(encoded.dictionary), 1) + indices, return_inverse=True)
-    return numbers.astype(np.int64)
+    return number(keys, nulls_are_equal=True)
 
 
 def ranks(columns: pa.Table) -> I64:
@@ -30,10 +32,55 @@ def ranks(columns: pa.Table) -> I64:
     which rows have that were there before changes were applied, is before everything."""
     combined = np.zeros(columns.num_rows, np.int64)
     for column in columns.columns:
-        own = pc.rank(_plain(column), sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
+        own = (
+            pc.rank(plain_values(column.combine_chunks()), sort_keys="ascending", tiebreaker="dense")
+            .to_numpy()
+            .astype(np.int64)
+        )
         own[column.is_null().to_numpy()] = 0
         _, combined = np.unique(combined * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
     return combined.astype(np.int64)
+
+
+def concat(tables: Sequence[pa.Table], sequence: Sequence[str] = ()) -> pa.Table:
+    """Rows of several tables, one after the other, in types that hold the values of all; what a table lacks is NULL.
+
+    sequence: what the columns are called that are there as those that order the events
+    raises: InvalidArgument for a column that has types without a common one
+    """
+    types: dict[str, pa.DataType] = {}
+    for table in tables:
+        for field in table.schema:
+            known = types.get(field.name)
+            if known is None or known == field.type:
+                types[field.name] = field.type
+                continue
+            common = common_type(known, field.type)
+            if common is None:
+                shown = _name(field.name, sequence)
+                raise InvalidArgument(f"{shown!r} is {known} in some changes and {field.type} in others: cast it")
+            types[field.name] = common
+    schema = pa.schema(list(types.items()))
+    return pa.concat_tables([_with_schema(table, schema, sequence) for table in tables])
+
+
+def _with_schema(table: pa.Table, schema: pa.Schema, sequence: Sequence[str]) -> pa.Table:
+    columns = []
+    for field in schema:
+        index = table.schema.get_field_index(field.name)
+        if index < 0:
+            columns.append(pa.chunked_array([pa.nulls(table.num_rows, field.type)]))
+        elif table.schema.field(index).type == field.type:
+            columns.append(table.column(index))
+        else:
+            columns.append(column_to_type(table.column(index), field.type, _name(field.name, sequence)))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _name(name: str, sequence: Sequence[str]) -> str:
+    """A column by the name that its user knows."""
+    number = name.removeprefix(SEQUENCE)
+    return sequence[int(number)] if number != name and int(number) < len(sequence) else name
 
 
 def firsts(numbers: I64) -> BoolMask:
@@ -80,10 +127,3 @@ def equal_rows(a: pa.Table, b: pa.Table, names: Sequence[str]) -> BoolMask:
     for name in names:
         equal &= same(a.column(name).combine_chunks(), b.column(name).combine_chunks())
     return equal
-
-
-def _plain(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

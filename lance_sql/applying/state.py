@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
-from lance_sql.applying.events import SEQUENCE, Events
-from lance_sql.applying.order import key_numbers
+from lance_sql.applying.events import Events
+from lance_sql.applying.order import SEQUENCE, concat, key_numbers
+from lance_sql.casts.common_type import column_to_type
 from lance_sql.errors import CorruptFile, at
 from lance_sql.table import applied_files
 from lance_sql.table.applied import Applied
@@ -71,7 +72,7 @@ def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
     raises: CorruptFile
     """
     keys, lines = now.keys, _lines(now.events)
-    numbers = key_numbers(pa.concat_tables([keys, now.events.rows.select(keys.schema.names).cast(keys.schema)]))
+    numbers = key_numbers(concat([keys, now.events.rows.select(keys.schema.names)]))
     without = ~np.isin(numbers[: keys.num_rows], numbers[keys.num_rows :])
     files = applied.files
     parts = [lines]
@@ -82,7 +83,7 @@ def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
     elif files and without.any():
         without_state = selection.filter(keys, pa.array(without))
         parts.append(without_state.append_column(_KIND, pa.array(np.full(without_state.num_rows, _NONE, np.uint8))))
-    table = pa.concat_tables(parts, promote_options="permissive")
+    table = concat(parts, applied.sequence)
     if not table.num_rows:
         return replace(applied, files=files)
     path = f"{APPLIED}/{uuid4().hex}.arrow"
@@ -98,8 +99,8 @@ def _chosen_lines(snapshot: Snapshot, applied: Applied, keys: pa.Table, *, are_w
     names = keys.schema.names
     tables = [_read(snapshot, path) for path in applied.files]
     with at(table=snapshot.label):
-        together = _newest(tables, names)
-    numbers = key_numbers(pa.concat_tables([together.select(names).cast(keys.schema), keys]))
+        together = _newest(tables, names, applied.sequence)
+    numbers = key_numbers(concat([together.select(names), keys]))
     is_of_keys = np.isin(numbers[: together.num_rows], numbers[together.num_rows :])
     is_event = together.column(_KIND).to_numpy() != _NONE
     return together.filter(pa.array((is_of_keys == are_wanted) & is_event))
@@ -120,15 +121,16 @@ def _events(table: pa.Table, like: Events) -> Events:
         # a column that came to the target later
         has_column = table.schema.get_field_index(field.name) >= 0
         column = table.column(field.name) if has_column else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
-        columns.append(column.cast(field.type))
+        columns.append(column_to_type(column, field.type, field.name))
     rows = pa.Table.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in like.rows.schema]))
-    sequence = table.select(like.sequence.schema.names).cast(like.sequence.schema)
-    return Events(rows.cast(like.rows.schema), sequence, table.column(_KIND).to_numpy() == _DELETE)
+    sequence = table.select(like.sequence.schema.names)
+    is_delete = table.column(_KIND).to_numpy() == _DELETE
+    return Events(rows.cast(like.rows.schema), sequence, is_delete, np.zeros(len(is_delete), np.bool_))
 
 
-def _newest(tables: Sequence[pa.Table], keys: Sequence[str]) -> pa.Table:
+def _newest(tables: Sequence[pa.Table], keys: Sequence[str], sequence: Sequence[str]) -> pa.Table:
     """For each key the lines of the last file that tells of it."""
-    together = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    together = concat(tables, sequence).combine_chunks()
     file = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
     numbers = key_numbers(together.select(list(keys)))
     last = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from lance_sql import selection
 from lance_sql.arrays import I64, U64, BoolMask
+from lance_sql.casts.common_type import column_to_type, joinable
 from lance_sql.casts.table import TableCast
 from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
@@ -29,25 +30,47 @@ from lance_sql.writing import write
 _BATCH_ROWS = 64 * 1024
 
 
-def opened(target: object, schema: pa.Schema, storage_options: Mapping[str, Any] | None) -> Dataset:
-    """The newest version of the target, which has at least these columns; a new table where there is none.
+@contextmanager
+def opened(
+    target: object,
+    schema: pa.Schema,
+    storage_options: Mapping[str, Any] | None,
+    check: Callable[[Snapshot], object] | None,
+) -> Iterator[Dataset]:
+    """The newest version of the target, which has at least these columns; a new table where there is none. Columns that
+    it gets go again when the block fails.
 
+    check: raises where nothing can be applied to a version, before it gets any column
     raises: InvalidArgument, CommitConflict
     """
-    if isinstance(target, Dataset):
-        dataset = target.latest()
-    else:
-        uri = os.fspath(target)  # type: ignore[call-overload]  # what is no path is refused there
-        try:
-            dataset = open_dataset(uri, storage_options=storage_options)
-        except TableNotFound:
-            with suppress(TableExists):
-                return write(selection.empty(schema), uri, storage_options=storage_options)
-            # somebody else has made it meanwhile
-            dataset = open_dataset(uri, storage_options=storage_options)
+    dataset = _found(target, schema, storage_options)
+    if check is not None:
+        check(dataset.snapshot)
     existing = dataset.schema.names
     new = [field.with_nullable(True) for field in schema if field.name not in existing]
-    return dataset.add_columns(new) if new else dataset
+    if not new:
+        yield dataset
+        return
+    widened = dataset.add_columns(new)
+    try:
+        yield widened
+    except BaseException:
+        if widened.latest().version == widened.version:
+            widened.drop_columns([field.name for field in new])
+        raise
+
+
+def _found(target: object, schema: pa.Schema, storage_options: Mapping[str, Any] | None) -> Dataset:
+    if isinstance(target, Dataset):
+        return target.latest()
+    uri = os.fspath(target)  # type: ignore[call-overload]  # what is no path is refused there
+    try:
+        return open_dataset(uri, storage_options=storage_options)
+    except TableNotFound:
+        with suppress(TableExists):
+            return write(selection.empty(schema), uri, storage_options=storage_options)
+        # somebody else has made it meanwhile
+        return open_dataset(uri, storage_options=storage_options)
 
 
 def check_names(dataset: Dataset, names: Sequence[str]) -> None:
@@ -61,7 +84,7 @@ def check_names(dataset: Dataset, names: Sequence[str]) -> None:
 
 
 def in_types_of(rows: pa.Table, snapshot: Snapshot) -> pa.Table:
-    """Rows in the types of the target's columns.
+    """Rows in the types of the target's columns, in a form that Arrow joins.
 
     raises: InvalidArgument for values that do not fit
     """
@@ -70,14 +93,14 @@ def in_types_of(rows: pa.Table, snapshot: Snapshot) -> pa.Table:
     relaxed = Schema(tuple(field._replace(nullable=True) for field in schema.fields), schema.metadata)
     cast = TableCast(rows.schema, relaxed, snapshot.name)
     batches = [cast(batch) for batch in rows.to_batches()]
-    return pa.Table.from_batches(batches, cast.schema.arrow).select(rows.schema.names)
+    return joinable(pa.Table.from_batches(batches, cast.schema.arrow).select(rows.schema.names))
 
 
 @dataclass(frozen=True)
 class TargetRows:
     """Rows of the target that have one of some keys.
 
-    rows: all their columns
+    rows: all their columns, in a form that Arrow joins
     ids, addresses: of the rows
     keys: for each the number of its key
     """
@@ -95,7 +118,7 @@ def rows_of(snapshot: Snapshot, keys: pa.Table) -> TargetRows:
     """
     matches = match(snapshot, keys, keys.schema.names, one_each=False, nulls_are_equal=True)
     columns = resolve(snapshot, snapshot.manifest.schema.names)
-    return TargetRows(take(snapshot, columns, matches.ids), matches.ids, matches.addresses, matches.source)
+    return TargetRows(joinable(take(snapshot, columns, matches.ids)), matches.ids, matches.addresses, matches.source)
 
 
 def batches(
@@ -120,12 +143,13 @@ def batches(
                 column = pa.chunked_array([pa.nulls(written.num_rows, field.type)])
             if not field.nullable and column.null_count:
                 raise InvalidArgument(f"Column {field.name!r} of the target may not be NULL, and a change has no value")
-            columns.append(column)
+            columns.append(column_to_type(column, field.type, field.name))
         rows = pa.Table.from_arrays(columns, schema=target)
         yield from _with_change(rows, _of_old(replaced.ids, at), _of_old(replaced.addresses, at), WRITE)
     if is_gone.any():
         positions = np.flatnonzero(is_gone)
-        rows = selection.take(replaced.rows, pa.array(positions)).select(target.names)
+        gone = selection.take(replaced.rows, pa.array(positions))
+        rows = pa.table([column_to_type(gone[field.name], field.type, field.name) for field in target], target)
         ids, addresses = (pa.array(each[positions]) for each in (replaced.ids, replaced.addresses))
         yield from _with_change(rows, ids, addresses, DELETE)
 

@@ -25,8 +25,8 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
 
     as_sql: as SQL assigns them: decimals are rounded to the digits of the target, half a unit away from zero, where
         they are refused otherwise; and times are no numbers, where they are counts of their unit otherwise
-    exact: no value becomes another one: floats are not rounded to narrower ones, times of day are not dropped, and
-        booleans, numbers and times are not each other
+    exact: no value becomes another one: integers and floats are not rounded to floats, times of day are not dropped,
+        and booleans, numbers and times are not each other
     raises: pa.ArrowInvalid for a value that the type does not hold; pa.ArrowNotImplementedError for types that have
         nothing in common
     """
@@ -46,7 +46,7 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
     if pa.types.is_dictionary(target):
         return _to_dictionary(array, target, inner)
     if pa.types.is_dictionary(source):
-        return inner(array.dictionary_decode(), target)
+        return inner(_decoded(array), target)
     if pa.types.is_nested(source) or pa.types.is_nested(target):
         return nested.convert_members(array, target, inner)
     if exact and _kind(source) != _kind(target) and not rounding.is_text(source) and not rounding.is_text(target):
@@ -55,6 +55,15 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
     if exact:
         _check_kept(array, converted)
     return converted
+
+
+def _decoded(array: pa.DictionaryArray) -> pa.Array:
+    items = array.dictionary
+    wide = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(items.type)
+    if wide is not None:
+        # Arrow takes no views
+        array = pa.DictionaryArray.from_arrays(array.indices, items.cast(wide))
+    return array.dictionary_decode()
 
 
 def _kind(type: pa.DataType) -> str:
@@ -84,6 +93,9 @@ def _check_kept(before: pa.Array, after: pa.Array) -> None:
         is_same = pc.or_(pc.equal(back, before), pc.and_(pc.is_nan(back), pc.is_nan(before)))
         if pc.any(pc.invert(is_same)).as_py():
             raise pa.ArrowInvalid("a number has more digits")
+    elif pa.types.is_floating(target) and pa.types.is_integer(source):
+        # fails for an integer with more digits than the type has for all
+        before.cast(pa.float32() if pa.types.is_float16(target) else target)
     elif pa.types.is_date(target) and pa.types.is_timestamp(source):
         back = times.convert(after, pa.timestamp(source.unit))
         local = before if source.tz is None else pc.local_timestamp(before)

@@ -21,6 +21,7 @@ from lance_sql.changes.difference import Side, compare
 from lance_sql.changes.matching import Matched, Pairs, by_identity
 from lance_sql.changes.rows import Rows
 from lance_sql.errors import InvalidArgument
+from lance_sql.key_numbers import numbered
 from lance_sql.schema import Schema
 from lance_sql.table.fragment import Fragment
 
@@ -39,7 +40,7 @@ class KeyMatch:
     def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
         """raises: InvalidArgument when two changed rows of one version have the same key."""
         before, after = self.keys(old, was), self.keys(new, now)
-        old_ids, new_ids = numbered([before, after])
+        old_ids, new_ids = _numbered([before, after])
         shown = f"key ({', '.join(self.names)})"
         for ids, keys in ((old_ids, before), (new_ids, after)):
             repeated = _repeated(ids)
@@ -78,30 +79,8 @@ def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
     return KeyMatch(names, tuple(schema.names.index(name) for name in names))
 
 
-def numbered(parts: Sequence[Sequence[pa.Array]]) -> list[U64]:
-    """One number for each distinct key, over several sets of rows. A key with a NULL in it is like no other.
-
-    parts: the key columns of each set
-    """
-    lengths = [len(part[0]) for part in parts]
-    total = sum(lengths)
-    numbers = np.zeros(total, np.int64)
-    is_null = np.zeros(total, np.bool_)
-    for column in zip(*parts, strict=True):
-        together = pa.concat_arrays([_plain(array) for array in column])
-        is_null |= together.is_null().to_numpy(zero_copy_only=False)
-        encoded = together.dictionary_encode()
-        indices = encoded.indices.fill_null(0).to_numpy().astype(np.int64)
-        _, numbers = np.unique(numbers * max(len(encoded.dictionary), 1) + indices, return_inverse=True)
-    numbers = numbers.astype(np.int64)
-    numbers[is_null] = total + np.arange(int(is_null.sum()))
-    return list(np.split(numbers.astype(np.uint64), np.cumsum(lengths)[:-1]))
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+def _numbered(sides: Sequence[Sequence[pa.Array]]) -> list[U64]:
+    return [numbers.astype(np.uint64) for numbers in numbered(sides, nulls_are_equal=False)]
 
 
 def _repeated(numbers: U64) -> int | None:
@@ -145,7 +124,7 @@ class LastCommits:
 
     def of(self, rows: Rows, sources: Sources) -> I64:
         """The number of the last commit for each row; the greatest for keys that no commit changed."""
-        *earlier_keys, wanted = numbered([*self._keys, self._match.keys(rows, sources)])
+        *earlier_keys, wanted = _numbered([*self._keys, self._match.keys(rows, sources)])
         last = np.full(int(wanted.max(initial=0)) + 1, max(self._numbers, default=0), np.int64)
         for keys, number in zip(earlier_keys, self._numbers, strict=True):
             last[keys[keys < len(last)].astype(np.int64)] = number

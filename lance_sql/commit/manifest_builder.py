@@ -34,7 +34,7 @@ from lance_sql.commit.operations import (
 )
 from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature, VersionNotFound
 from lance_sql.schema import Schema
-from lance_sql.table import features, indices, row_ids, versions
+from lance_sql.table import applied, features, indices, row_ids, versions
 from lance_sql.table.fragment import TOMBSTONE, Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
@@ -183,9 +183,11 @@ def _overwrite(draft: Draft, operation: Overwrite) -> None:
         raise InvalidArgument(f"data files of several versions: {', '.join(sorted(formats))}")
     draft.index_section = None
     draft.edit(removed=draft.manifest.fragments.ids)
+    # of changes that were applied, nothing is known of other rows
+    config = {key: value for key, value in draft.manifest.config.items() if key != applied.KEY}
     draft.change(
         schema=operation.schema,
-        config={**draft.manifest.config, **operation.config_upserts},
+        config={**config, **operation.config_upserts},
         data_format=formats.pop() if formats else operation.file_version or draft.manifest.data_format,
     )
     draft.edit(added=[draft.inserted(fragment) for fragment in operation.fragments])

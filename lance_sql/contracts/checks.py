@@ -23,11 +23,11 @@ from lance_sql.changes import bounds
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
-from lance_sql.changes.keyed import numbered
 from lance_sql.contracts.checked_rows import MAX_EXAMPLES, ChangedRows, ProposedRows, Rows, scan
 from lance_sql.contracts.report import ContractReport, RuleResult
 from lance_sql.contracts.rules import CONDITION, Rule, literal, negated, quoted, read_rules
 from lance_sql.errors import InvalidArgument
+from lance_sql.key_numbers import number
 from lance_sql.statements.matching import match
 from lance_sql.store.open import local_path
 from lance_sql.table.snapshot import Snapshot, open_snapshot
@@ -113,7 +113,7 @@ def _accepted_values(rule: Rule, rows: Rows) -> _Breach:
 def _unique(rule: Rule, rows: Rows) -> _Breach:
     names = list(rule.columns)
     keys = rows.table(names)
-    (numbers,) = numbered([[column.combine_chunks() for column in keys.columns]])
+    numbers = number(keys, nulls_are_equal=False)
     distinct, first, counts = np.unique(numbers, return_index=True, return_counts=True)
     if rows.is_part and len(distinct):
         one_each = selection.take(keys, pa.array(np.sort(first)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from lance_sql.casts.common_type import common_type
 from lance_sql.differences.difference import ColumnChange
 
 
@@ -62,45 +63,3 @@ def shared(before: pa.Schema, after: pa.Schema, names_before: Mapping[str, str])
         else:
             types[name] = common
     return SharedColumns({name: names_before[name] for name in types}, types, tuple(not_compared))
-
-
-def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    """A type that holds the values of both as they are; None where there is none.
-
-    Text, bytes and dictionaries in whichever form Arrow holds them are one type. A whole number is compared with a
-    fraction as a fraction.
-    """
-    a, b = plain(a), plain(b)
-    if a == b:
-        return a
-    fields = [pa.schema([("c", type)]) for type in (a, b)]
-    try:
-        return pa.unify_schemas(fields, promote_options="permissive").field("c").type
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return None
-
-
-def plain(type: pa.DataType) -> pa.DataType:
-    """The type with one form for text, bytes and lists, of values instead of dictionaries and extensions."""
-    if isinstance(type, pa.BaseExtensionType):
-        return plain(type.storage_type)
-    if pa.types.is_dictionary(type):
-        return plain(type.value_type)
-    if pa.types.is_string(type) or pa.types.is_string_view(type):
-        return pa.large_string()
-    if pa.types.is_binary(type) or pa.types.is_binary_view(type):
-        return pa.large_binary()
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
-        return pa.large_list(pa.field("item", plain(type.value_type)))
-    if pa.types.is_fixed_size_list(type):
-        return pa.list_(pa.field("item", plain(type.value_type)), type.list_size)
-    if pa.types.is_struct(type):
-        return pa.struct([pa.field(field.name, plain(field.type)) for field in type])
-    return type
-
-
-def to_type(array: pa.Array, type: pa.DataType) -> pa.Array:
-    """The values in another type, which holds them."""
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    return array if array.type == type else array.cast(type)

@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 import lance_sql.dataset
+from lance_sql.casts.common_type import plain
 from lance_sql.changes.history import History
 from lance_sql.dataset import Dataset
 from lance_sql.differences import columns, rows
@@ -137,7 +138,7 @@ def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: 
     # images of the feed have the later version's names and types
     in_feed = SharedColumns(
         {name: name for name in names},
-        {name: columns.plain(after.schema.field(name).type) for name in names},
+        {name: plain(after.schema.field(name).type) for name in names},
         (),
     )
     shown = chosen or [ROW_ID, *_label(after, names)]

@@ -22,8 +22,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
-from lance_sql.arrays import I64, U64
+from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
+from lance_sql.key_numbers import numbered
 from lance_sql.progress import Work
 from lance_sql.value_text import values
 
@@ -156,7 +157,7 @@ class _Spill:
 
 def _pair(before: pa.Table, after: pa.Table, key: Sequence[str], names: tuple[str, str]) -> Iterator[Meeting]:
     """Rows that are held, in the order of `after`."""
-    ids = _numbered([_keys(table, key) for table in (before, after)])
+    ids = numbered([_keys(table, key) for table in (before, after)], nulls_are_equal=True)
     orders = []
     for table, mine, name in zip((before, after), ids, names, strict=True):
         order = np.argsort(mine, kind="stable")
@@ -182,19 +183,6 @@ def _pair(before: pa.Table, after: pa.Table, key: Sequence[str], names: tuple[st
 
 def _keys(table: pa.Table, key: Sequence[str]) -> list[pa.Array]:
     return [_plain(pa.concat_arrays(table[name].chunks or [pa.nulls(0, table[name].type)])) for name in key]
-
-
-def _numbered(sides: Sequence[Sequence[pa.Array]]) -> list[I64]:
-    """One number for each distinct key over both sides, NULL being a value."""
-    lengths = [len(side[0]) for side in sides]
-    numbers = np.zeros(sum(lengths), np.int64)
-    for column in zip(*sides, strict=True):
-        encoded = pa.concat_arrays(column).dictionary_encode()
-        count = len(encoded.dictionary)
-        indices = encoded.indices.cast(pa.int64()).fill_null(count).to_numpy()
-        # numbers are below the number of rows, and so is the count: no product overflows before 2^31 rows are held
-        _, numbers = np.unique(numbers * (count + 1) + indices, return_inverse=True)
-    return list(np.split(numbers.astype(np.int64), [lengths[0]]))
 
 
 def _hashes(keys: Sequence[pa.Array]) -> U64:

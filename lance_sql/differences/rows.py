@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from lance_sql import selection
 from lance_sql.arrays import BoolMask
+from lance_sql.casts.common_type import plain, to_type
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
-from lance_sql.differences.columns import SharedColumns, plain, to_type
+from lance_sql.differences.columns import SharedColumns
 from lance_sql.differences.difference import Cell, UpdatedRow
 from lance_sql.differences.pairing import Meeting, OnlyAfter, OnlyBefore, Paired, pair
 from lance_sql.equal_values import same
@@ -160,7 +161,9 @@ def _adapted(reader: pa.RecordBatchReader, types: Mapping[str, pa.DataType]) -> 
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
-            columns = [to_type(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
+            columns = [
+                to_type(column, field.type, field.name) for column, field in zip(batch.columns, schema, strict=True)
+            ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())

@@ -30,7 +30,7 @@ from lance_sql.bitmaps import U64Set
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
-from lance_sql.changes.keyed import key_match, numbered
+from lance_sql.changes.keyed import key_match
 from lance_sql.commit import clones
 from lance_sql.commit.operations import Update, UpdateConfig, UpdateMap
 from lance_sql.contracts import broken, check
@@ -42,6 +42,7 @@ from lance_sql.errors import (
     UnsupportedFeature,
     VersionNotFound,
 )
+from lance_sql.key_numbers import numbered
 from lance_sql.publishing import kept_state
 from lance_sql.publishing.progress import Progress, marker, progress, recorded
 from lance_sql.publishing.publication import Publication
@@ -332,7 +333,7 @@ def _with_equal_keys(mine: ChangeFeed, theirs: ChangeFeed, names: Sequence[str])
     filter = f"{CHANGE_TYPE} IN ('{INSERT}', '{POSTIMAGE}')"
     sides = [feed.scan([*names, ROW_ID], filter).to_table().combine_chunks() for feed in (mine, theirs)]
     keys = [[side.column(name).combine_chunks() for name in names] for side in sides]
-    my_keys, their_keys = numbered(keys)
+    my_keys, their_keys = numbered(keys, nulls_are_equal=False)
     _, at_mine, at_theirs = np.intersect1d(my_keys, their_keys, return_indices=True)
     ids = [side.column(ROW_ID).to_numpy() for side in sides]
     equal: U64 = np.union1d(ids[0][at_mine], ids[1][at_theirs])

@@ -1,6 +1,7 @@
 """What a table has of the changes that were applied to it, beside its rows; see `lance_sql.applying`.
 
-    config  lance_sql.applied = {"keys": ["id"], "sequence": ["ts"], "scd": 1, "files": ["_applied/5c1f...arrow"]}
+    config  lance_sql.applied = {"keys": ["id"], "sequence": ["ts"], "scd": 1, "files": ["_applied/5c1f...arrow"],
+                                 "fields": {"id": 0, "ts": 2}}
 
 The files are written before the commit that names them, and never change: a restore, or a version that is read later,
 has those of its own. The last one counts for each key that it tells of.
@@ -27,16 +28,20 @@ class Applied:
     sequence: columns that order changes of a key; none where they came in order
     scd: 1 for the latest row of each key, 2 for all of them
     files: of events that the rows do not tell of, the oldest first
+    fields: the ids of the columns of the table that changes are ordered and told apart by, by name
     """
 
     keys: tuple[str, ...]
     sequence: tuple[str, ...]
     scd: int
     files: tuple[str, ...] = ()
+    fields: tuple[tuple[str, int], ...] = ()
 
     def to_json(self) -> str:
         """The value in the config."""
-        content = {"keys": self.keys, "sequence": self.sequence, "scd": self.scd, "files": self.files}
+        content: dict[str, Any] = {"keys": self.keys, "sequence": self.sequence, "scd": self.scd, "files": self.files}
+        if self.fields:
+            content["fields"] = dict(self.fields)
         return json.dumps(content, separators=(",", ":"))
 
 
@@ -51,7 +56,11 @@ def of(config: Mapping[str, str], table: str) -> Applied | None:
     try:
         content: Any = json.loads(text)
         applied = Applied(
-            tuple(content["keys"]), tuple(content["sequence"]), content["scd"], tuple(content.get("files", ()))
+            tuple(content["keys"]),
+            tuple(content["sequence"]),
+            content["scd"],
+            tuple(content.get("files", ())),
+            tuple((str(name), int(id)) for name, id in content.get("fields", {}).items()),
         )
     except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
         raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}") from error

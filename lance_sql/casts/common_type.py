@@ -1,0 +1,216 @@
+"""One type for the values of two, each as it is.
+
+    int32, uint32                                 int64
+    int64, decimal(5, 2)                          decimal(21, 2)
+    timestamp[s, UTC], timestamp[us, Asia/Tokyo]  timestamp[us, UTC]: these are instants
+    date32, timestamp[us]                         timestamp[us]
+    text, dictionary of text                      large_string
+
+Text and numbers have no such type, and neither do times with a zone and without one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql.casts.conversion import convert
+from lance_sql.casts.rounding import is_text
+from lance_sql.errors import InvalidArgument
+
+_UNITS: Final = ("s", "ms", "us", "ns")
+_MOST_DIGITS: Final = 76
+_EXACT_BITS: Final = {16: 11, 32: 24, 64: 53}
+"""The bits of the integers that floats of a width hold."""
+
+
+def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    """A type that holds the values of both as they are, in one form for text, bytes and lists; None where there is
+    none.
+
+    A value may be beyond it where integers meet floats, and seconds nanoseconds: `to_type` refuses it.
+    """
+    a, b = plain(a), plain(b)
+    if a == b or pa.types.is_null(b):
+        return a
+    if pa.types.is_null(a):
+        return b
+    for kind in (_numbers, _moments, _clocks, _nested):
+        found = kind(a, b)
+        if found is not None:
+            return found
+    return pa.large_binary() if _is_bytes(a) and _is_bytes(b) else None
+
+
+def plain(type: pa.DataType) -> pa.DataType:
+    """The type with one form for text, bytes and lists, of values instead of dictionaries and extensions."""
+    if isinstance(type, pa.BaseExtensionType):
+        return plain(type.storage_type)
+    if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
+        return plain(type.value_type)
+    if is_text(type):
+        return pa.large_string()
+    if pa.types.is_binary(type) or pa.types.is_binary_view(type):
+        return pa.large_binary()
+    if _is_list(type):
+        return pa.large_list(pa.field("item", plain(type.value_type)))
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(pa.field("item", plain(type.value_type)), type.list_size)
+    if pa.types.is_struct(type):
+        return pa.struct([pa.field(field.name, plain(field.type)) for field in type])
+    if pa.types.is_map(type):
+        return pa.map_(plain(type.key_type), plain(type.item_type))
+    if pa.types.is_decimal(type) and type.bit_width < 128:
+        return pa.decimal128(type.precision, type.scale)
+    return type
+
+
+def joinable_type(type: pa.DataType) -> pa.DataType:
+    """A type of the same values that Arrow takes and joins rows of: it does neither of views, nor of dictionaries that
+    have NULL among their items."""
+    kinds = pa.types
+    if kinds.is_dictionary(type):
+        return joinable_type(type.value_type)
+    if kinds.is_string_view(type):
+        return pa.string()
+    if kinds.is_binary_view(type):
+        return pa.binary()
+    if kinds.is_struct(type):
+        return pa.struct([field.with_type(joinable_type(field.type)) for field in type])
+    if kinds.is_list(type):
+        return pa.list_(type.value_field.with_type(joinable_type(type.value_type)))
+    if kinds.is_large_list(type):
+        return pa.large_list(type.value_field.with_type(joinable_type(type.value_type)))
+    if kinds.is_fixed_size_list(type):
+        return pa.list_(type.value_field.with_type(joinable_type(type.value_type)), type.list_size)
+    if kinds.is_map(type):
+        return pa.map_(joinable_type(type.key_type), joinable_type(type.item_type))
+    return type
+
+
+def joinable(table: pa.Table) -> pa.Table:
+    """The table in joinable types."""
+    types = [joinable_type(type) for type in table.schema.types]
+    if types == table.schema.types:
+        return table
+    fields = [field.with_type(type) for field, type in zip(table.schema, types, strict=True)]
+    columns = [
+        pa.chunked_array([convert(chunk, type) for chunk in column.chunks], type)
+        for column, type in zip(table.columns, types, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+def to_type(array: pa.Array, type: pa.DataType, name: str) -> pa.Array:
+    """The values in a type that they have in common with others.
+
+    name: of the column, for messages
+    raises: InvalidArgument for a value that the type does not hold
+    """
+    try:
+        return convert(array, type, exact=True)
+    except pa.ArrowException as error:
+        raise InvalidArgument(
+            f"Column {name!r}: a value of {array.type} is none of {type}: {error}. Cast the column"
+        ) from error
+
+
+def column_to_type(column: pa.ChunkedArray, type: pa.DataType, name: str) -> pa.ChunkedArray:
+    """As `to_type`, of a column in parts."""
+    return pa.chunked_array([to_type(chunk, type, name) for chunk in column.chunks], type)
+
+
+def _numbers(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    kinds = pa.types
+    if kinds.is_floating(a) and kinds.is_floating(b):
+        return max(a, b, key=lambda type: type.bit_width)
+    if kinds.is_floating(a) or kinds.is_floating(b):
+        number, other = (a, b) if kinds.is_floating(a) else (b, a)
+        if not kinds.is_integer(other):
+            return None
+        return number if other.bit_width <= _EXACT_BITS[number.bit_width] else pa.float64()
+    if kinds.is_integer(a) and kinds.is_integer(b):
+        return _integer(a, b)
+    digits = [_digits(type) for type in (a, b)]
+    if digits[0] is None or digits[1] is None:
+        return None
+    (whole, scale), (other_whole, other_scale) = digits[0], digits[1]
+    scale = max(scale, other_scale)
+    precision = max(whole, other_whole) + scale
+    if precision > _MOST_DIGITS:
+        return None
+    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+
+
+def _integer(a: pa.DataType, b: pa.DataType) -> pa.DataType:
+    signed = [type for type in (a, b) if pa.types.is_signed_integer(type)]
+    widest = max(a.bit_width, b.bit_width)
+    if len(signed) != 1:
+        return a if a.bit_width == widest else b
+    unsigned = b if signed[0] is a else a
+    bits = max(signed[0].bit_width, 2 * unsigned.bit_width)
+    return {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}.get(bits, pa.decimal128(20, 0))
+
+
+def _digits(type: pa.DataType) -> tuple[int, int] | None:
+    """The digits before the point, and those after it."""
+    if pa.types.is_decimal(type):
+        return type.precision - type.scale, type.scale
+    return (20, 0) if pa.types.is_integer(type) else None
+
+
+def _moments(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    stamps = [type for type in (a, b) if pa.types.is_timestamp(type)]
+    if len(stamps) + sum(map(pa.types.is_date, (a, b))) < 2:
+        return None
+    if not stamps:
+        return pa.date32()
+    unit = max((type.unit for type in stamps), key=_UNITS.index)
+    zones = {None if type not in stamps else type.tz for type in (a, b)}
+    if zones == {None}:
+        return pa.timestamp(unit)
+    # with a zone a time is an instant, whatever the zone is
+    return None if None in zones else pa.timestamp(unit, "UTC")
+
+
+def _clocks(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    kinds = pa.types
+    if kinds.is_time(a) and kinds.is_time(b):
+        return pa.time64("ns" if "ns" in (a.unit, b.unit) else "us")
+    if kinds.is_duration(a) and kinds.is_duration(b):
+        return pa.duration(max(a.unit, b.unit, key=_UNITS.index))
+    return None
+
+
+def _nested(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    kinds = pa.types
+    if kinds.is_struct(a) and kinds.is_struct(b):
+        if [field.name for field in a] != [field.name for field in b]:
+            return None
+        members = [common_type(one.type, other.type) for one, other in zip(a, b, strict=True)]
+        fields = [pa.field(field.name, type) for field, type in zip(a, members, strict=True) if type is not None]
+        return pa.struct(fields) if len(fields) == len(members) else None
+    if kinds.is_map(a) and kinds.is_map(b):
+        key, item = common_type(a.key_type, b.key_type), common_type(a.item_type, b.item_type)
+        return None if key is None or item is None else pa.map_(key, item)
+    is_list = [_is_list(type) or kinds.is_fixed_size_list(type) for type in (a, b)]
+    if not all(is_list):
+        return None
+    item = common_type(a.value_type, b.value_type)
+    if item is None:
+        return None
+    if kinds.is_fixed_size_list(a) and kinds.is_fixed_size_list(b) and a.list_size == b.list_size:
+        return pa.list_(pa.field("item", item), a.list_size)
+    return pa.large_list(pa.field("item", item))
+
+
+def _is_list(type: pa.DataType) -> bool:
+    kinds = pa.types
+    return bool(
+        kinds.is_list(type) or kinds.is_large_list(type) or kinds.is_list_view(type) or kinds.is_large_list_view(type)
+    )
+
+
+def _is_bytes(type: pa.DataType) -> bool:
+    return bool(pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type))
