@@ -18,7 +18,18 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     ("terminal_text",),
     ("arrays", "errors"),
-    ("caches", "file_versions", "gathering", "progress", "selection", "row_ranges", "proto", "_kernels", "value_text"),
+    (
+        "caches",
+        "dictionaries",
+        "file_versions",
+        "gathering",
+        "progress",
+        "selection",
+        "row_ranges",
+        "proto",
+        "_kernels",
+        "value_text",
+    ),
     (
         "ages",
         "bitmaps",

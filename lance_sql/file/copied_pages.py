@@ -54,7 +54,7 @@ def is_as_described(file: FileReader, field: Field) -> bool:
     if not isinstance(file.metadata, MetadataV2):
         return False
     with file.at():
-        described = file.metadata.schema.by_id.get(field.id)
+        described = file.metadata.fields.get(field.id)
     return (
         described is not None
         and described.logical_type == field.logical_type

@@ -3,7 +3,7 @@
 Source: messages FileDescriptor (global buffer 0) and ColumnMetadata.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -25,7 +25,8 @@ from lance_sql.file.page_cache import KNOWN
 from lance_sql.layouts import wire_v2_1, wire_v2_3
 from lance_sql.layouts.tree import ArrayTree, Blob, Constant, FullZip, MiniBlock, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file_pb2
-from lance_sql.schema import Schema
+from lance_sql.schema import Field, Schema
+from lance_sql.schema.fields import without_children
 from lance_sql.schema.wire import from_messages, to_messages
 from lance_sql.store import ByteRange
 
@@ -210,12 +211,26 @@ class MetadataV2:
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema that the file itself has; a table's files are read by that of the table.
+        """The schema of a file that is not a table's.
 
         raises: ValueError for a descriptor that is not a message; CorruptFile
         """
-        described = file_pb2.FileDescriptor.FromString(memoryview(self._descriptor).tobytes()).schema
+        described = self._described
         return from_messages(described.fields, dict(described.metadata))
+
+    @cached_property
+    def fields(self) -> Mapping[int, Field]:
+        """The fields that the file itself describes, by id and without children; a table's files are read by the schema
+        of the table. What a blob is made of has no id.
+
+        raises: ValueError for a descriptor that is not a message
+        """
+        return {field.id: without_children(field) for field in self._described.fields if field.id >= 0}
+
+    @property
+    def _described(self) -> file_pb2.Schema:
+        described: file_pb2.Schema = file_pb2.FileDescriptor.FromString(memoryview(self._descriptor).tobytes()).schema
+        return described
 
     def column(self, index: int) -> ColumnMetadata:
         """The metadata of column `index`.

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql import dictionaries
 from lance_sql.arrays import U8, BoolMask
 from lance_sql.errors import InvalidArgument
 from lance_sql.file.leaves import is_leaf
@@ -141,7 +142,7 @@ def concat(leaves: Sequence[Shredded]) -> Shredded:
     starts = None
     if any(leaf.starts is not None for leaf in leaves):
         starts = np.concatenate([leaf.starts for leaf in leaves if leaf.starts is not None])
-    values = pa.concat_arrays([leaf.values for leaf in leaves])
+    values = dictionaries.concat([leaf.values for leaf in leaves])
     return Shredded(values, marks, starts, sum(leaf.num_entries for leaf in leaves))
 
 
@@ -353,7 +354,8 @@ def plain(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
         items, indices = array.dictionary, array.indices
         valid = items.is_valid()
-        new_indices = pa.array(np.cumsum(valid.to_numpy(zero_copy_only=False)) - 1).cast(indices.type)
+        positions = np.cumsum(valid.to_numpy(zero_copy_only=False)) - 1
+        new_indices = pa.array(np.maximum(positions, 0)).cast(indices.type)
         new_indices = pc.if_else(valid, new_indices, pa.scalar(None, indices.type))
         return pa.DictionaryArray.from_arrays(new_indices.take(indices), items.drop_null())
     return array

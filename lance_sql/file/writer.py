@@ -21,7 +21,7 @@ from itertools import accumulate, pairwise
 
 import pyarrow as pa
 
-from lance_sql import file_versions
+from lance_sql import dictionaries, file_versions
 from lance_sql.casts.storage import check_batch
 from lance_sql.errors import CorruptFile, InvalidArgument
 from lance_sql.file.aligned_sink import AlignedSink
@@ -121,6 +121,7 @@ class FileWriter:
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
         self._held_rows = 0
+        self._items: dictionaries.Items | None = None
         self.num_rows = 0
 
     @property
@@ -141,14 +142,25 @@ class FileWriter:
             self._take_apart()
             check_batch(self._written, batch.schema)
             self._checked = batch.schema
+            if self._items is None and any(map(dictionaries.narrow, batch.schema.types)):
+                self._items = dictionaries.Items(batch.schema)
         if batch.num_rows == 0:
             return
+        excess = self.excess(batch)
+        if excess is not None:
+            raise InvalidArgument(f"Rows do not fit one file: {excess}. Make the keys wider, or write plain values")
+        if self._items is not None:
+            self._items.add(batch)
         self._held.append(batch)
         self._held_bytes += batch.nbytes
         self.num_rows += batch.num_rows
         self._held_rows += batch.num_rows
         if self._held_rows >= _LEAST_ROWS or self._held_bytes >= _LEAST_PAGE_BYTES:
             self._take_apart()
+
+    def excess(self, batch: pa.RecordBatch) -> str | None:
+        """What makes rows of the schema that was checked too many for this file; None where they fit."""
+        return None if self._items is None else self._items.excess(batch)
 
     def copy_page(self, column: int, page: PageBytes) -> None:
         """Adds a page of another file of the same version to a column of a field that is copied.

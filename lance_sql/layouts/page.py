@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels
+from lance_sql import _kernels, dictionaries
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage
 from lance_sql.layouts.nest import Chain
@@ -57,8 +57,11 @@ class Page(KnownPage, Protocol):
 
 
 def concat(arrays: Sequence[pa.Array]) -> pa.Array:
-    """The arrays as one; dictionary arrays are unified."""
-    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+    """The arrays as one; dictionary arrays are unified.
+
+    raises: UnsupportedFeature where the items of their dictionaries are too many for the keys
+    """
+    return dictionaries.concat(arrays)
 
 
 def cluster(spans: RowRanges, gap: int) -> RowRanges:

@@ -60,6 +60,17 @@ def text_of(value: bytes) -> str:
     return "".join(pieces)
 
 
+def to_text_inside(array: pa.Array) -> pa.Array:
+    """As `to_text`, of values inside of structs and lists: where one of these is NULL, files have no bytes,
+    which is NULL as well."""
+    import pyarrow.compute as pc
+
+    lengths = pc.binary_length(array)
+    if pc.min(lengths).as_py() == 0:
+        array = pc.if_else(pc.equal(lengths, 0), pa.scalar(None, array.type), array)
+    return to_text(array)
+
+
 class InvalidJson(InvalidArgument):
     """A text that is not JSON, or JSON that cannot be stored; `index` is its position in the array."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lance_sql import file_versions
+from lance_sql import dictionaries, file_versions
 from lance_sql.file import copied_pages
 from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.metadata_v2 import ColumnMetadata
@@ -38,6 +38,9 @@ def fields_to_copy(snapshot: Snapshot, fragments: Sequence[Fragment]) -> tuple[F
     """
     version = file_versions.by_name(file_version(snapshot))
     if version is None or version.pages is None:
+        return ()
+    if any(map(dictionaries.narrow, snapshot.manifest.schema.arrow.types)):
+        # whose items together may be too many for one file
         return ()
     sizes = [file.size_bytes for fragment in fragments for file in fragment.files]
     opened = [snapshot.open(fragment) for fragment in fragments]

@@ -81,6 +81,10 @@ class FragmentWriter:
             if self._file is None:
                 self._path = f"data/{new_file_name(self.prefix)}"
                 self._file = FileWriter(self.store, self._path, self.schema, self.file_version)
+            elif self._file.excess(batch) is not None:
+                # in a file of their own, the rows have dictionaries that fit
+                self._finish_file()
+                continue
             room = self.limits.max_rows - self._file.num_rows
             self._file.write(batch if batch.num_rows <= room else batch.slice(0, room))
             batch = batch.slice(min(room, batch.num_rows))

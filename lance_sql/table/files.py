@@ -235,7 +235,7 @@ class TableFiles:
 def _chain(leaf: Leaf) -> Chain | None:
     """How a leaf's column becomes Arrow; None where that depends on the file."""
     if is_json(leaf.field):
-        return Chain(leaf.type, leaf.outer, pa.large_binary(), jsonb.to_text)
+        return Chain(leaf.type, leaf.outer, pa.large_binary(), jsonb.to_text_inside if leaf.outer else jsonb.to_text)
     return None if leaf.field.is_blob_v2 else Chain(leaf.type, leaf.outer)
 
 
