@@ -180,9 +180,7 @@ def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
 
 
 def _below_null_structs(shape: Shape, depth: int, used: BoolMask) -> bool:
-    """Whether lists at this depth are in NULL structs: other readers count on a level for NULL lists then."""
-    if not shape.is_list[depth]:
-        return False
+    """Whether values at this depth are in NULL structs: other readers count on a level for NULL of their own then."""
     for outer in reversed(range(depth)):
         if shape.is_list[outer]:
             break

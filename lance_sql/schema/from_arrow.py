@@ -31,6 +31,7 @@ _RESERVED = ("_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_ro
 _JSON = (b"arrow.json", b"lance.json")
 _BFLOAT16 = b"lance.bfloat16"
 _BLOB_V2 = b"lance.blob.v2"
+_COLONS_OF_DICTIONARY = 3
 
 _PLAIN: Mapping[pa.DataType, str] = {
     pa.null(): "null",
@@ -184,6 +185,9 @@ def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]
     try:
         kind = _leaf(type)
         leaf_type(kind)
+        if kind.startswith("dict:") and kind.count(":") > _COLONS_OF_DICTIONARY:
+            # the name of the type of the items has colons, and other readers take it apart at the first one
+            raise UnsupportedFeature(f"the type {type}")
     except LanceError:
         raise UnsupportedFeature(
             f"Column {'.'.join(path)!r}: the type {type} has no logical type; cast it to another one first"

@@ -191,3 +191,70 @@ def test_tables_with_blobs_are_compacted(tmp_path: Path, file_version: Any, writ
     table = lance_sql.open(tmp_path / "t.lance").compact()
     assert len(table.snapshot.manifest.fragments) == 1
     assert table.to_table().column("b").to_pylist() == [b"x" * number for number in range(3) for _ in range(5)]
+
+
+def _never(name: str, type: pa.DataType) -> pa.Field:
+    return pa.field(name, type, nullable=False)
+
+
+DEEP: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "numbers": (pa.struct([_never("b", pa.struct([_never("d", pa.int64())]))]), [{"b": {"d": 1}}, {"b": {"d": 2}}]),
+    "text": (
+        pa.struct([_never("b", pa.struct([_never("c", pa.struct([_never("d", pa.string())]))]))]),
+        [{"b": {"c": {"d": "x"}}}, {"b": {"c": {"d": "y"}}}],
+    ),
+    "lists": (
+        pa.struct([_never("b", pa.struct([_never("d", pa.list_(_never("item", pa.int64())))]))]),
+        [{"b": {"d": [1]}}, {"b": {"d": [2, 3]}}],
+    ),
+    "vectors": (
+        pa.struct([_never("b", pa.struct([_never("d", pa.list_(pa.float32(), 2))]))]),
+        [{"b": {"d": [0.5, 1.5]}}, {"b": {"d": [2.5, 3.5]}}],
+    ),
+}
+
+
+@pytest.mark.parametrize("file_version", VERSIONS[1:])
+@pytest.mark.parametrize("kind", DEEP)
+@pytest.mark.parametrize("is_listed", [False, True], ids=["struct", "list of structs"])
+@pytest.mark.parametrize("rows", [[None, 0], [0, None, 0], [None, None], [None, 0, 1], [0] * 3], ids=str)
+def test_null_above_members_that_are_never_null(
+    tmp_path: Path, rows: list[int | None], kind: str, file_version: str, *, is_listed: bool
+) -> None:
+    type, choices = DEEP[kind]
+    expected = [None if row is None else choices[row] for row in rows]
+    values = pa.array(expected, type)
+    if is_listed:
+        values = pa.array([[each] for each in expected], pa.list_(type))
+    made = lance_sql.write(
+        pa.table({"id": range(len(rows)), "x": values}), tmp_path / "t.lance", file_version=file_version
+    )
+    for table in (made, made.update({"id": "id"}, "id = 0")):
+        for read in (table.to_table(), lance.dataset(table.uri).to_table()):
+            assert read.sort_by("id").column("x").to_pylist() == values.to_pylist()
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pa.array([1], pa.date32()),
+        pa.array([1], pa.timestamp("us")),
+        pa.array([1], pa.timestamp("s", "UTC")),
+        pa.array([1], pa.time64("us")),
+        pa.array([1], pa.duration("s")),
+        pa.array([1]).cast(pa.decimal128(20, 0)),
+        pa.array([b"ab"], pa.binary(2)),
+    ],
+    ids=lambda items: str(items.type),
+)
+@pytest.mark.parametrize("inside", INSIDE)
+def test_dictionaries_that_no_other_reader_knows_are_refused(tmp_path: Path, items: pa.Array, inside: str) -> None:
+    values = INSIDE[inside](items.dictionary_encode())
+    with pytest.raises(UnsupportedFeature, match="has no logical type; cast it"):
+        lance_sql.write(pa.table({"x": values}), tmp_path / "t.lance")
+    assert not (tmp_path / "t.lance").exists()
+    table = lance_sql.write(pa.table({"x": items}), tmp_path / "u.lance")
+    with pytest.raises((InvalidArgument, UnsupportedFeature)):
+        table.alter_column("x", type=pa.dictionary(pa.int8(), items.type))
+    with pytest.raises((InvalidArgument, UnsupportedFeature)):
+        table.add_columns(pa.schema([("y", pa.dictionary(pa.int8(), items.type))]))
