@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -81,7 +81,19 @@ class EngineDataset(ArrowDataset):
         if not self.is_widened:
             return reader
         fields = [self._schema.field(name) for name in reader.schema.names]
-        return reader.cast(pa.schema(fields, reader.schema.metadata))
+        schema = pa.schema(fields, reader.schema.metadata)
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in reader:
+                # of a column that keeps its type, Arrow's cast asks more than that: it takes no NULL above a member
+                # that is never NULL
+                columns = [
+                    column if column.type == field.type else column.cast(field.type)
+                    for column, field in zip(batch.columns, fields, strict=True)
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.dataset, self._widen, self._with_system_columns, bool(self._compact))

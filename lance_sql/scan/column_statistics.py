@@ -16,9 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql import value_text
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
+from lance_sql.index_files import order
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.scan.analyze import analyze
@@ -124,11 +126,20 @@ def _extremes(known: PageStatistics) -> tuple[Any, Any]:
         # a zone of NaN alone has no bounds, and needs none
         has_numbers = pc.less(pc.add(known.null_counts, known.nan_counts), known.num_values).filter(have_values)
         mins, maxs = mins.filter(has_numbers), maxs.filter(has_numbers)
-    smallest = pc.min(mins).as_py() if len(mins) and not mins.null_count else None
-    largest = pc.max(maxs).as_py() if len(maxs) and not maxs.null_count else None
+    smallest = _value(mins, 0) if len(mins) and not mins.null_count else None
+    largest = _value(maxs, -1) if len(maxs) and not maxs.null_count else None
     if has_nan:
         return (math.nan if not len(mins) else smallest), math.nan
     return smallest, largest
+
+
+def _value(bounds: pa.Array, place: int) -> Any:
+    """The value at a place in the order of bounds, none of which is NULL; text where Python has no such value."""
+    at = int(order.ascending(bounds)[place])
+    try:
+        return bounds[at].as_py()
+    except (OverflowError, ValueError):
+        return value_text.values(bounds.slice(at, 1))[0]
 
 
 def _learned(candidates: Candidates, field: Field) -> PageStatistics | None:
