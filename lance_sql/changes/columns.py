@@ -26,6 +26,7 @@ from lance_sql.changes.rows import Rows
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.layouts.page import concat
 from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.schema.types import LISTS
 from lance_sql.table.fragment import Fragment
 
 
@@ -194,12 +195,8 @@ def _convert(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
         return array
     if pa.types.is_struct(type) and pa.types.is_struct(array.type):
         return _convert_struct(array, stored, wanted)
-    if stored.logical_type == wanted.logical_type and stored.children:
+    if stored.logical_type in LISTS and wanted.logical_type in LISTS:
         return _convert_list(array, stored, wanted)
-    if pa.types.is_nested(type) or isinstance(type, pa.BaseExtensionType):
-        raise UnsupportedFeature(
-            f"column {wanted.name!r} became {type}, of which images of {array.type} cannot be made"
-        )
     return convert(array, type)
 
 
@@ -222,10 +219,6 @@ def _convert_struct(array: pa.StructArray, stored: Field, wanted: Field) -> pa.A
 
 def _convert_list(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
     type = arrow_field(wanted).type
-    if not (pa.types.is_list(type) or pa.types.is_large_list(type)):
-        raise UnsupportedFeature(
-            f"column {wanted.name!r} became {type}, of which images of {array.type} cannot be made"
-        )
     items = _convert(array.flatten(), stored.children[0], wanted.children[0])
     import pyarrow.compute as pc
 

@@ -193,6 +193,9 @@ def instant(when: datetime | date | timedelta | str) -> datetime:
         "90m") before now; "today" or "yesterday", for the first moment of that day in UTC; ISO 8601 text
     raises: InvalidArgument for other text
     """
+    if when != when:
+        # NaT
+        raise InvalidArgument(f"{when!r} is no time: give one, or leave it out")
     if isinstance(when, str):
         when = _moment(when.strip())
     if isinstance(when, timedelta):
