@@ -93,6 +93,7 @@ PUBLIC = (
     "one_sql",
     "physical_layout",
     "progress",
+    "selection",
     "providers",
     "repairs",
     "scan.predicates",

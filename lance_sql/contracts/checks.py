@@ -6,7 +6,6 @@ at the rows that have their keys.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,19 +16,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql import selection
+from lance_sql import selection, value_text
 from lance_sql.ages import parse_age
+from lance_sql.arrays import I64
 from lance_sql.changes import bounds
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
 from lance_sql.contracts.checked_rows import MAX_EXAMPLES, ChangedRows, ProposedRows, Rows, scan
 from lance_sql.contracts.report import ContractReport, RuleResult
-from lance_sql.contracts.rules import CONDITION, Rule, literal, negated, quoted, read_rules
+from lance_sql.contracts.rules import CONDITION, Rule, negated, quoted, read_rules, unaccepted
+from lance_sql.contracts.sense import beside, missing
 from lance_sql.errors import InvalidArgument
 from lance_sql.key_numbers import number
-from lance_sql.statements.matching import match
-from lance_sql.store.open import local_path
+from lance_sql.statements.matching import can_be_matched, match
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 
 
@@ -106,8 +106,7 @@ def _not_null(rule: Rule, rows: Rows) -> _Breach:
 
 
 def _accepted_values(rule: Rule, rows: Rows) -> _Breach:
-    listed = ", ".join(map(literal, rule.values))
-    return _filtered(rows, f"{quoted(rule.columns[0])} NOT IN ({listed})", "has another value", "have another value")
+    return _filtered(rows, unaccepted(rule), "has another value", "have another value")
 
 
 def _unique(rule: Rule, rows: Rows) -> _Breach:
@@ -116,10 +115,8 @@ def _unique(rule: Rule, rows: Rows) -> _Breach:
     numbers = number(keys, nulls_are_equal=False)
     distinct, first, counts = np.unique(numbers, return_index=True, return_counts=True)
     if rows.is_part and len(distinct):
-        one_each = selection.take(keys, pa.array(np.sort(first)))
-        matches = match(rows.snapshot, one_each, names, one_each=False)
-        counts = np.bincount(matches.source, minlength=one_each.num_rows)
         first = np.sort(first)
+        counts = _counts(rows.snapshot, selection.take(keys, pa.array(first)))
     broken = np.flatnonzero(counts > 1)
     if not len(broken):
         return _Breach()
@@ -132,19 +129,32 @@ def _unique(rule: Rule, rows: Rows) -> _Breach:
     )
 
 
+def _counts(snapshot: Snapshot, keys: pa.Table) -> I64:
+    """How many rows of a version have each key."""
+    names = keys.schema.names
+    if all(
+        can_be_matched(field.type) and name in snapshot.manifest.schema.names
+        for name, field in zip(names, keys.schema, strict=True)
+    ):
+        matches = match(snapshot, keys, names, one_each=False)
+        return np.bincount(matches.source, minlength=keys.num_rows)
+    together = pa.concat_tables([keys, scan(snapshot, names, None, None).to_table()])
+    numbers = number(together, nulls_are_equal=False)
+    wanted, found = numbers[: keys.num_rows], numbers[keys.num_rows :]
+    return np.bincount(found, minlength=int(numbers.max(initial=0)) + 1)[wanted]
+
+
 def _foreign_key(rule: Rule, rows: Rows) -> _Breach:
     column, other_column = rule.columns
-    other = open_snapshot(_beside(rows.snapshot, rule.values[0]), storage_options=rows.snapshot.storage_options)
-    values = rows.table([column]).column(0).combine_chunks().unique().drop_null()
+    other = open_snapshot(beside(rows.snapshot, rule.values[0]), storage_options=rows.snapshot.storage_options)
+    values = rows.table([column]).column(0)
     referenced = scan(other, [other_column], None, None).to_table().column(0)
-    if referenced.type != values.type:
-        values = values.cast(referenced.type)
-    missing = values.filter(pc.invert(pc.is_in(values, value_set=referenced.combine_chunks())))
-    if not len(missing):
+    left = missing(values, column, referenced, other_column)
+    if not len(left):
         return _Breach()
-    examples = pa.table({column: missing.slice(0, MAX_EXAMPLES)})
-    shown = ", ".join(repr(value.as_py()) for value in missing[:MAX_EXAMPLES])
-    return _Breach(f"{_number(len(missing), 'value')} not in {other_column} of {other.name}: {shown}", None, examples)
+    examples = pa.table({column: left.slice(0, MAX_EXAMPLES)})
+    shown = ", ".join(map(repr, value_text.values(left.slice(0, MAX_EXAMPLES))))
+    return _Breach(f"{_number(len(left), 'value')} not in {other_column} of {other.name}: {shown}", None, examples)
 
 
 def _freshness(rule: Rule, rows: Rows) -> _Breach:
@@ -152,7 +162,17 @@ def _freshness(rule: Rule, rows: Rows) -> _Breach:
     newest = None
     # what changed is young enough more often than not
     for looked_at in [rows, Rows(rows.snapshot)] if rows.is_part else [rows]:
-        newest = pc.max(looked_at.table([column]).column(0)).as_py()
+        times = looked_at.table([column]).column(0)
+        if pa.types.is_timestamp(times.type):
+            # Python has no nanoseconds
+            times = times.cast(
+                pa.timestamp("us" if times.type.unit == "ns" else times.type.unit, times.type.tz), safe=False
+            )
+        try:
+            newest = pc.max(times).as_py()
+        except OverflowError:
+            # a time after the year 9999
+            return _Breach()
         if newest is not None and datetime.now(UTC) - _moment(newest, column) <= age:
             return _Breach()
     if newest is None:
@@ -179,15 +199,6 @@ def _row_count_change(rule: Rule, rows: Rows) -> _Breach:
     if low <= share <= high:
         return _Breach()
     return _Breach(f"{before} rows in version {base.version}, {now} now: a change of {share:+.1%}", None)
-
-
-def _beside(snapshot: Snapshot, path: str) -> str:
-    """A path as a rule has it: of a table beside this one, unless it is a whole one."""
-    if "://" in path or os.path.isabs(path):
-        return path
-    parent = snapshot.uri.rstrip("/").rpartition("/")[0]
-    own = local_path(snapshot.uri)
-    return os.path.join(os.path.dirname(os.path.abspath(own)), path) if own is not None else f"{parent}/{path}"
 
 
 def _number(count: int, noun: str = "row") -> str:

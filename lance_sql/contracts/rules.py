@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 
 from lance_sql.ages import parse_age
+from lance_sql.contracts import sense
 from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound
 from lance_sql.scan.filters import to_predicate
 from lance_sql.statements import maintenance
@@ -136,7 +137,13 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
 
 def negated(condition: str) -> str:
     """The filter for rows that break a condition."""
+    # behind a comment at its end
     return f"NOT ({condition}\n)"
+
+
+def unaccepted(rule: Rule) -> str:
+    """The filter for rows with other values than the accepted ones."""
+    return f"{quoted(rule.columns[0])} NOT IN ({', '.join(map(literal, rule.values))})"
 
 
 def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
@@ -178,7 +185,10 @@ def set_rule(
     """
     if enforce and severity == "warn":
         raise InvalidArgument("A rule is enforced, or only warns (severity='warn'); not both")
-    rule = parse_rule(name, text, severity, snapshot.latest())
+    latest = snapshot.latest()
+    rule = parse_rule(name, text, severity, latest)
+    filter = unaccepted(rule) if rule.kind == "accepted_values" else None
+    sense.check(rule.kind, rule.columns, rule.values, filter, latest)
     content: dict[str, Any] = {"rule": rule.text, "severity": rule.severity}
     if enforce:
         content["enforce"] = True

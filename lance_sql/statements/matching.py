@@ -163,8 +163,10 @@ def _plain(keys: pa.Table) -> pa.Table:
     return keys
 
 
-def _check_type(field: pa.Field) -> None:
-    type = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+def can_be_matched(type: pa.DataType) -> bool:
+    """Whether rows are matched by keys of a type."""
+    if pa.types.is_dictionary(type):
+        type = type.value_type
     allowed = (
         pa.types.is_integer,
         pa.types.is_string,
@@ -176,5 +178,11 @@ def _check_type(field: pa.Field) -> None:
         pa.types.is_temporal,
         pa.types.is_decimal,
     )
-    if pa.types.is_interval(type) or not any(test(type) for test in allowed):
-        raise UnsupportedFeature(f"Column {field.name!r} of type {type} cannot be a key: rows are not matched by it")
+    return not pa.types.is_interval(type) and any(test(type) for test in allowed)
+
+
+def _check_type(field: pa.Field) -> None:
+    if not can_be_matched(field.type):
+        raise UnsupportedFeature(
+            f"Column {field.name!r} of type {field.type} cannot be a key: rows are not matched by it"
+        )

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 
 from lance_sql.changes.bounds import last
 from lance_sql.changes.history import History
+from lance_sql.contracts.sense import missing
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.system_columns import CREATED_AT, ROW_ID
 from lance_sql.testing.comparable import comparable, hashable, python_values
 from lance_sql.testing.report import short
-from lance_sql.testing.tables import TableLike, dataset, names_of, plain
+from lance_sql.testing.tables import TableLike, dataset, names_of
 
 _MAX_SHOWN: Final = 5
 _ROW: Final = "__row"
@@ -118,23 +119,11 @@ def _repeated_rows(columns: Sequence[pa.ChunkedArray]) -> list[tuple[int, int]]:
 
 
 def _dangling(table: Dataset, column: str, other: Dataset, name: str) -> list[str]:
-    values, referenced = (plain(each.scan([of]).to_table())[of] for each, of in ((table, column), (other, name)))
-    try:
-        (common,) = pa.unify_schemas(
-            [pa.schema([("", values.type)]), pa.schema([("", referenced.type)])], promote_options="permissive"
-        ).types
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InvalidArgument(
-            f"foreign_keys: {column} is {values.type}, {name} of {other.uri} is {referenced.type}:"
-            " no value can be in both"
-        ) from error
-    values, referenced = comparable(values.cast(common)), comparable(referenced.cast(common))
-    left = values.unique().drop_null()
-    left = left.filter(pc.invert(pc.is_in(left, value_set=referenced.combine_chunks())))
+    values, referenced = (each.scan([of]).to_table().column(0) for each, of in ((table, column), (other, name)))
+    left = missing(values, f"foreign_keys: {column}", referenced, f"{name} of {other.uri}")
     if not len(left):
         return []
-    missing = left.cast(common) if left.type != common and not pa.types.is_float16(common) else left
-    shown = ", ".join(map(short, python_values(pa.chunked_array([missing.slice(0, _MAX_SHOWN)]))))
+    shown = ", ".join(map(short, python_values(pa.chunked_array([left.slice(0, _MAX_SHOWN)]))))
     what = "1 value is" if len(left) == 1 else f"{len(left)} values are"
     return [f"{column}: {what} not in {name} of {other.uri}: {shown}"]
 

@@ -1,0 +1,84 @@
+"""Whether a rule can ever hold for a table: what its columns, and those of another table, have to be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.casts.common_type import column_to_type, common_type, plain
+from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql.key_numbers import numbered
+from lance_sql.scan.filters import to_predicate
+from lance_sql.schema import arrow_field
+from lance_sql.store.open import local_path
+from lance_sql.table.snapshot import Snapshot, open_snapshot
+
+
+def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str | None, snapshot: Snapshot) -> None:
+    """Makes sure that rows can keep a rule.
+
+    filter: for rows that break it, of kinds that have one
+    raises: InvalidArgument for columns of types that the rule is not about, and for another table or column that is not
+        there
+    """
+    if filter is not None:
+        _ = to_predicate(snapshot, filter)
+    if kind == "unique":
+        for name in columns:
+            type = plain(_type(snapshot, name))
+            if pa.types.is_nested(type) or pa.types.is_interval(type):
+                raise InvalidArgument(f"unique is of columns with plain values; {name!r} has {type}")
+    elif kind == "freshness":
+        type = _type(snapshot, columns[0])
+        if not (pa.types.is_timestamp(type) or pa.types.is_date(type)):
+            raise InvalidArgument(f"freshness is of a column of dates or times; {columns[0]!r} has {type}")
+    elif kind == "foreign_key":
+        name, other_name = columns
+        try:
+            other = open_snapshot(beside(snapshot, values[0]), storage_options=snapshot.storage_options)
+            other_type = _type(other, other_name)
+        except LanceError as error:
+            raise InvalidArgument(f"foreign_key refers to what is not there: {error}") from error
+        reference_type(name, _type(snapshot, name), other_name, other_type)
+
+
+def reference_type(name: str, type: pa.DataType, other_name: str, other_type: pa.DataType) -> pa.DataType:
+    """The type in which the values of a column are looked for among those of another one.
+
+    raises: InvalidArgument where no value of one can be a value of the other
+    """
+    common = common_type(type, other_type)
+    if common is None or pa.types.is_nested(common):
+        raise InvalidArgument(f"{name} is {type}, and {other_name} is {other_type}: no value can be in both")
+    return common
+
+
+def missing(values: pa.ChunkedArray, name: str, referenced: pa.ChunkedArray, other_name: str) -> pa.Array:
+    """The values of a column that another one has not, each once; NULL is missing nowhere.
+
+    raises: InvalidArgument as `reference_type`
+    """
+    common = reference_type(name, values.type, other_name, referenced.type)
+    wanted, known = column_to_type(values, common, name), column_to_type(referenced, common, other_name)
+    (ids, known_ids) = numbered([[wanted.combine_chunks()], [known.combine_chunks()]], nulls_are_equal=True)
+    is_missing = ~np.isin(ids, known_ids) & wanted.is_valid().to_numpy()
+    found: pa.Array = wanted.filter(pa.array(is_missing)).unique()
+    return found
+
+
+def beside(snapshot: Snapshot, path: str) -> str:
+    """A path as a rule has it: of a table beside this one, unless it is a whole one."""
+    if "://" in path or os.path.isabs(path):
+        return path
+    parent = snapshot.uri.rstrip("/").rpartition("/")[0]
+    own = local_path(snapshot.uri)
+    return os.path.join(os.path.dirname(os.path.abspath(own)), path) if own is not None else f"{parent}/{path}"
+
+
+def _type(snapshot: Snapshot, name: str) -> pa.DataType:
+    *_, field = snapshot.manifest.schema.resolve(name, table=snapshot.label)
+    return arrow_field(field).type
