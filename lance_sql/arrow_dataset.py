@@ -6,10 +6,11 @@ class, not for the methods. A filter that they hand over leaves their plan, so i
 
 from __future__ import annotations
 
+import difflib
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import pyarrow as pa
 
@@ -113,9 +114,14 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         columns: Sequence[str] | None = None,
         filter: pc.Expression | None = None,
         batch_size: int | None = None,
-        **_: Any,
+        **options: Any,
     ) -> Scanner:
-        """One scan, as engines ask for it; what Arrow's own scans could further be told has no meaning here."""
+        """One scan, as engines ask for it.
+
+        options: what Arrow's own scans could further be told, which has no meaning here
+        raises: TypeError for others
+        """
+        check_keywords("scanner", options, ("columns", "filter", "batch_size"))
         return Scanner(self, self.scan(self._names(columns), filter, batch_size=batch_size))
 
     def get_fragments(self, filter: pc.Expression | None = None) -> list[Fragment]:
@@ -125,22 +131,38 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         tasks = scan.tasks(os.cpu_count() or 1) or [scan.task(())]
         return [Fragment(self, task) for task in tasks]
 
-    def to_batches(self, *args: Any, **kwargs: Any) -> Iterator[pa.RecordBatch]:
-        """The arguments of `scanner`."""
-        return self.scanner(*args, **kwargs).to_batches()
+    def to_batches(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        batch_size: int | None = None,
+        **options: Any,
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of `scanner`, batch by batch."""
+        check_keywords("to_batches", options, ("columns", "filter", "batch_size"))
+        return self.scanner(columns, filter, batch_size).to_batches()
 
-    def to_table(self, *args: Any, **kwargs: Any) -> pa.Table:
-        """The arguments of `scanner`; all rows in memory."""
-        return self.scanner(*args, **kwargs).to_table()
+    def to_table(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        batch_size: int | None = None,
+        **options: Any,
+    ) -> pa.Table:
+        """The rows of `scanner`, all in memory."""
+        check_keywords("to_table", options, ("columns", "filter", "batch_size"))
+        return self.scanner(columns, filter, batch_size).to_table()
 
     def head(
-        self, num_rows: int, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **_: Any
+        self, num_rows: int, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **options: Any
     ) -> pa.Table:
         """The first rows."""
+        check_keywords("head", options, ("num_rows", "columns", "filter"), also=("batch_size",))
         return self.deliver(self.scan(self._names(columns), filter, limit=num_rows).to_reader()).read_all()
 
-    def count_rows(self, filter: pc.Expression | None = None, **_: Any) -> int:
+    def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """The number of rows that pass the filter."""
+        check_keywords("count_rows", options, ("filter",), also=("batch_size",))
         return self.scan([], filter).count_rows()
 
     def _names(self, columns: Sequence[str] | None) -> list[str]:
@@ -184,6 +206,26 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         raise _unsupported("__setstate__")
 
 
+_ARROWS: Final = ("batch_readahead", "fragment_readahead", "fragment_scan_options", "use_threads", "cache_metadata")
+"""What Arrow's own scans are told of how to read, beside the pool of their memory."""
+
+_OTHER_WORDS: Final = {"where": "filter", "predicate": "filter", "condition": "filter", "select": "columns"}
+
+
+def check_keywords(method: str, given: Iterable[str], known: Sequence[str], *, also: Sequence[str] = ()) -> None:
+    """Makes sure that every further keyword is one that Arrow's method of this name has as well.
+
+    known: the method's own, for the message; also: those without a meaning here
+    raises: TypeError
+    """
+    for name in given:
+        if name in _ARROWS or name == "memory_pool" or name in also:
+            continue
+        close = _OTHER_WORDS.get(name) or next(iter(difflib.get_close_matches(name, known, n=1)), None)
+        hint = f". Did you mean {close!r}?" if close in known else f"; it has {', '.join(known)}"
+        raise TypeError(f"{method}() got an unexpected keyword argument {name!r}{hint}")
+
+
 class Scanner:
     """A scan as engines read it: `projected_schema`, then `to_reader()` or `to_batches()`."""
 
@@ -222,12 +264,13 @@ class Fragment:
         columns: Sequence[str] | None = None,
         filter: pc.Expression | None = None,
         batch_size: int | None = None,
-        **_: Any,
+        **options: Any,
     ) -> Scanner:
         """The part's rows for these columns. The filter is the one that the fragments were asked for.
 
         batch_size: not heeded, it is an engine's default of a few thousand rows, and small batches are slow
         """
+        check_keywords("scanner", options, ("schema", "columns", "filter", "batch_size"))
         scan = self._dataset.scan(self._dataset._names(columns))
         return Scanner(self._dataset, self._task.project(scan.columns, scan.schema))
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from lance_sql.ages import parse_age
 from lance_sql.arrays import U64
-from lance_sql.arrow_dataset import ArrowDataset, column_names
+from lance_sql.arrow_dataset import ArrowDataset, check_keywords, column_names
 from lance_sql.errors import InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.file.learned import Learning
 from lance_sql.progress import Progress, reporting
@@ -190,11 +190,12 @@ class Dataset(ArrowDataset):
         """The branches of the table as of now, by name, without main."""
         return self.snapshot.branches()
 
-    def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **_: Any) -> int:
+    def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **options: Any) -> int:
         """The number of rows that pass the filter; without one, or with one on row lineage, no page is read.
 
         raises: as `scan`
         """
+        check_keywords("count_rows", options, ("filter",), also=("batch_size",))
         if filter is None:
             return Candidates.all_of(self.snapshot).num_rows
         return self.scan([], filter).count_rows()

@@ -55,6 +55,8 @@ def unknown_name(kind: str, name: str, table: str, existing: Iterable[str]) -> s
     kind: "tag", "branch", "cursor" or "rule"; table: for the message; existing: the names that there are
     """
     names = list(existing)
+    if not isinstance(name, str):
+        return f"A {kind} is called by a text, not by {name!r}."
     message = f"No {kind} {name[:100]!r} in {table}."
     if closest := difflib.get_close_matches(name, names, n=1):
         return f"{message} Did you mean {closest[0]!r}?"

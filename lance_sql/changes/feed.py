@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, overload
 
 import pyarrow as pa
 
-from lance_sql.arrow_dataset import ArrowDataset, column_names
+from lance_sql.arrow_dataset import ArrowDataset, check_keywords, column_names
 from lance_sql.changes import bounds, images
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.history import History
@@ -288,8 +288,9 @@ class ChangeFeed(ArrowDataset):
         """All changes in about so many parts; each can be pickled, and read anywhere."""
         return self.scan().tasks(target_count)
 
-    def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **_: Any) -> int:
+    def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **options: Any) -> int:
         """The number of images that pass the filter."""
+        check_keywords("count_rows", options, ("filter",), also=("batch_size",))
         return self.scan([], filter).count_rows()
 
     def to_html(self, filter: str | pc.Expression | Predicate | None = None) -> str:

@@ -25,7 +25,7 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.schema import projection, types
 
 # Arrow hands no deeper schema from one library to another (kMaxNestingDepth, kMaxImportRecursionLevel).
@@ -146,6 +146,7 @@ class Schema:
         table: how messages call the table
         raises: ColumnNotFound
         """
+        _check_text(name)
         return projection.child(self.fields, name, name, table)
 
     def resolve(self, path: str, *, table: str | None = None, also: Sequence[str] = ()) -> tuple[Field, ...]:
@@ -157,7 +158,13 @@ class Schema:
         also: names outside of the schema that may be asked for, named in messages
         raises: ColumnNotFound with the closest name
         """
+        _check_text(path)
         return projection.resolve(self.fields, self._by_name, path, table, also)
+
+
+def _check_text(name: object) -> None:
+    if not isinstance(name, str):
+        raise InvalidArgument(f"A column is called by a text, not by {name!r}")
 
 
 class StoredField(Protocol):

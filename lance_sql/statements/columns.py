@@ -95,6 +95,8 @@ def rename(snapshot: Snapshot, names: Mapping[str, str], properties: Mapping[str
 
     raises: ColumnNotFound; InvalidArgument for no column, and for names that are taken
     """
+    if not isinstance(names, Mapping) or not all(isinstance(new, str) for new in names.values()):
+        raise InvalidArgument(f"New names are given by the old ones, as {{'a': 'b'}}, not as {names!r}")
     if not names:
         raise InvalidArgument("No column is renamed")
 

@@ -64,6 +64,8 @@ def create(
     raises: ColumnNotFound; InvalidArgument for a kind that there is not, and a name that is taken; UnsupportedFeature
         for types that the kind does not know, and for tables with files of version 0.1
     """
+    if not isinstance(kind, str) or not isinstance(column, str):
+        raise InvalidArgument(f"A column and a kind of index are texts, not {column!r} and {kind!r}")
     if kind not in BUILT:
         if kind.lower() in search_indices.READ_ONLY:
             raise UnsupportedFeature(

@@ -73,11 +73,9 @@ def update_config(
 
     raises: InvalidArgument for values that are no text; CommitConflict
     """
+    _check_texts(values, "Config values are text")
     if not values:
         raise InvalidArgument("No key is set")
-    for key, value in values.items():
-        if not isinstance(key, str) or not (value is None or isinstance(value, str)):
-            raise InvalidArgument(f"Config values are text: {key!r} is {value!r}")
     operation = UpdateConfig(config=UpdateMap(dict(values)))
     return on_latest(
         snapshot,
@@ -117,6 +115,14 @@ def _file(snapshot: Snapshot, version: int) -> VersionFile:
     return file
 
 
+def _check_texts(values: object, what: str) -> None:
+    if not isinstance(values, Mapping):
+        raise InvalidArgument(f"{what} by key, not {values!r}")
+    for key, value in values.items():
+        if not isinstance(key, str) or not (value is None or isinstance(value, str)):
+            raise InvalidArgument(f"{what}: {key!r} is {value!r}")
+
+
 def update_field_metadata(
     snapshot: Snapshot, column: str, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
 ) -> Snapshot:
@@ -125,9 +131,7 @@ def update_field_metadata(
     column: `a.b` is a member of a struct
     raises: ColumnNotFound; InvalidArgument for values that are no text; CommitConflict
     """
-    for key, value in values.items():
-        if not isinstance(key, str) or not (value is None or isinstance(value, str)):
-            raise InvalidArgument(f"Metadata of columns is text: {key!r} is {value!r}")
+    _check_texts(values, "Metadata of columns is text")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
