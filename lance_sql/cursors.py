@@ -11,9 +11,10 @@ they are (`properties=changes.properties`), and is made only once, so that neith
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -32,6 +33,7 @@ from lance_sql.table.snapshot import Snapshot, open_snapshot
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 SNAPSHOT: Final = "snapshot"
+_POSITION: Final = re.compile(r"(\w+) (\d{1,19}) (.*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Cursor:
         mode: Mode = "all",
         until: Bound | None = None,
         target: object | None = None,
+        after: str | None = "",
         drop_unchanged: bool = False,
         key: str | Sequence[str] | None = None,
         trust_snapshots: bool = False,
@@ -88,6 +91,9 @@ class Cursor:
         until: a version, a tag or a time: the last version whose changes are taken; the newest one without it
         target: the Lance table that the changes go to, a `Dataset`, or a path or URI. What it has already, because a
             run died between its commit and the move of the cursor, is not read again
+        after: the `position` of the changes that a database got last, which stores it in the transaction of their rows.
+            These changes, and no others, are read again or skipped, wherever the cursor is. None for a database that
+            got nothing yet; without it, the cursor's own position counts
         mode, drop_unchanged, key, trust_snapshots: as for `Dataset.changes`
         returns: a context manager; its value is a change feed, with the properties that a commit of the changes needs
         raises: VersionNotFound where versions that are needed were removed; InvalidArgument; at the end of the block
@@ -99,19 +105,27 @@ class Cursor:
             "key": self._key if key is None else key,
             "trust_snapshots": trust_snapshots,
         }
-        return self._reading(until, target, options)
+        return self._reading(until, target, after, options)
 
     @contextmanager
     def _reading(
-        self, until: Bound | None, target: object | None, options: Mapping[str, object]
+        self, until: Bound | None, target: object | None, after: str | None, options: Mapping[str, object]
     ) -> Iterator[ChangeFeed]:
-        record = self._record()
+        record = stored = self._record()
+        if after != "":
+            if target is not None:
+                raise InvalidArgument(
+                    "Give either target= (a Lance table) or after= (the position that a database has)"
+                )
+            record = self._delivered(record, after)
         if target is not None:
             record = self._behind(record, target)
         feed = self._feed(record, until, options)
         yield feed
         if feed.end >= feed.start:
             self._move(record, feed.end, feed.snapshot.token)
+        elif record.position > stored.position:
+            self._move(record, record.position, record.commit)
 
     def peek(self, *, mode: Mode = "all", until: Bound | None = None) -> ChangeFeed:
         """What `read` would give; the cursor stays where it is.
@@ -190,8 +204,10 @@ class Cursor:
                 " rows that went meanwhile are not told of; seek of a version leaves out what is not known any more"
             ) from error
         if feed.end < feed.start:
-            return feed
-        return feed.with_properties(consumed.properties(record.id, first, feed.end, feed.snapshot.token))
+            return feed.with_properties({}, _position_text(record.id, record.position, record.commit or ""))
+        commit = feed.snapshot.token
+        properties = consumed.properties(record.id, first, feed.end, commit)
+        return feed.with_properties(properties, _position_text(record.id, feed.end, commit))
 
     def _check(self, history: History, position: int, commit: str | None, what: str) -> None:
         """Makes sure that a position is still the commit that it was.
@@ -211,6 +227,20 @@ class Cursor:
                 f" same commit any more: {cause}. seek('snapshot') takes all rows of the newest version first, for a"
                 " new copy; seek of a version goes on from there"
             )
+
+    def _delivered(self, record: CursorRecord, position: str | None) -> CursorRecord:
+        """The record as if the cursor were where a database is; nothing is stored."""
+        if position is None:
+            return record.at_origin()
+        match = _POSITION.fullmatch(position)
+        if match is None:
+            raise InvalidArgument(f"after={position!r} is not the position of changes that a cursor has read")
+        id, number, commit = match[1], int(match[2]), match[3] or None
+        if id != record.id:
+            # the cursor was put elsewhere, or created again
+            return record
+        self._check(History(self._latest()), number, commit, "the database has the changes of")
+        return replace(record, position=number, commit=commit, needs_snapshot=False)
 
     def _behind(self, record: CursorRecord, target: object) -> CursorRecord:
         """Where the cursor is after it has been moved to what a table has of its changes."""
@@ -270,6 +300,11 @@ def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
         return first - 1, False
     oldest = history.oldest_start
     return (oldest - 1, False) if oldest == history.beginning else (oldest - 1, True)
+
+
+def _position_text(cursor_id: str, position: int, commit: str) -> str:
+    """The text that `_POSITION` matches."""
+    return f"{cursor_id} {position} {commit}"
 
 
 def _commit(history: History, position: int) -> str | None:

@@ -77,6 +77,9 @@ class ChangeFeed(ArrowDataset):
         self.properties: Mapping[str, str] = {}
         """Of a commit that has these changes, as the `properties` of every verb: it is made once, whoever tries. Only
         changes that come from a cursor have them."""
+        self.position: str = ""
+        """Up to where a consumer is that has these changes, as text for a column of its own database, written in the
+        transaction of the rows: `Cursor.read(after=)` takes it. Only changes that come from a cursor have one."""
         if mode not in MODES:
             raise InvalidArgument(f"mode={mode!r} is not one of {', '.join(map(repr, MODES))}")
         history = History(snapshot)
@@ -216,10 +219,11 @@ class ChangeFeed(ArrowDataset):
             raise InvalidArgument(f"{kind!r} is not one of {', '.join(map(repr, images.KINDS))}")
         return _restore(*self._arguments[:-1], (kind,))
 
-    def with_properties(self, properties: Mapping[str, str]) -> Self:
-        """The same, with what a commit is to say that has these changes; see `properties`."""
+    def with_properties(self, properties: Mapping[str, str], position: str) -> Self:
+        """A copy of the feed with `properties` and `position`."""
         same = copy(self)
         same.properties = dict(properties)
+        same.position = position
         return same
 
     def _check_range(self, history: History, first: int, last: int) -> None:

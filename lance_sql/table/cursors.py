@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
@@ -37,6 +37,15 @@ _ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a cursor began: see `CursorRecord` for the names."""
+
+    position: int
+    commit: str | None
+    needs_snapshot: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CursorRecord:
     """Where a cursor is. Immutable; a move makes another one.
 
@@ -46,6 +55,7 @@ class CursorRecord:
     commit: the identity of the commit that made it, see `Snapshot.token`; None where there was no such version, or an
         earlier release has written the record
     needs_snapshot: the rows of version `position` are still to be taken, all of them, before any change
+    origin: where the cursor began with this id; None where an earlier release has written the record
     number: of the record; 0 of one that is not stored yet
     former: tokens of the records before, the youngest first
     """
@@ -62,6 +72,7 @@ class CursorRecord:
     token: str = field(default_factory=lambda: uuid4().hex)
     former: tuple[str, ...] = ()
     commit: str | None = None
+    origin: Origin | None = None
 
     @classmethod
     def first(
@@ -73,7 +84,21 @@ class CursorRecord:
         """
         check_name(name)
         now = datetime.now(UTC)
-        return cls(name, uuid4().hex, branch, position, needs_snapshot, now, now, commit=commit)
+        origin = Origin(position, commit, needs_snapshot)
+        return cls(name, uuid4().hex, branch, position, needs_snapshot, now, now, commit=commit, origin=origin)
+
+    def at_origin(self) -> CursorRecord:
+        """The record with the position that the cursor had before its first run.
+
+        raises: InvalidArgument where an earlier release has not stored it
+        """
+        if self.origin is None:
+            raise InvalidArgument(
+                f"The cursor {self.name!r} was created by an earlier release, which did not store where it began: give"
+                " the position that your consumer has, or seek"
+            )
+        place = self.origin
+        return replace(self, position=place.position, commit=place.commit, needs_snapshot=place.needs_snapshot)
 
 
 def check_name(name: str) -> None:
@@ -140,8 +165,10 @@ def move(
     elsewhere: not on from there: what was written of its changes says nothing of those to come
     raises: RetryableConflict when it is not there any longer
     """
-    id = uuid4().hex if elsewhere else record.id
-    return _put(store, record, replace(record, id=id, position=position, commit=commit, needs_snapshot=needs_snapshot))
+    new = replace(record, position=position, commit=commit, needs_snapshot=needs_snapshot)
+    if elsewhere:
+        new = replace(new, id=uuid4().hex, origin=Origin(position, commit, needs_snapshot))
+    return _put(store, record, new)
 
 
 def drop(store: Store, name: str, table: str) -> None:
@@ -230,6 +257,7 @@ def _to_json(record: CursorRecord) -> bytes:
         "position": record.position,
         "commit": record.commit,
         "needsSnapshot": record.needs_snapshot,
+        "origin": None if record.origin is None else list(astuple(record.origin)),
         "dropped": record.is_dropped,
         "createdAt": record.created_at.isoformat(),
         "updatedAt": record.updated_at.isoformat(),
@@ -261,6 +289,7 @@ def _parsed(name: str, number: int, tail: tuple[int, Any]) -> CursorRecord:
             parsed["token"],
             tuple(parsed["former"]),
             parsed.get("commit"),
+            None if parsed.get("origin") is None else _origin(*parsed["origin"]),
         )
     except (ValueError, RecursionError, TypeError, LookupError) as error:
         raise CorruptFile(f"not the record of a cursor ({error!r}); drop the cursor and create it again") from error
@@ -286,3 +315,9 @@ def check_branch(record: CursorRecord, branch: str | None, table: str) -> None:
             f"The cursor {record.name!r} of {table} reads the branch {own!r}, not {branch or 'main'!r}: open that one,"
             " or create a cursor of another name"
         )
+
+
+def _origin(position: object, commit: object, needs_snapshot: object) -> Origin:
+    if not isinstance(position, int) or not isinstance(commit, str | None) or not isinstance(needs_snapshot, bool):
+        raise TypeError("no place of a cursor")
+    return Origin(position, commit, needs_snapshot)

@@ -1,0 +1,153 @@
+"""Changes that are delivered to a database arrive once each, whenever a run dies, and whatever runs beside it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lance_sql
+from lance_sql.errors import InvalidArgument, VersionNotFound
+
+from . import databases
+from .databases import COLUMNS, Database, deliver
+from .test_consumers import Killed, dying_at
+
+PLACES = ("begin", "insert", "commit", "move")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URI of a PostgreSQL server."""
+    pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL: pip install pgserver 'psycopg[binary]'")
+    pytest.importorskip("psycopg", reason="no driver of PostgreSQL: pip install 'psycopg[binary]'")
+    with pgserver.get_server(tmp_path_factory.mktemp("postgres")) as running:
+        yield running.get_uri()
+
+
+@pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    if request.param == "sqlite":
+        return databases.sqlite(tmp_path)
+    if request.param == "duckdb":
+        return databases.in_duckdb(tmp_path)
+    database = databases.postgres(request.getfixturevalue("server"))
+    with database.transaction() as execute:
+        execute("TRUNCATE delivered")
+        execute("TRUNCATE positions")
+    return database
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = str(tmp_path / "t.lance")
+    lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, path).cursor("copy", start="earliest")
+    return path
+
+
+def change(table: str) -> None:
+    """Three commits."""
+    now = lance_sql.open(table)
+    number = now.version
+    lance_sql.write({"id": [100 + number], "v": ["new"]}, table, mode="append")
+    lance_sql.open(table).update({"v": f"'{number}'"}, "id = 2").delete(f"id = {100 + number}")
+
+
+def expected(table: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row.values()) for row in lance_sql.open(table).changes().scan(COLUMNS).to_table().to_pylist())
+
+
+def test_a_run_that_dies_delivers_nothing_twice(table: str, database: Database) -> None:
+    for place in PLACES:
+        change(table)
+
+        def die(at: str, place: str = place) -> None:
+            if at == place:
+                raise Killed
+
+        with suppress(Killed):
+            deliver(table, database, die)
+        deliver(table, database)
+        assert database.rows() == expected(table), place
+        assert lance_sql.open(table).cursor("copy").lag().versions == 0
+
+
+def test_a_run_may_die_at_every_change_of_the_store(
+    table: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in range(1, 9):
+        change(table)
+        with suppress(Killed), dying_at(step, monkeypatch):
+            deliver(table, database)
+        deliver(table, database)
+        assert database.rows() == expected(table), step
+
+
+def test_of_two_runs_one_delivers(table: str, database: Database) -> None:
+    for _ in range(5):
+        change(table)
+        with ThreadPoolExecutor(2) as pool:
+            for run in [pool.submit(deliver, table, database) for _ in range(2)]:
+                run.exception()
+        deliver(table, database)
+        assert database.rows() == expected(table)
+
+
+def test_a_database_that_was_restored_gets_the_changes_again(table: str, database: Database) -> None:
+    deliver(table, database)
+    earlier, position = database.rows(), database.position()
+    change(table)
+    deliver(table, database)
+    with database.transaction() as execute:
+        execute("DELETE FROM delivered WHERE version > 1")
+        execute("UPDATE positions SET position = ?", position)
+    assert database.rows() == earlier
+    deliver(table, database)
+    assert database.rows() == expected(table)
+
+
+def test_a_new_database_begins_where_the_cursor_began(table: str, database: Database) -> None:
+    change(table)
+    deliver(table, database)
+    with database.transaction() as execute:
+        execute("DELETE FROM delivered")
+        execute("DELETE FROM positions")
+    deliver(table, database)
+    assert database.rows() == expected(table)
+
+
+def test_a_cursor_that_was_put_elsewhere_goes_on_there(table: str, database: Database) -> None:
+    deliver(table, database)
+    change(table)
+    lance_sql.open(table).cursor("copy").seek("latest")
+    change(table)
+    deliver(table, database)
+    versions = {version for version, *_ in database.rows()}
+    assert versions == {1, *range(5, lance_sql.open(table).version + 1)}
+
+
+def test_a_position_of_another_table_is_refused(table: str, tmp_path: Path) -> None:
+    """The folder is restored from a backup, cursor and all, and other commits follow."""
+    database = databases.sqlite(tmp_path)
+    shutil.copytree(table, tmp_path / "backup.lance")
+    change(table)
+    deliver(table, database)
+    shutil.rmtree(table)
+    shutil.copytree(tmp_path / "backup.lance", table)
+    change(table)
+    with pytest.raises(VersionNotFound, match="not the same commit any more"):
+        deliver(table, database)
+
+
+@pytest.mark.parametrize("text", ["7", "a b c", "x 1"])
+def test_a_text_that_is_no_position_is_refused(table: str, text: str) -> None:
+    with (
+        pytest.raises(InvalidArgument, match="is not the position"),
+        lance_sql.open(table).cursor("copy").read(after=text),
+    ):
+        pass
