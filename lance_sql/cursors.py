@@ -26,6 +26,7 @@ from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.commit import consumed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
+from lance_sql.local_paths import shown
 from lance_sql.table import cursors
 from lance_sql.table.cursors import CursorRecord
 from lance_sql.table.snapshot import Snapshot, open_snapshot
@@ -261,7 +262,7 @@ class Cursor:
             ) from error
 
     def __repr__(self) -> str:
-        return f"lance_sql.Cursor({self._snapshot.uri!r}, {self.name!r})"
+        return f"lance_sql.Cursor({shown(self._snapshot.uri)!r}, {self.name!r})"
 
 
 def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence[str] | None = None) -> Cursor:

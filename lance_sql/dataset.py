@@ -21,6 +21,7 @@ from lance_sql.arrays import U64
 from lance_sql.arrow_dataset import ArrowDataset, check_keywords, column_names
 from lance_sql.errors import InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.file.learned import Learning
+from lance_sql.local_paths import shown
 from lance_sql.progress import Progress, reporting
 from lance_sql.scan import system_columns
 from lance_sql.scan.candidates import Candidates
@@ -1169,7 +1170,7 @@ class Dataset(ArrowDataset):
 
     def __repr__(self) -> str:
         branch = "" if self.branch is None else f", branch={self.branch!r}"
-        return f"lance_sql.Dataset({self.uri!r}, version={self.version}{branch})"
+        return f"lance_sql.Dataset({shown(self.uri)!r}, version={self.version}{branch})"
 
 
 def open(

@@ -15,6 +15,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
 from lance_sql.distributed import ChangeJob, Written, change_rows
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.local_paths import shown
 from lance_sql.one_sql.views import definition, difference
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.difference import ViewChangedError
@@ -224,7 +225,7 @@ class View:
             )
 
     def __repr__(self) -> str:
-        return f"View({self.dataset.uri!r}, version={self.dataset.version})"
+        return f"View({shown(self.dataset.uri)!r}, version={self.dataset.version})"
 
 
 class _Run:
