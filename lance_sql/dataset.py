@@ -1145,8 +1145,8 @@ class Dataset(ArrowDataset):
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
-        # a table that was removed and made again has other times
-        return canonical_location(self.snapshot.store), self.version, self.snapshot.manifest.timestamp
+        # a table that was removed and made again has other commits
+        return canonical_location(self.snapshot.store), self.snapshot.commit_id
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
