@@ -96,7 +96,7 @@ def test_a_commit_to_a_branch_that_is_published_meanwhile_is_not_lost(tmp_path: 
     path = tmp_path / "t.lance"
     made = [0]
     make(path, 0)
-    for number in range(1, 13):
+    for number in range(1, 7):
         table = lance_sql.open(path)
         table.create_branch("load")
         append(path, number, branch="load")

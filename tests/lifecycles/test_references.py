@@ -125,7 +125,7 @@ def test_a_reference_and_a_cleanup(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_reference_and_a_cleanup_at_the_same_time(tmp_path: Path, maker: str) -> None:
-    for number in range(6):
+    for number in range(3):
         path = tmp_path / f"{number}.lance"
         old, began, said = _table(path), threading.Barrier(2), list[str]()
 

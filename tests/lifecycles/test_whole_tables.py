@@ -188,7 +188,7 @@ def test_a_commit_to_a_table_that_goes_leaves_nothing(
 
 @pytest.mark.parametrize("how", ["drop", "move"])
 def test_a_writer_and_a_drop_at_the_same_time(tmp_path: Path, how: str) -> None:
-    for number in range(8):
+    for number in range(4):
         path, moved = tmp_path / f"{number}.lance", tmp_path / f"{number}.moved.lance"
         for version in range(4):
             lance_sql.write({"id": [version]}, path, mode="append" if version else "create")

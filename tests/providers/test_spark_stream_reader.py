@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,38 @@ def test_another_table_in_its_place_is_noticed(table: lance_sql.Dataset, tmp_pat
         Stream(other.uri, stream.log, readChangeFeed="true").batch()
     with pytest.raises(InvalidArgument, match="not one of the format lance"):
         Stream(table.uri, ['{"offset": 7}'], readChangeFeed="true").batch()
+
+
+@pytest.mark.parametrize("added", [1, 3, 5])
+@pytest.mark.parametrize("how", ["backup", "anew", "branch"])
+@pytest.mark.parametrize("feed", ["true", "false"])
+def test_commits_of_another_history_are_not_skipped(tmp_path: Path, how: str, added: int, feed: str) -> None:
+    path, branch = tmp_path / "t.lance", {"branch": "load"} if how == "branch" else {}
+
+    def append(*ids: int) -> None:
+        for number in ids:
+            lance_sql.write({"id": [number]}, path, mode="append", branch=branch.get("branch"))
+
+    lance_sql.write({"id": [0]}, path)
+    if branch:
+        lance_sql.open(path).create_branch("load")
+    append(1)
+    shutil.copytree(path, tmp_path / "backup")
+    append(2, 3)
+    stream = Stream(path, readChangeFeed=feed, startingVersion=1, **branch)
+    assert [row["id"] for rows in stream.all() for row in rows] == [0, 1, 2, 3]
+    if how == "branch":
+        lance_sql.open(path).delete_branch("load")
+        lance_sql.open(path).create_branch("load")
+    else:
+        shutil.rmtree(path)
+        if how == "backup":
+            shutil.copytree(tmp_path / "backup", path)
+        else:
+            lance_sql.write({"id": [11]}, path)
+    append(*range(12, 12 + added))
+    with pytest.raises(InvalidArgument, match="is another commit now, or is not there yet"):
+        Stream(path, stream.log, readChangeFeed=feed, startingVersion=1, **branch).batch()
 
 
 def test_a_table_without_stable_row_ids_streams_by_key(tmp_path: Path) -> None:

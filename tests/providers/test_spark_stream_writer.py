@@ -93,6 +93,29 @@ def test_two_queries_write_one_table(sink: Sink, path: Path) -> None:
     assert content(path) == [1, 2, 3]
 
 
+def test_batches_of_another_checkpoint_under_one_name_are_refused(sink: Sink, path: Path) -> None:
+    sink.options["txnAppId"] = "copy"
+    for number in range(3):
+        sink.batch(number, [number])
+    sink.task["sql.streaming.queryId"] = "query-2"
+    for number in (0, 2):
+        with pytest.raises(InvalidArgument, match=r"has batch 2 of 'copy' from another query"):
+            sink.batch(number, [9])
+    assert content(path) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("lost", ["restore", "cleanup"])
+def test_a_batch_that_is_tried_again_after_a_restore_or_a_cleanup(sink: Sink, path: Path, lost: str) -> None:
+    sink.batch(0, [0])
+    sink.batch(1, [1])
+    if lost == "restore":
+        lance_sql.open(path).restore(1)
+    else:
+        lance_sql.open(path).compact().cleanup(retain_versions=1)
+    sink.batch(1, [1])
+    assert content(path) == [0, 1]
+
+
 def test_a_task_that_does_not_know_its_query_is_refused(sink: Sink, path: Path) -> None:
     sink.task.pop("sql.streaming.queryId")
     with pytest.raises(InvalidArgument, match="option\\('txnAppId'"):
