@@ -271,7 +271,8 @@ def test_another_table_in_its_place_is_noticed(table: lance_sql.Dataset, tmp_pat
 @pytest.mark.parametrize("how", ["backup", "anew", "branch"])
 @pytest.mark.parametrize("feed", ["true", "false"])
 def test_commits_of_another_history_are_not_skipped(tmp_path: Path, how: str, added: int, feed: str) -> None:
-    path, branch = tmp_path / "t.lance", {"branch": "load"} if how == "branch" else {}
+    path = tmp_path / "t.lance"
+    branch: dict[str, Any] = {"branch": "load"} if how == "branch" else {}
 
     def append(*ids: int) -> None:
         for number in ids:
