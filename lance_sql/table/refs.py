@@ -59,9 +59,8 @@ def tags(store: Store) -> dict[str, Ref]:
     raises: CorruptFile
     """
     tags = {}
-    for name, path in _names(store, TAGS):
+    for name, path, content in _listed(store, TAGS):
         with at(file=path):
-            content = _content(store, path)
             tags[name] = Ref(
                 name,
                 _branch(content, "branch"),
@@ -78,9 +77,8 @@ def branches(store: Store) -> dict[str, Ref]:
     raises: CorruptFile
     """
     branches = {}
-    for name, path in _names(store, BRANCHES):
+    for name, path, content in _listed(store, BRANCHES):
         with at(file=path):
-            content = _content(store, path)
             branches[name] = Ref(
                 name,
                 _branch(content, "parentBranch"),
@@ -317,6 +315,19 @@ def _now() -> str:
 def _names(store: Store, folder: str) -> list[tuple[str, str]]:
     paths = [info.path for info in store.files(folder)]
     return sorted((unquote(path[len(folder) + 1 : -5]), path) for path in paths if path.endswith(".json"))
+
+
+def _listed(store: Store, folder: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """The name, path and content of each reference; one that was removed since the folder was listed is left out."""
+    for name, path in _names(store, folder):
+        try:
+            with at(file=path):
+                content = _content(store, path)
+        except CorruptFile as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                continue
+            raise
+        yield name, path, content
 
 
 def _content(store: Store, path: str) -> Mapping[str, Any]:

@@ -165,7 +165,7 @@ def test_before_the_first_version_names_its_time(table: Path) -> None:
         ({"tag": "a", "branch": "b"}, "give tag or branch"),
         ({"version": "nightly"}, "tag='nightly'"),
         ({"version": True}, "not a whole number"),
-        ({"as_of": "yesterday"}, "as_of='yesterday' is no time"),
+        ({"as_of": "gestern"}, "'gestern' is no time"),
         ({"branch": "../../other"}, "cannot be the name of a branch"),
     ],
 )
