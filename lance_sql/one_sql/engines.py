@@ -54,10 +54,7 @@ class Prepared:
             rows = self.read()
         except self.errors as error:
             raise _mistake(self.engine, error) from error
-        try:
-            return pa.RecordBatchReader.from_batches(rows.schema, self._batches(rows))
-        except pa.ArrowNotImplementedError as error:
-            raise UnsupportedFeature(f"Rows with a column of the type {error} cannot be read: cast it first") from error
+        return pa.RecordBatchReader.from_batches(rows.schema, self._batches(rows))
 
     def _batches(self, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         try:

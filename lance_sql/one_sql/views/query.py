@@ -137,6 +137,8 @@ class ViewQuery:
     def create(self, path: str, storage_options: Mapping[str, Any] | None) -> None:
         """Makes an empty table with the columns of the query."""
         fields = [field.with_nullable(True) for field in self.arrow_schema]
+        # Arrow makes no empty table of every type
+        _ = from_arrow(pa.schema(fields))
         _ = write(pa.schema(fields).empty_table(), path, storage_options=storage_options, mode="create")
 
     def sources(self, view: str) -> tuple[SourceVersion, ...]:
