@@ -141,13 +141,14 @@ class Names:
         return bool(self._asked(query, {"name": name}))
 
     def is_parsed(self, text: str) -> bool:
-        """Whether a text is one statement for DuckDB; False for other engines."""
+        """Whether a text is SQL for DuckDB; False for other engines."""
         if not self._is_duckdb:
             return False
         import duckdb
 
         try:
-            return len(duckdb.DuckDBPyConnection.extract_statements(self._target, text)) == 1
+            # PIVOT is several in DuckDB 1.5
+            return bool(duckdb.DuckDBPyConnection.extract_statements(self._target, text))
         except duckdb.Error:
             return False
 

@@ -69,7 +69,8 @@ def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> St
         tree, words = _parsed(text, dialect, in_own_words)
     except InvalidArgument:
         other_products.refuse(text)
-        query = by_tokens.query(text, dialect) if in_own_words and is_parsed_by_engine(text) else None
+        is_known = in_own_words and len(split(text, dialect)) == 1 and is_parsed_by_engine(text)
+        query = by_tokens.query(text, dialect) if is_known else None
         if query is None:
             raise
         return Statement(text, query)
