@@ -537,14 +537,15 @@ def main() -> int:
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
     failed = []
-    for seed in range(int(first), int(last or first) + 1):
+    seeds = range(int(first), int(last or first) + 1)
+    for seed in seeds:
         try:
             live(seed, options.steps)
         except (AssertionError, LanceError, OSError, ValueError, KeyError, RuntimeError):
             failed.append(seed)
             print(f"seed {seed}")
             traceback.print_exc()
-    print(f"{last or first} lives of {options.steps} steps, failed: {failed}")
+    print(f"{len(seeds)} lives of {options.steps} steps, failed: {failed}")
     return 1 if failed else 0
 
 
