@@ -37,9 +37,8 @@ class Address(NamedTuple):
 def resolve(uri: str, storage_options: Mapping[str, Any] | None) -> Address:
     """The address that a path or URI means. The table need not exist."""
     place = absolute(uri)
-    path = local_path(place)
-    if path is not None and os.path.islink(path):
-        return _of_branch(os.path.realpath(path), storage_options) or Address(place, None)
+    if "://" not in place and os.path.islink(place):
+        return _of_branch(os.path.realpath(place), storage_options) or Address(place, None)
     return _of_branch(place, storage_options) or Address(place, None)
 
 
