@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.casts.conversion import convert
+from lance_sql.casts.conversion import into
 from lance_sql.errors import InvalidArgument
 
 
@@ -14,6 +14,6 @@ def assign(name: str, array: pa.Array, field: pa.Field) -> pa.Array:
     raises: InvalidArgument for a value that the column does not hold
     """
     try:
-        return convert(array, field.type, as_sql=True)
+        return into(array, field, as_sql=True)
     except pa.ArrowException as error:
         raise InvalidArgument(f"A value for column {name!r} does not fit its type {field.type}: {error}") from error

@@ -17,7 +17,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql.casts import nested, rounding, text, times
+from lance_sql.casts import nested, rounding, text, times, uuids
+from lance_sql.schema.extensions import with_extensions
 
 
 def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact: bool = False) -> pa.Array:
@@ -37,8 +38,12 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
     def inner(values: pa.Array, type: pa.DataType) -> pa.Array:
         return convert(values, type, as_sql=as_sql, exact=exact)
 
+    if isinstance(source, pa.UuidType) and rounding.is_text(target):
+        return uuids.to_text(array.storage).cast(target)
     if isinstance(source, pa.BaseExtensionType):
         return inner(array.storage, target)
+    if isinstance(target, pa.UuidType) and rounding.is_text(source):
+        return pa.ExtensionArray.from_storage(target, uuids.from_text(array))
     if isinstance(target, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(target, inner(array, target.storage_type))
     if pa.types.is_null(source):
@@ -64,6 +69,17 @@ def _decoded(array: pa.DictionaryArray) -> pa.Array:
         # Arrow takes no views
         array = pa.DictionaryArray.from_arrays(array.indices, items.cast(wide))
     return array.dictionary_decode()
+
+
+def into(array: pa.Array, field: pa.Field, *, as_sql: bool = False) -> pa.Array:
+    """The values in the type of a field, whose metadata may name an extension type.
+
+    raises: as `convert`
+    """
+    if array.type == field.type:
+        return array
+    type = with_extensions(field).type
+    return convert(convert(array, type, as_sql=as_sql), field.type)
 
 
 def _kind(type: pa.DataType) -> str:

@@ -19,6 +19,11 @@ def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
     """
     if source == target or pa.types.is_null(source):
         return True
+    if isinstance(target, pa.UuidType):
+        # text that is none is refused where it is converted
+        return is_text(source) or is_lossless(source, target.storage_type)
+    if isinstance(target, pa.BaseExtensionType):
+        return is_lossless(source, target.storage_type)
     if pa.types.is_dictionary(source):
         target = target.value_type if pa.types.is_dictionary(target) else target
         return is_lossless(source.value_type, target)
@@ -44,15 +49,15 @@ def _is_nested_lossless(source: pa.DataType, target: pa.DataType) -> bool:
     if pa.types.is_struct(source) and pa.types.is_struct(target):
         names = [field.name for field in target]
         return [field.name for field in source] == names and all(
-            is_lossless(storage(source.field(i))[0], storage(target.field(i))[0]) for i in range(len(names))
+            is_lossless(storage(source.field(i))[0], target.field(i).type) for i in range(len(names))
         )
     if pa.types.is_map(source) and pa.types.is_map(target):
         return is_lossless(source.key_type, target.key_type) and is_lossless(source.item_type, target.item_type)
     if pa.types.is_fixed_size_list(target):
         same = pa.types.is_fixed_size_list(source) and source.list_size == target.list_size
-        return same and is_lossless(storage(source.value_field)[0], storage(target.value_field)[0])
+        return same and is_lossless(storage(source.value_field)[0], target.value_field.type)
     if _is_list(source) and _is_list(target):
-        return is_lossless(storage(source.value_field)[0], storage(target.value_field)[0])
+        return is_lossless(storage(source.value_field)[0], target.value_field.type)
     return False
 
 

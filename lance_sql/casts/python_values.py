@@ -67,7 +67,7 @@ def _named(values: Sequence[Any], type: pa.DataType, name: str, error: Exception
         try:
             pa.array([value], type)
         except _ERRORS as own:
-            reason = " ".join(str(own).split())
+            reason = "it is no UUID" if isinstance(value, _NoUuid) else " ".join(str(own).split())
             return InvalidArgument(f"Column {name!r}, row {row}: {value!r} is no value of {type}: {reason}")
     return InvalidArgument(f"Column {name!r} is no {type}: {error}")
 
@@ -88,15 +88,27 @@ def _storage_type(type: pa.DataType) -> pa.DataType:
     return type
 
 
+class _NoUuid:
+    """Text that is no UUID, of which Arrow would take 16 letters for one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return repr(self._text)
+
+
 def _stored(value: Any, type: pa.DataType) -> Any:
     """A value with the bytes of its UUIDs, which may be text."""
     if value is None:
         return None
     if isinstance(type, pa.UuidType):
+        if isinstance(value, UUID):
+            return value.bytes
         try:
-            return (UUID(value) if isinstance(value, str) else value).bytes
-        except (AttributeError, ValueError):
-            return value
+            return UUID(value).bytes if isinstance(value, str) else value
+        except ValueError:
+            return _NoUuid(value)
     if pa.types.is_struct(type) and isinstance(value, Mapping):
         return {
             name: _stored(each, type.field(name).type) if type.get_field_index(name) >= 0 else each

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.casts.conversion import convert
+from lance_sql.casts.conversion import into
 from lance_sql.casts.lossless import is_lossless
 from lance_sql.casts.validation import Validation
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.schema.extensions import with_extensions
 from lance_sql.schema.from_arrow import storage
 from lance_sql.schema.projection import closest
 
@@ -66,7 +67,7 @@ class TableCast:
         arrays = []
         for index, field in zip(self._indices, self._target, strict=True):
             try:
-                arrays.append(convert(batch.column(index), field.type))
+                arrays.append(into(batch.column(index), field))
             except pa.ArrowException as error:
                 raise InvalidArgument(f"Column {field.name!r}: {error}") from error
         return _batch(arrays, self._target, batch.num_rows)
@@ -93,4 +94,6 @@ def _name_problems(source: pa.Schema, table: Schema) -> list[str]:
 
 def _type_problems(source: pa.Field, target: pa.Field) -> list[str]:
     given, wanted = storage(source)[0], storage(target)[0]
-    return [] if is_lossless(given, wanted) else [f"{target.name}: {given} where {wanted} is expected"]
+    if is_lossless(given, wanted) or is_lossless(given, with_extensions(target).type):
+        return []
+    return [f"{target.name}: {given} where {wanted} is expected"]
