@@ -249,6 +249,8 @@ def _with_columns(
 
 
 def _set_nullable(session: WriteSession, field: Field, *, nullable: bool) -> Snapshot:
+    if not nullable and field.logical_type == "null":
+        raise InvalidArgument(f"Column {field.name!r} holds nothing but NULL: give it another type first")
     schema = session.snapshot.manifest.schema
     changed = tuple(
         _mapped(top, lambda each: each._replace(nullable=nullable) if each.id == field.id else each)

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 import lance_sql.dataset
+from lance_sql.casts.common_type import column_to_type
+from lance_sql.casts.common_type import plain as plain_type
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.system_columns import LAST_UPDATED_AT
@@ -125,28 +127,8 @@ def names_of(columns: str | Iterable[str] | None) -> list[str]:
 
 def plain(table: pa.Table) -> pa.Table:
     """Text, bytes and lists in one size, and dictionaries as their values: what differs only in how Arrow holds it."""
-    fields = [pa.field(field.name, _plain_type(field.type), field.nullable) for field in table.schema]
-    columns = [_as(column, field.type) for column, field in zip(table.columns, fields, strict=True)]
+    fields = [pa.field(field.name, plain_type(field.type), field.nullable) for field in table.schema]
+    columns = [
+        column_to_type(column, field.type, field.name) for column, field in zip(table.columns, fields, strict=True)
+    ]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
-
-
-def _as(column: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray:
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
-    return column if column.type == type else column.cast(type)
-
-
-def _plain_type(type: pa.DataType) -> pa.DataType:
-    if isinstance(type, pa.BaseExtensionType):
-        return _plain_type(type.storage_type)
-    if pa.types.is_dictionary(type):
-        return _plain_type(type.value_type)
-    if pa.types.is_string(type) or pa.types.is_string_view(type):
-        return pa.large_string()
-    if pa.types.is_binary(type) or pa.types.is_binary_view(type):
-        return pa.large_binary()
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
-        return pa.large_list(_plain_type(type.value_type))
-    if pa.types.is_struct(type):
-        return pa.struct([pa.field(field.name, _plain_type(field.type), field.nullable) for field in type])
-    return type
