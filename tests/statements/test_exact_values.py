@@ -114,3 +114,14 @@ def test_an_expression_beside_a_dictionary_of_numbers(tmp_path: Path) -> None:
     items = pa.array([1.5, 2.5]).dictionary_encode()
     table = lance_sql.write(pa.table({"x": items, "n": [1, 2]}), tmp_path / "t.lance")
     assert table.update({"n": pc.field("n") + 1}).to_table().column("n").to_pylist() == [2, 3]
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_nothing_but_null_may_be_null(tmp_path: Path, rows: int) -> None:
+    table = lance_sql.write(pa.table({"id": list(range(rows)), "x": pa.nulls(rows)}), tmp_path / "t.lance")
+    with pytest.raises(InvalidArgument, match="'x'|NULL"):
+        table.alter_column("x", nullable=False)
+    assert lance_sql.open(table.uri).to_table().num_rows == rows
+    schema = pa.schema([pa.field("x", pa.null(), nullable=False)])
+    with pytest.raises(InvalidArgument, match="'x'"):
+        lance_sql.write(schema.empty_table(), tmp_path / "u.lance")

@@ -1,4 +1,4 @@
-"""Tables that hold the same values in other forms of Arrow are equal, and types of two tables are compared by values."""
+"""Values in other forms of Arrow are equal, and columns of two types are compared by values."""
 
 from __future__ import annotations
 
