@@ -145,8 +145,6 @@ def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ..
     # extension types that are defined in Python cannot be hashed
     is_bare = not arrow.metadata and not isinstance(arrow.type, pa.BaseExtensionType)
     plain = _PLAIN.get(arrow.type) if is_bare else None
-    if plain == "null" and not arrow.nullable:
-        raise InvalidArgument(f"Column {'.'.join((*path, arrow.name))!r} holds nothing but NULL, and may not be NULL")
     if plain is not None:
         return Field(arrow.name, next(ids), parent, plain, arrow.nullable)
     path = (*path, arrow.name)
