@@ -40,7 +40,7 @@ def array(values: Sequence[Any], type: pa.DataType, name: str) -> pa.Array:
     name: of the column, for messages
     raises: InvalidArgument with the column, the row and the value for a value that the type does not hold
     """
-    stored = _storage_type(type)
+    stored = storage_type(type)
     values = list(values) if stored == type else [_stored(value, type) for value in values]
     _check(values, _check_of(stored), type, name)
     try:
@@ -72,18 +72,18 @@ def _named(values: Sequence[Any], type: pa.DataType, name: str, error: Exception
     return InvalidArgument(f"Column {name!r} is no {type}: {error}")
 
 
-def _storage_type(type: pa.DataType) -> pa.DataType:
+def storage_type(type: pa.DataType) -> pa.DataType:
     """The type with the storage of extension types, however deep: Arrow makes none of these inside of others."""
     if isinstance(type, pa.BaseExtensionType):
-        return _storage_type(type.storage_type)
+        return storage_type(type.storage_type)
     if pa.types.is_struct(type):
-        return pa.struct([field.with_type(_storage_type(field.type)) for field in type])
+        return pa.struct([field.with_type(storage_type(field.type)) for field in type])
     if pa.types.is_map(type):
-        return pa.map_(_storage_type(type.key_type), _storage_type(type.item_type))
+        return pa.map_(storage_type(type.key_type), storage_type(type.item_type))
     if pa.types.is_fixed_size_list(type):
-        return pa.list_(_storage_type(type.value_type), type.list_size)
+        return pa.list_(storage_type(type.value_type), type.list_size)
     if pa.types.is_list(type) or pa.types.is_large_list(type):
-        items = type.value_field.with_type(_storage_type(type.value_type))
+        items = type.value_field.with_type(storage_type(type.value_type))
         return pa.large_list(items) if pa.types.is_large_list(type) else pa.list_(items)
     return type
 

@@ -30,6 +30,7 @@ from lance_sql.file.leaves import is_leaf
 from lance_sql.layouts.shredded import ShreddedPage
 from lance_sql.layouts.tree import Layer
 from lance_sql.schema import Field
+from lance_sql.schema.types import is_json
 
 Marks: TypeAlias = U8
 
@@ -264,8 +265,10 @@ def _walk(
     if is_leaf(field):
         out.append(Shredded(array, entries.marks, entries.starts, entries.num))
     elif field.logical_type == "struct":
+        # below a NULL struct Arrow may have any text, which JSON is made of
+        masked = array.flatten() if array.null_count and _has_json(field) else None
         for i, child in enumerate(field.children):
-            _walk(child, array.field(i), entries, (*path, child.name), first_row, out)
+            _walk(child, array.field(i) if masked is None else masked[i], entries, (*path, child.name), first_row, out)
     else:
         (child,) = field.children
         dimension = array.type.list_size
@@ -273,6 +276,10 @@ def _walk(
         items = array.values.slice(array.offset * dimension, len(array) * dimension)
         inner = _Entries(entries.num * dimension, marks, items_per_row=entries.items_per_row * dimension)
         _walk(child, items, inner, (*path, child.name), first_row, out)
+
+
+def _has_json(field: Field) -> bool:
+    return is_json(field) or any(map(_has_json, field.children))
 
 
 def _with_nulls(field: Field, array: pa.Array, entries: _Entries, path: tuple[str, ...], first_row: int) -> _Entries:

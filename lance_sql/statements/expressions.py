@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lance_sql import selection
 from lance_sql.casts import python_values
+from lance_sql.casts.conversion import convert
 from lance_sql.errors import InvalidArgument, missing_package
 from lance_sql.schema.extensions import with_extensions
 
@@ -139,11 +140,23 @@ def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:
     raises: InvalidArgument
     """
     if isinstance(value, pa.Scalar):
-        return pa.repeat(value, 1) if value.is_valid else pa.nulls(1, value.type)
+        if not value.is_valid:
+            return _stored(pa.nulls(1, value.type), schema, name)
+        try:
+            return _stored(pa.repeat(value, 1), schema, name)
+        except pa.ArrowNotImplementedError:
+            # of extension types inside of others Arrow repeats nothing
+            value = value.as_py()
     if name not in schema.names:
         # Arrow takes integers for signed ones
         return pa.array([value], pa.uint64() if isinstance(value, int) and 1 << 63 <= value < 1 << 64 else None)
-    return python_values.array([value], with_extensions(schema.field(name)).type, name)
+    return _stored(python_values.array([value], with_extensions(schema.field(name)).type, name), schema, name)
+
+
+def _stored(value: pa.Array, schema: pa.Schema, name: str) -> pa.Array:
+    """A value as the table shows it, where it is of an extension type: Arrow repeats what these store."""
+    stored = python_values.storage_type(value.type)
+    return value if name not in schema.names or stored == value.type else convert(value, stored)
 
 
 def _repeated(value: pa.Array, num_rows: int) -> pa.Array:
