@@ -1,0 +1,1 @@
+"""The file format: data files and files of indices, from bytes to Arrow and back."""

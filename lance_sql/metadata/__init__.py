@@ -1,0 +1,1 @@
+"""Tables by names, what a table consists of, and queries about it for every day."""

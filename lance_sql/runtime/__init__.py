@@ -1,0 +1,1 @@
+"""What a process has of its own: caches, their memory, progress, the terminal."""

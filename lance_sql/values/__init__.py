@@ -1,0 +1,1 @@
+"""Values and sets of rows: what every other folder computes with."""

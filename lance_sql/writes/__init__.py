@@ -1,0 +1,1 @@
+"""Changing a table: statements that write files, and the commit that makes a version of them."""
