@@ -1,7 +1,7 @@
 # Each target sets up what it needs. Variables:
 #   PYTHON        the interpreter to make .venv with
 #   VENV          the folder of the environment, .venv
-#   T, ARGS       the tests to run, and options of pytest: make test T=tests/scan ARGS="-x --ff"
+#   T, ARGS       the tests to run, and options of pytest: make test T=tests/reads/scan ARGS="-x --ff"
 #   PROCESSES     how many processes run the tests
 #   FUZZ_SECONDS, RACES_SECONDS     how long `make fuzz` and `make races` take
 
@@ -20,8 +20,8 @@ T ?=
 ARGS ?=
 FUZZ_SECONDS ?= 300
 RACES_SECONDS ?= 60
-BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*/*) $(wildcard providers/*.cpp)
-CPP_FILES := $(wildcard kernels/*/*.cpp kernels/*/*.h kernels/*/*.inc providers/*.cpp)
+BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*/*) $(wildcard providers/*/*.cpp)
+CPP_FILES := $(wildcard kernels/*/*.cpp kernels/*/*.h kernels/*/*.inc providers/*/*.cpp)
 SHARED_TESTS := tests/contracts tests/properties/test_filters_in_streams.py tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
 # Spark's workers take minutes, and are the same in every Python but for what tests/providers/test_spark.py tests.
 ONCE := --ignore-glob 'tests/providers/test_spark_*' --deselect \
@@ -65,7 +65,7 @@ types: $(VENV)/dev.stamp ## check the types
 	@echo "lance-sql: types"
 	@$(VENV)/bin/mypy
 
-generated: ## check that lance_sql/proto is generated from protos/
+generated: ## check that lance_sql/format/proto is generated from protos/
 	@scripts/protos_are_current.sh
 
 debug: $(VENV)/test.stamp ## run the tests of the kernels, or T, with kernels that check each index; the next target restores the fast ones
@@ -91,7 +91,7 @@ pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Pyth
 
 slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, others each time, large inputs
 	@$(PYTEST) -q -m slow --hypothesis-profile random
-	@$(PYTEST) -q --hypothesis-profile random tests/kernels tests/layouts tests/encodings tests/properties
+	@$(PYTEST) -q --hypothesis-profile random tests/kernels tests/format/layouts tests/format/encodings tests/properties
 
 fuzz: $(VENV)/test.stamp $(SANITIZED)/stamp ## damage the input of every decoder for five minutes, also with sanitizers
 	@preload=$$(scripts/sanitizers.sh) && \
@@ -118,7 +118,7 @@ site: $(VENV)/test.stamp ## build the documents as a site, build/site/index.html
 wheel: ## build the wheels into dist/, and try them with each Python that is installed
 	@scripts/wheels.sh $(VENV)/wheels dist
 
-protos: ## generate lance_sql/proto from protos/
+protos: ## generate lance_sql/format/proto from protos/
 	@scripts/protos.sh
 
 clean: ## remove the environment and what was built

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 import lance_sql
 from benchmarks.measure import medians, report
-from lance_sql.commit import written_files
 from lance_sql.store.checksums import Hasher
+from lance_sql.writes.commit import written_files
 
 
 def without(run: Callable[[], object]) -> None:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import lance_sql
-from lance_sql.file.learned import LEARNED
+from lance_sql.format.file.learned import LEARNED
 
 from .measure import medians, parser, print_versions, report
 
@@ -36,7 +36,7 @@ import sys, time
 path, library, column, kind = sys.argv[1:]
 if library == "ours":
     # modules that only writing needs are loaded late, those of pylance with the package
-    import lance_sql.statements.indices
+    import lance_sql.writes.statements.indices
     table = lance_sql.open(path)
     start = time.perf_counter()
     table.create_index(column, kind)

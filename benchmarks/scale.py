@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 import lance_sql
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 
 from .measure import medians, parser, print_versions, report
 

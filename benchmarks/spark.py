@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 import lance_sql
-from lance_sql.providers import spark as lance_spark
+from lance_sql.providers.spark import data_source as lance_spark
 
 from . import picture
 from .measure import medians, parser, print_versions, report, versions

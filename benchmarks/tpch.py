@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 import lance_sql
-from lance_sql.providers.duckdb_tables import table
+from lance_sql.providers.duckdb.tables import table
 
 from . import picture
 from .engines import extension

@@ -11,8 +11,8 @@ import pyarrow as pa
 from fuzz import encode_seeds
 from fuzz.inputs import Value, Values
 from lance_sql._kernels import LevelCodec
-from lance_sql.encodings import general
-from lance_sql.encodings.tree import Compression
+from lance_sql.format.encodings import general
+from lance_sql.format.encodings.tree import Compression
 from tests.kernels import oracles
 from tests.kernels.pages import Chunk, build
 

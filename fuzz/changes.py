@@ -22,17 +22,17 @@ import pyarrow.compute as pc
 from fuzz import tables
 from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage
-from lance_sql.casts.table import TableCast
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Append
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
-from lance_sql.proto import transaction_pb2
-from lance_sql.statements.fragments import FragmentWriter
-from lance_sql.statements.session import file_version
+from lance_sql.format.casts.table import TableCast
+from lance_sql.format.proto import transaction_pb2
 from lance_sql.store import ObjectInfo
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import list_versions
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import Append
+from lance_sql.writes.statements.fragments import FragmentWriter
+from lance_sql.writes.statements.session import file_version
 from tests.damaged import messages
 
 Row: TypeAlias = dict[str, Any]

@@ -17,8 +17,8 @@ from fuzz.inputs import Values
 from fuzz.mutations import damage, damage_count, data_file_cuts, is_legacy
 from fuzz.tables import store_of
 from lance_sql.dataset import Dataset
-from lance_sql.index_files import writing
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.format.index_files import writing
+from lance_sql.format.index_files.index_file import IndexFile
 from lance_sql.store import MemoryStore
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot

@@ -11,10 +11,21 @@ import pyarrow as pa
 
 from fuzz.inputs import Values
 from fuzz.parts import data_of
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.file.statistics_folder import StatisticsFolder, StoredStatistics, serialize, with_checksum
-from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, new_bounds, observe_array, statistics
-from lance_sql.scan.predicates import from_sql, may_match
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.file.statistics_folder import (
+    StatisticsFolder,
+    StoredStatistics,
+    serialize,
+    with_checksum,
+)
+from lance_sql.format.file.zone_statistics import (
+    ROWS_PER_ZONE,
+    key_kind,
+    new_bounds,
+    observe_array,
+    statistics,
+)
+from lance_sql.reads.scan.predicates import from_sql, may_match
 
 _IDENTITY = "data/1.lance"
 _TYPES = {"i": pa.int64(), "f": pa.float64(), "s": pa.string(), "d": pa.decimal128(38, 2), "t": pa.timestamp("us")}

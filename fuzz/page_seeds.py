@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from fuzz.inputs import Values
-from lance_sql.encodings import general
-from lance_sql.encodings.tree import Compression
+from lance_sql.format.encodings import general
+from lance_sql.format.encodings.tree import Compression
 from tests.kernels import oracles
 from tests.kernels.pages import Chunk, Page, build
 

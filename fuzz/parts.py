@@ -13,8 +13,15 @@ from google.protobuf.message import Message
 
 from fuzz.inputs import Values
 from fuzz.mutations import damage
-from lance_sql.commit import conflicts, transactions
-from lance_sql.commit.operations import (
+from lance_sql.errors import LanceError, at
+from lance_sql.format.proto import row_ids_pb2, table_pb2, transaction_pb2
+from lance_sql.format.schema import Field, Schema, build, jsonb, types, wire
+from lance_sql.store import MemoryStore
+from lance_sql.table import deletions, indices, refs, row_ids, row_versions
+from lance_sql.table.fragment import DataFile, DeletionFileType, Fragment
+from lance_sql.table.paths import BRANCHES, TAGS
+from lance_sql.writes.commit import conflicts, transactions
+from lance_sql.writes.commit.operations import (
     Append,
     DataReplacement,
     Delete,
@@ -32,13 +39,6 @@ from lance_sql.commit.operations import (
     UpdateMap,
     UpdateMode,
 )
-from lance_sql.errors import LanceError, at
-from lance_sql.proto import row_ids_pb2, table_pb2, transaction_pb2
-from lance_sql.schema import Field, Schema, build, jsonb, types, wire
-from lance_sql.store import MemoryStore
-from lance_sql.table import deletions, indices, refs, row_ids, row_versions
-from lance_sql.table.fragment import DataFile, DeletionFileType, Fragment
-from lance_sql.table.paths import BRANCHES, TAGS
 from tests.damaged.messages import damage_message
 
 _WORDS = (

@@ -31,7 +31,7 @@ from benchmarks.object_store_server import BUCKET, StoreServer
 from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.scan.scan import Scan
+from lance_sql.reads.scan.scan import Scan
 
 NUM_ROWS: Final = 60_000
 LONG_ROWS: Final = 1_000_000

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fuzz.calls import check_ends, prepared
 from fuzz.inputs import Values
 from lance_sql import _kernels as kernels
-from lance_sql.index_files.token_fst import TokenFst
+from lance_sql.format.index_files.token_fst import TokenFst
 
 MAKE: Final = "make."
 

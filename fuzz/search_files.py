@@ -12,7 +12,7 @@ from fuzz import index_files
 from fuzz.inputs import Values
 from fuzz.mutations import damage, data_file_cuts, is_legacy
 from lance_sql.dataset import Dataset
-from lance_sql.search.scan import SearchScan
+from lance_sql.reads.search.search_scan import SearchScan
 from tests.damaged import messages
 from tests.damaged.tables import damaged
 

@@ -14,8 +14,8 @@ import lance_sql
 from fuzz.inputs import Values
 from fuzz.search_files import DIMENSION
 from fuzz.search_segments import PARAMETERS, SET
-from lance_sql.index_files.full_text import METADATA
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.format.index_files.full_text import METADATA
+from lance_sql.format.index_files.index_file import IndexFile
 from lance_sql.store import MemoryStore
 from tests.damaged.tables import files_below
 

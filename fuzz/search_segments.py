@@ -15,13 +15,13 @@ from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage
 from fuzz.search_files import mutate as damage_file
 from lance_sql import _kernels
-from lance_sql.index_files.full_text import FullTextIndex, TextPartition
-from lance_sql.index_files.index_file import IndexFile, json_note
-from lance_sql.index_files.token_fst import TokenFst
-from lance_sql.index_files.vector_index import AUXILIARY, INDEX, VectorIndex
-from lance_sql.search.stored_vectors import Probed, stored_vectors
+from lance_sql.format.index_files.full_text import FullTextIndex, TextPartition
+from lance_sql.format.index_files.index_file import IndexFile, json_note
+from lance_sql.format.index_files.token_fst import TokenFst
+from lance_sql.format.index_files.vector_index import AUXILIARY, INDEX, VectorIndex
+from lance_sql.format.text_analysis.analyzer import Analyzer
+from lance_sql.reads.search.stored_vectors import Probed, stored_vectors
 from lance_sql.store import MemoryStore
-from lance_sql.text_analysis.analyzer import Analyzer
 
 SET: Final = "words"
 """The part that is a set of words by itself."""

@@ -18,7 +18,7 @@ from fuzz.call_seeds import calls
 from fuzz.encode_seeds import JSON_TEXTS
 from fuzz.inputs import Values
 from fuzz.tables import dataset_of
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 from lance_sql.table import indices
 from tests.damaged import messages
 from tests.damaged.columns import COLUMNS, columns_of, table_of

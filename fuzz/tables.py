@@ -13,7 +13,7 @@ import pyarrow as pa
 from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage, data_file_cuts, is_legacy
 from lance_sql.dataset import Dataset
-from lance_sql.proto import table_pb2, transaction_pb2
+from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.store import ByteRange, MemoryStore
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import list_versions

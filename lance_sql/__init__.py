@@ -17,12 +17,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     __version__: str
-    from lance_sql.applying import apply_changes
-    from lance_sql.catalogs import Catalog, catalog
+    from lance_sql.changes.cursors import Cursor
     from lance_sql.connections import connect
-    from lance_sql.cursors import Cursor
     from lance_sql.dataset import Dataset, open
-    from lance_sql.differences import Difference, diff
     from lance_sql.errors import (
         ColumnNotFound,
         CommitConflict,
@@ -39,16 +36,19 @@ if TYPE_CHECKING:
         UnsupportedFeature,
         VersionNotFound,
     )
-    from lance_sql.lineage_audit.walk import audit
+    from lance_sql.health.differences import Difference, diff
+    from lance_sql.health.lineage_audit.walk import audit
+    from lance_sql.health.repairs import repair, salvage
+    from lance_sql.health.verification import verify
+    from lance_sql.jobs.applying import apply_changes
+    from lance_sql.metadata.catalogs import Catalog, catalog
     from lance_sql.one_sql import sql
     from lance_sql.one_sql.views import View, materialize
-    from lance_sql.process_memory import memory
     from lance_sql.providers import attach, read_spark, register
-    from lance_sql.repairs import repair, salvage
-    from lance_sql.scan.scan import Scan, ScanTask
+    from lance_sql.reads.scan.scan import Scan, ScanTask
+    from lance_sql.runtime.process_memory import memory
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
     from lance_sql.table.commit_origin import configure, job
-    from lance_sql.verification import verify
     from lance_sql.writing import WriteJob, begin_write, write
 
 __all__ = [
@@ -104,10 +104,10 @@ _MODULES = {
     "CommitConflict": _ERRORS,
     "ContractBroken": _ERRORS,
     "CorruptFile": _ERRORS,
-    "Cursor": "lance_sql.cursors",
+    "Cursor": "lance_sql.changes.cursors",
     "DamagedLineage": _ERRORS,
     "Dataset": "lance_sql.dataset",
-    "Difference": "lance_sql.differences",
+    "Difference": "lance_sql.health.differences",
     "ForeignBase": _ERRORS,
     "InvalidArgument": _ERRORS,
     "LanceError": _ERRORS,
@@ -115,8 +115,8 @@ _MODULES = {
     "ManifestStore": "lance_sql.store.manifest_store",
     "MissingDependency": _ERRORS,
     "RetryableConflict": _ERRORS,
-    "Scan": "lance_sql.scan.scan",
-    "ScanTask": "lance_sql.scan.scan",
+    "Scan": "lance_sql.reads.scan.scan",
+    "ScanTask": "lance_sql.reads.scan.scan",
     "SqliteManifestStore": "lance_sql.store.manifest_store",
     "TableExists": _ERRORS,
     "TableNotFound": _ERRORS,
@@ -124,25 +124,25 @@ _MODULES = {
     "VersionNotFound": _ERRORS,
     "View": "lance_sql.one_sql.views",
     "WriteJob": "lance_sql.writing",
-    "apply_changes": "lance_sql.applying",
+    "apply_changes": "lance_sql.jobs.applying",
     "attach": "lance_sql.providers",
-    "audit": "lance_sql.lineage_audit.walk",
+    "audit": "lance_sql.health.lineage_audit.walk",
     "begin_write": "lance_sql.writing",
-    "Catalog": "lance_sql.catalogs",
-    "catalog": "lance_sql.catalogs",
+    "Catalog": "lance_sql.metadata.catalogs",
+    "catalog": "lance_sql.metadata.catalogs",
     "configure": "lance_sql.table.commit_origin",
     "connect": "lance_sql.connections",
-    "diff": "lance_sql.differences",
+    "diff": "lance_sql.health.differences",
     "job": "lance_sql.table.commit_origin",
     "materialize": "lance_sql.one_sql.views",
-    "memory": "lance_sql.process_memory",
+    "memory": "lance_sql.runtime.process_memory",
     "open": "lance_sql.dataset",
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",
-    "repair": "lance_sql.repairs",
-    "salvage": "lance_sql.repairs",
+    "repair": "lance_sql.health.repairs",
+    "salvage": "lance_sql.health.repairs",
     "sql": "lance_sql.one_sql",
-    "verify": "lance_sql.verification",
+    "verify": "lance_sql.health.verification",
     "write": "lance_sql.writing",
 }
 

@@ -21,7 +21,7 @@ from lance_sql.providers import attach
 from lance_sql.providers import connect as connect_engine
 
 if TYPE_CHECKING:
-    from lance_sql.catalogs import Catalog
+    from lance_sql.metadata.catalogs import Catalog
 
 _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
 # What may change a Lance table, or say what DuckDB has no words for. Most questions have none of it, and need not wait
@@ -93,7 +93,7 @@ def connect(
     connection = connect_engine(
         database, statistics_cache=statistics_cache, allow_bases=allow_bases, cache=cache, **options
     )
-    from lance_sql.providers import duckdb_connection
+    from lance_sql.providers.duckdb import connection as duckdb_connection
 
     connection = duckdb_connection.listening(connection, _Statements())
     catalogs = catalog if isinstance(catalog, Mapping) else {} if catalog is None else {"lake": catalog}
@@ -103,7 +103,7 @@ def connect(
 
 
 class _Statements:
-    """See `providers.duckdb_connection.Statements`: parsers are imported for texts that may be about Lance tables."""
+    """See `providers.duckdb.connection.Statements`: parsers are imported for texts that may be about Lance tables."""
 
     def parts(self, connection: Any, text: str) -> list[Any] | None:
         from lance_sql.providers import attached

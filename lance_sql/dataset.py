@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import pyarrow as pa
 
-from lance_sql.ages import parse_age
-from lance_sql.arrays import U64
-from lance_sql.arrow_dataset import ArrowDataset, check_keywords, column_names
 from lance_sql.errors import InvalidArgument, TableNotFound, VersionNotFound
-from lance_sql.file.learned import Learning
-from lance_sql.local_paths import shown
-from lance_sql.progress import Progress, reporting
-from lance_sql.scan import system_columns
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.compact_types import compact_types
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.take import take
+from lance_sql.format.file.learned import Learning
+from lance_sql.reads.arrow_dataset import ArrowDataset, check_keywords, column_names
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.compact_types import compact_types
+from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.take import take
+from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.canonical import canonical_location
 from lance_sql.store.manifest_store import ManifestStore
@@ -40,8 +37,11 @@ from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.index_summaries import IndexSummary, summaries
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.version_names import split_name
 from lance_sql.table.versions import VersionInfo
-from lance_sql.version_names import split_name
+from lance_sql.values.arrays import U64
+from lance_sql.values.durations import parse_age
+from lance_sql.values.local_paths import shown
 
 _LOG: Final = logging.getLogger("lance_sql")
 
@@ -50,22 +50,22 @@ if TYPE_CHECKING:
 
     from lance_sql.changes.answer_scan import AnswerScan
     from lance_sql.changes.bounds import Bound
+    from lance_sql.changes.contracts import ContractReport, Rule, Severity
+    from lance_sql.changes.cursors import Cursor
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.changes.plan import Mode
+    from lance_sql.changes.publishing import Publication
     from lance_sql.changes.row_history import RowHistory
-    from lance_sql.commit import cleanup as cleaning
-    from lance_sql.contracts import ContractReport, Rule, Severity
-    from lance_sql.cursors import Cursor
-    from lance_sql.fresh_rows import FreshRows, FreshScan
-    from lance_sql.physical_layout import Layout
-    from lance_sql.publishing import Publication
-    from lance_sql.scan.column_statistics import ColumnStatistics
-    from lance_sql.search import Ranker, SearchRows, SearchScan
-    from lance_sql.statements import compact as compacting
-    from lance_sql.statements import merge as merging
-    from lance_sql.statements import row_ids as enabling
-    from lance_sql.table.cursors import CursorRecord
-    from lance_sql.version_history import History
+    from lance_sql.changes.version_history import History
+    from lance_sql.reads.mem_wal import FreshRows, FreshScan
+    from lance_sql.reads.scan.column_statistics import ColumnStatistics
+    from lance_sql.reads.search import Ranker, SearchRows, SearchScan
+    from lance_sql.table.cursor_files import CursorRecord
+    from lance_sql.writes.commit import cleanup as cleaning
+    from lance_sql.writes.physical_layout import Layout
+    from lance_sql.writes.statements import compact as compacting
+    from lance_sql.writes.statements import merge as merging
+    from lance_sql.writes.statements import row_ids as enabling
 
 
 class Dataset(ArrowDataset):
@@ -166,7 +166,7 @@ class Dataset(ArrowDataset):
         >>> orders.delete("status = 'cancelled'").history()[-1].operation
         'delete'
         """
-        from lance_sql.version_history import history
+        from lance_sql.changes.version_history import history
 
         _check_positive("limit", limit, least=0)
         return history(self.snapshot, limit, since=since, job=job)
@@ -178,7 +178,7 @@ class Dataset(ArrowDataset):
         target_rows, max_deleted_share: as for `compact`
         returns: a value with `to_html()`
         """
-        from lance_sql.physical_layout import layout
+        from lance_sql.writes.physical_layout import layout
 
         _check_positive("target_rows", target_rows, least=1)
         return layout(self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share)
@@ -307,7 +307,7 @@ class Dataset(ArrowDataset):
         >>> lance_sql.write(table, path).search([2, 3], k=2).to_table().to_pydict()["_distance"]
         [0.0, 8.0]
         """
-        from lance_sql.search import Asked
+        from lance_sql.reads.search import Asked
 
         asked = Asked(
             vector,
@@ -342,7 +342,7 @@ class Dataset(ArrowDataset):
 
         prefilter: conditions of its scans are conditions on what takes part
         """
-        from lance_sql.search.rows import search_rows
+        from lance_sql.reads.search.search_rows import search_rows
 
         first = None
         if isinstance(since, int) and not isinstance(since, bool):
@@ -396,7 +396,7 @@ class Dataset(ArrowDataset):
         [{'id': 2, '_change': 'new', '_row_change': 'update'}]
         """
         from lance_sql.changes.answers import answer_changes
-        from lance_sql.search import Asked
+        from lance_sql.reads.search import Asked
 
         asked = Asked(
             vector,
@@ -423,7 +423,7 @@ class Dataset(ArrowDataset):
 
         raises: InvalidArgument for a version that is not the newest one; CorruptFile; UnsupportedFeature
         """
-        from lance_sql.fresh_rows import open_fresh_rows
+        from lance_sql.reads.mem_wal import open_fresh_rows
 
         return open_fresh_rows(self.snapshot)
 
@@ -434,7 +434,7 @@ class Dataset(ArrowDataset):
 
         raises: CorruptFile, UnsupportedFeature
         """
-        from lance_sql.table import write_ahead_log
+        from lance_sql.reads import write_ahead_log
 
         log = write_ahead_log.read(self.snapshot)
         return 0 if log is None else log.num_rows
@@ -499,7 +499,7 @@ class Dataset(ArrowDataset):
 
         raises: CorruptFile for a rule that the columns no longer allow
         """
-        from lance_sql.contracts import read_rules
+        from lance_sql.changes.contracts import read_rules
 
         return read_rules(self.snapshot)
 
@@ -528,7 +528,7 @@ class Dataset(ArrowDataset):
         >>> table.check().is_kept
         True
         """
-        from lance_sql.contracts import set_rule
+        from lance_sql.changes.contracts import set_rule
 
         return self._after("set_rule", set_rule(self.snapshot, name, rule, severity, enforce, properties))
 
@@ -537,7 +537,7 @@ class Dataset(ArrowDataset):
 
         raises: VersionNotFound where there is none of this name; CommitConflict
         """
-        from lance_sql.contracts import drop_rule
+        from lance_sql.changes.contracts import drop_rule
 
         return self._after("drop_rule", drop_rule(self.snapshot, name, properties))
 
@@ -549,7 +549,7 @@ class Dataset(ArrowDataset):
         returns: what is broken, and rows that break it; nothing is raised for them
         raises: InvalidArgument for rules that there are not; as `changes`
         """
-        from lance_sql.contracts import check
+        from lance_sql.changes.contracts import check
 
         return check(self.snapshot, since, [rules] if isinstance(rules, str) else rules)
 
@@ -570,7 +570,7 @@ class Dataset(ArrowDataset):
         ...     print(changes.count_rows() == orders.count_rows())
         True
         """
-        from lance_sql.cursors import open_cursor
+        from lance_sql.changes.cursors import open_cursor
 
         return open_cursor(self.snapshot, name, start, key)
 
@@ -579,9 +579,9 @@ class Dataset(ArrowDataset):
 
         raises: CorruptFile
         """
-        from lance_sql.table import cursors
+        from lance_sql.table import cursor_files
 
-        return {record.name: record for record in cursors.read_all(self.snapshot.main)}
+        return {record.name: record for record in cursor_files.read_all(self.snapshot.main)}
 
     def row_history(self, start: Bound | None = None, end: Bound | None = None) -> RowHistory:
         """Every image that the rows had from `start` to `end`, with the versions and times between which each was
@@ -618,7 +618,7 @@ class Dataset(ArrowDataset):
         >>> orders.delete("status = 'cancelled'").version
         2
         """
-        from lance_sql.statements import delete as deleting
+        from lance_sql.writes.statements import delete as deleting
 
         with reporting(progress):
             return self._after("delete", deleting.delete(self.snapshot, where, properties))
@@ -641,7 +641,7 @@ class Dataset(ArrowDataset):
         >>> orders.update({"amount": "amount + 1"}, "status = 'open'").version
         2
         """
-        from lance_sql.statements import update as updating
+        from lance_sql.writes.statements import update as updating
 
         with reporting(progress):
             return self._after("update", updating.update(self.snapshot, values, where, properties))
@@ -676,7 +676,7 @@ class Dataset(ArrowDataset):
         >>> orders.merge({"id": [1, 2], "status": ["paid", "open"]}, on="id", when_not_matched="ignore").version
         2
         """
-        from lance_sql.statements import merge as merging
+        from lance_sql.writes.statements import merge as merging
 
         keys = [on] if isinstance(on, str) else on
         with reporting(progress):
@@ -705,7 +705,7 @@ class Dataset(ArrowDataset):
             are NULL everywhere, and no row is touched
         raises: InvalidArgument for names that are taken; CommitConflict
         """
-        from lance_sql.statements import columns as evolving
+        from lance_sql.writes.statements import column_changes as evolving
 
         with reporting(progress):
             return Dataset(evolving.add(self.snapshot, columns, properties))
@@ -715,7 +715,7 @@ class Dataset(ArrowDataset):
 
         raises: ColumnNotFound; InvalidArgument when nothing would be left
         """
-        from lance_sql.statements import columns as evolving
+        from lance_sql.writes.statements import column_changes as evolving
 
         return Dataset(evolving.drop(self.snapshot, [names] if isinstance(names, str) else names, properties))
 
@@ -724,7 +724,7 @@ class Dataset(ArrowDataset):
 
         raises: ColumnNotFound; InvalidArgument for names that are taken
         """
-        from lance_sql.statements import columns as evolving
+        from lance_sql.writes.statements import column_changes as evolving
 
         return Dataset(evolving.rename(self.snapshot, names, properties))
 
@@ -742,7 +742,7 @@ class Dataset(ArrowDataset):
         raises: ColumnNotFound; InvalidArgument for values that the type does not hold, and for NULLs in a column that
             is to have none
         """
-        from lance_sql.statements import columns as evolving
+        from lance_sql.writes.statements import column_changes as evolving
 
         with reporting(progress):
             return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable, properties=properties))
@@ -765,7 +765,7 @@ class Dataset(ArrowDataset):
         >>> lance_sql.open("examples/orders.lance").analyze(["id"])
         {'id': (2, 2)}
         """
-        from lance_sql.scan.analyze import analyze
+        from lance_sql.reads.scan.analyze import analyze
 
         return analyze(self.snapshot, columns, progress)
 
@@ -783,7 +783,7 @@ class Dataset(ArrowDataset):
         >>> id.num_rows, id.num_nulls, id.smallest, id.largest, id.is_exact
         (370, 0, 1, 420, True)
         """
-        from lance_sql.scan.column_statistics import column_statistics
+        from lance_sql.reads.scan.column_statistics import column_statistics
 
         return column_statistics(self.snapshot, columns, reads_values=analyze)
 
@@ -821,7 +821,7 @@ class Dataset(ArrowDataset):
         >>> orders.create_index("status", "bitmap").indices()[0].kind
         'bitmap'
         """
-        from lance_sql.statements import indices as indexing
+        from lance_sql.writes.statements import indices as indexing
 
         with reporting(progress):
             after = indexing.create(
@@ -840,7 +840,7 @@ class Dataset(ArrowDataset):
 
         raises: InvalidArgument when there is none of this name
         """
-        from lance_sql.statements import indices as indexing
+        from lance_sql.writes.statements import indices as indexing
 
         return self._after("drop_index", indexing.drop(self.snapshot, name, properties))
 
@@ -859,7 +859,7 @@ class Dataset(ArrowDataset):
         rebuild: everything again, into one segment for each index
         raises: InvalidArgument; UnsupportedFeature for an index of another kind that is named
         """
-        from lance_sql.statements import indices as indexing
+        from lance_sql.writes.statements import indices as indexing
 
         chosen = [names] if isinstance(names, str) else names
         with reporting(progress):
@@ -886,7 +886,7 @@ class Dataset(ArrowDataset):
 
         Returns this version when there is nothing to do.
         """
-        from lance_sql.statements import compact as compacting
+        from lance_sql.writes.statements import compact as compacting
 
         _check_positive("target_rows", target_rows, least=1)
         with reporting(progress):
@@ -906,7 +906,7 @@ class Dataset(ArrowDataset):
 
         raises: as `compact`
         """
-        from lance_sql.statements import compact as compacting
+        from lance_sql.writes.statements import compact as compacting
 
         return compacting.plan(self.snapshot.latest(), target_rows=target_rows, max_deleted_share=max_deleted_share)
 
@@ -919,7 +919,7 @@ class Dataset(ArrowDataset):
         version: the one to return to; that of this handle without it
         raises: VersionNotFound, CommitConflict; CorruptFile for a version that is damaged itself
         """
-        from lance_sql.statements import maintenance as maintaining
+        from lance_sql.writes.statements import maintenance as maintaining
 
         return Dataset(maintaining.restore(self.snapshot, self.version if version is None else version, properties))
 
@@ -930,7 +930,7 @@ class Dataset(ArrowDataset):
 
         raises: CommitConflict when another writer has set one of the keys
         """
-        from lance_sql.statements import maintenance as maintaining
+        from lance_sql.writes.statements import maintenance as maintaining
 
         return Dataset(maintaining.update_config(self.snapshot, values, properties))
 
@@ -942,7 +942,7 @@ class Dataset(ArrowDataset):
         column: `a.b` is a member of a struct
         raises: ColumnNotFound; CommitConflict when another writer has changed the metadata
         """
-        from lance_sql.statements import maintenance as maintaining
+        from lance_sql.writes.statements import maintenance as maintaining
 
         return Dataset(maintaining.update_field_metadata(self.snapshot, column, values, properties))
 
@@ -962,7 +962,7 @@ class Dataset(ArrowDataset):
         >>> old.enable_stable_row_ids().delete("id = 1").changes(since=2).count_rows()
         1
         """
-        from lance_sql.statements import row_ids as enabling
+        from lance_sql.writes.statements import row_ids as enabling
 
         return Dataset(enabling.enable(self.snapshot, indices=indices, properties=properties))
 
@@ -976,7 +976,7 @@ class Dataset(ArrowDataset):
         >>> lance_sql.open(orders.uri, tag="audited").version
         1
         """
-        from lance_sql.statements import maintenance as maintaining
+        from lance_sql.writes.statements import maintenance as maintaining
 
         maintaining.create_tag(self.snapshot, name, self.version if version is None else version)
 
@@ -985,7 +985,7 @@ class Dataset(ArrowDataset):
 
         raises: VersionNotFound, also when there is no such tag
         """
-        from lance_sql.statements import maintenance as maintaining
+        from lance_sql.writes.statements import maintenance as maintaining
 
         maintaining.move_tag(self.snapshot, name, self.version if version is None else version)
 
@@ -994,7 +994,7 @@ class Dataset(ArrowDataset):
 
         raises: VersionNotFound when there is no such tag
         """
-        from lance_sql.statements import maintenance as maintaining
+        from lance_sql.writes.statements import maintenance as maintaining
 
         maintaining.delete_tag(self.snapshot, name)
 
@@ -1003,7 +1003,7 @@ class Dataset(ArrowDataset):
 
         raises: InvalidArgument for a name that is taken, or that no branch can have
         """
-        from lance_sql.commit import clones
+        from lance_sql.writes.commit import clones
 
         return Dataset(clones.create_branch(self.snapshot, name))
 
@@ -1027,7 +1027,7 @@ class Dataset(ArrowDataset):
 
         raises: as `publish`, but for conflicts
         """
-        from lance_sql import publishing
+        from lance_sql.changes import publishing
 
         return publishing.plan(self.snapshot, name, key)
 
@@ -1050,7 +1050,7 @@ class Dataset(ArrowDataset):
             InvalidArgument for a branch that began elsewhere, and for a table without stable row ids;
             UnsupportedFeature where the branch has other columns
         """
-        from lance_sql import publishing
+        from lance_sql.changes import publishing
 
         after = publishing.publish(self.snapshot, name, key=key, keep=keep, properties=properties)
         return self._after("publish", after)
@@ -1060,7 +1060,7 @@ class Dataset(ArrowDataset):
 
         raises: VersionNotFound; InvalidArgument when a tag or another branch begins there
         """
-        from lance_sql.commit import clones
+        from lance_sql.writes.commit import clones
 
         clones.delete_branch(self.snapshot, name)
 
@@ -1070,7 +1070,7 @@ class Dataset(ArrowDataset):
 
         raises: TableExists
         """
-        from lance_sql.commit import clones
+        from lance_sql.writes.commit import clones
 
         options = self.snapshot.storage_options
         return Dataset(clones.shallow_clone(self.snapshot, os.fspath(uri), storage_options=options))
@@ -1097,7 +1097,7 @@ class Dataset(ArrowDataset):
         returns: what was removed, or would be; `held` has the versions that stay for cursors
         raises: InvalidArgument; CorruptFile when a version cannot be read, for what it needs is not known then
         """
-        from lance_sql.commit import cleanup as cleaning
+        from lance_sql.writes.commit import cleanup as cleaning
 
         _check_positive("retain_versions", retain_versions, least=1)
         with reporting(progress):
@@ -1254,7 +1254,7 @@ def _open(uri: str | os.PathLike[str], **chosen: Any) -> Dataset:
     """A version of a table; see `open_snapshot`."""
     opened = Dataset(open_snapshot(uri, **chosen))
     if opened.snapshot.manifest.names_log:
-        from lance_sql.table import write_ahead_log
+        from lance_sql.reads import write_ahead_log
 
         if notice := write_ahead_log.notice(opened.snapshot):
             _LOG.warning("%s: in no version: %s", opened.snapshot.label, notice)

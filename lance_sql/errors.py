@@ -32,7 +32,7 @@ import sys
 from types import TracebackType
 from typing import Self
 
-from lance_sql.terminal_text import one_line
+from lance_sql.runtime.terminal_text import one_line
 
 
 class LanceError(Exception):

@@ -12,12 +12,12 @@ from lance_sql.errors import missing_package
 
 try:
     from lance_sql.providers import read_spark as read
-    from lance_sql.providers.spark import register
-    from lance_sql.providers.spark_errors import short_errors
-    from lance_sql.providers.spark_frames import read_changes, write
-    from lance_sql.providers.spark_merge import MergeBuilder
-    from lance_sql.providers.spark_sessions import session
-    from lance_sql.providers.spark_tables import LanceTable
+    from lance_sql.providers.spark.data_source import register
+    from lance_sql.providers.spark.errors import short_errors
+    from lance_sql.providers.spark.frames import read_changes, write
+    from lance_sql.providers.spark.merge import MergeBuilder
+    from lance_sql.providers.spark.sessions import session
+    from lance_sql.providers.spark.tables import LanceTable
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "pyspark":
         raise

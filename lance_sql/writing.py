@@ -24,13 +24,7 @@ import pyarrow as pa
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, LanceError, TableExists, TableNotFound
-from lance_sql.schema.compression import compressed
-from lance_sql.statements import insert, once
-from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
-from lance_sql.statements.insert import Target
-from lance_sql.statements.once import Turn
-from lance_sql.statements.session import REFUSALS, RowCounts, summarize, while_there
-from lance_sql.statements.source import to_reader
+from lance_sql.format.schema.compression import compressed
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import absolute, with_manifest_store
 from lance_sql.store.requests import together
@@ -39,6 +33,12 @@ from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
 from lance_sql.table.paths import DATA
 from lance_sql.table.snapshot import Snapshot, list_snapshots, open_snapshot
+from lance_sql.writes.statements import insert, once
+from lance_sql.writes.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
+from lance_sql.writes.statements.insert import Target
+from lance_sql.writes.statements.once import Turn
+from lance_sql.writes.statements.session import REFUSALS, RowCounts, summarize, while_there
+from lance_sql.writes.statements.source import to_reader
 
 __all__ = [
     "MAX_BYTES_PER_FILE",

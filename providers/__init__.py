@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
+    from lance_sql.metadata.catalogs import Catalog
 
 __all__ = ["attach", "connect", "read_spark", "register"]
 
@@ -79,7 +79,7 @@ def register(
     elif engine == "datafusion":
         from . import datafusion as provider  # type: ignore[no-redef]  # one of several engines
     elif engine == "pyspark":
-        from . import spark as provider  # type: ignore[no-redef]  # as above
+        from .spark import data_source as provider  # type: ignore[no-redef]  # as above
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(
@@ -105,7 +105,7 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
     >>> connection.execute("SELECT count(*) > 0 FROM lake.orders").fetchall()
     [(True,)]
     """
-    from lance_sql.catalogs import catalog
+    from lance_sql.metadata.catalogs import catalog
 
     from . import attached
 
@@ -148,7 +148,7 @@ def read_spark(
     """
     if type(spark).__module__.partition(".")[0] != "pyspark":
         raise InvalidArgument(f"read_spark needs a SparkSession, not a {type(spark).__qualname__}")
-    from . import spark as provider
+    from .spark import data_source as provider
 
     dataset = _opened(table, storage_options, time_travel)
     # what is wrong is said here, rather than by a worker of Spark

@@ -10,19 +10,19 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from lance_sql.arrow_dataset import AnyScan, ArrowDataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.scan import system_columns
+from lance_sql.reads.arrow_dataset import AnyScan, ArrowDataset
+from lance_sql.reads.scan import system_columns
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
     from lance_sql.changes.answers import AnswerChanges
     from lance_sql.changes.feed import ChangeFeed
-    from lance_sql.fresh_rows import FreshRows
-    from lance_sql.scan.predicates import Predicate
-    from lance_sql.search import SearchRows
+    from lance_sql.reads.mem_wal import FreshRows
+    from lance_sql.reads.scan.predicates import Predicate
+    from lance_sql.reads.search import SearchRows
 
 Relation: TypeAlias = "Dataset | ChangeFeed | FreshRows | SearchRows | AnswerChanges"
 Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.version_names import as_version
+from lance_sql.table.version_names import as_version
 
 from .snapshots import open_version
 

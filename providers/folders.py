@@ -10,8 +10,8 @@ import pyarrow as pa
 
 import lance_sql.dataset
 from lance_sql.errors import InvalidArgument, TableNotFound
-from lance_sql.local_paths import expanded
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
+from lance_sql.values.local_paths import expanded
 
 from . import catalog_names
 from .arrow import Relation

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.errors import InvalidArgument
 
-from .changes import bound
+from .change_feeds import bound
 from .search_arguments import NUM_NEEDED, PLACE, SEARCHES
 from .snapshots import open_version
 
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges
     from lance_sql.dataset import Dataset
-    from lance_sql.search import HybridQuery, JoinQuery, Ranker, SearchRows, TextQuery, VectorQuery
+    from lance_sql.reads.search import HybridQuery, JoinQuery, Ranker, SearchRows, TextQuery, VectorQuery
 
 
 def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> SearchRows | AnswerChanges:
@@ -55,13 +55,13 @@ _NEEDED: Final = {
 
 
 def _by_vector(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> VectorQuery:
-    from lance_sql.search import vector_query
+    from lance_sql.reads.search import vector_query
 
     return vector_query(dataset.snapshot, _vector(given["vector"]), given["vector_column"], k=k, **_of_vectors(given))
 
 
 def _join(dataset: Dataset, given: Mapping[str, Any]) -> JoinQuery:
-    from lance_sql.search import join_query
+    from lance_sql.reads.search import join_query
 
     queries = given["queries"]
     if isinstance(queries, str):
@@ -94,7 +94,7 @@ def _changes(dataset: Dataset, given: Mapping[str, Any]) -> AnswerChanges:
 
 
 def _by_words(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> TextQuery:
-    from lance_sql.search import text_query
+    from lance_sql.reads.search import text_query
 
     options = {name: given[name] for name in ("use_index", "fast_search") if name in given}
     return text_query(dataset.snapshot, _words(given["query"]), given["text_column"], k=k, **options)
@@ -112,7 +112,7 @@ def _words(query: Any) -> Any:
 
 
 def _hybrid(dataset: Dataset, given: Mapping[str, Any]) -> HybridQuery:
-    from lance_sql.search import HybridQuery
+    from lance_sql.reads.search import HybridQuery
 
     k, factor = given.get("k", 10), given.get("oversample_factor", 4)
     for name, value in (("k", k), ("oversample_factor", factor)):

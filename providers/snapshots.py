@@ -11,11 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import lance_sql.dataset
-from lance_sql.caches import LruCache
 from lance_sql.dataset import Dataset, tag_or_branch
 from lance_sql.errors import InvalidArgument
+from lance_sql.runtime.caches import LruCache
 from lance_sql.store.allowed_bases import allowed_by
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

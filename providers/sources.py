@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql import metadata_tables
 from lance_sql.errors import InvalidArgument
-from lance_sql.version_names import as_version
+from lance_sql.metadata import metadata_tables
+from lance_sql.table.version_names import as_version
 
-from .changes import bound, open_row_history
+from .change_feeds import bound, open_row_history
 from .search_arguments import SEARCHES
 from .searching import open_search
 from .snapshots import open_version
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.changes.row_history import RowHistory
     from lance_sql.dataset import Dataset
-    from lance_sql.fresh_rows import FreshRows
-    from lance_sql.search import SearchRows
+    from lance_sql.reads.mem_wal import FreshRows
+    from lance_sql.reads.search import SearchRows
 
 Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | FreshRows | SearchRows | AnswerChanges | pa.Table"
 

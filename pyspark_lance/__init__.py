@@ -1,5 +1,5 @@
 """Where PySpark looks for the format "lance": `spark.read.format("lance")` works without any registration."""
 
-from lance_sql.providers.spark import LanceDataSource as DefaultSource
+from lance_sql.providers.spark.data_source import LanceDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

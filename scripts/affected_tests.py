@@ -2,7 +2,7 @@
 
 BASE is the commit that main and HEAD have in common; on main itself, HEAD, so that what is not committed counts.
 
-- a changed test runs, and all tests that lie beside a changed module (tests/commit/ for lance_sql/commit/);
+- a changed test runs, and all tests that lie beside a changed module (tests/reads/scan/ for lance_sql/reads/scan/);
 - for a module that imports a changed one, its own test file runs;
 - for a kernel, tests/kernels/ and the folder of tests with the name of the kernel's folder;
 - for a page of the documents, the tests of documents.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,13 +37,15 @@ def tests_of(changed: Iterable[str]) -> Iterator[str]:
         if path.parts[0] == "tests" and path.name.startswith("test_"):
             yield from _existing(str(path))
         elif path.parts[0] == "kernels":
-            yield from _existing("tests/kernels", f"tests/{path.parts[1]}")
+            folder = path.parts[1]
+            yield from _existing("tests/kernels", *(f"tests{above}/{folder}" for above in ("", "/format", "/reads")))
         elif path.suffix == ".md":
             yield from _existing(*DOCUMENTS)
     modules = {module for path in paths if (module := _module(path))}
     for module in sorted(modules):
         *folders, name = module.split(".")
-        yield from _existing(f"tests/{folders[0]}" if folders else f"tests/test_{name}.py")
+        above = ["/".join(["tests", *folders[:count]]) for count in range(len(folders), 0, -1)]
+        yield from islice(_existing(*(above or [f"tests/test_{name}.py"])), 1)
     for importer in sorted(_importers(modules)):
         *folders, name = importer.split(".")
         yield from _existing("/".join(["tests", *folders, f"test_{name}.py"]))

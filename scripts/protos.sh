@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes lance_sql/proto/*_pb2.py and *_pb2.pyi from protos/*.proto.
+# Writes lance_sql/format/proto/*_pb2.py and *_pb2.pyi from protos/*.proto.
 #
-#   scripts/protos.sh [OUTPUT_DIR]      OUTPUT_DIR receives lance_sql/proto/...; default: the root of the checkout
+#   scripts/protos.sh [OUTPUT_DIR]      OUTPUT_DIR receives lance_sql/format/proto/...; default: the root of the checkout
 #
 # The compiler is one of the 21 line, installed into a throwaway environment: its output runs on protobuf 4.21 to 7,
 # while that of later compilers asks for the runtime of its own year.
@@ -21,8 +21,8 @@ if [ -z "$python" ]; then
 fi
 
 cd "$root"
-names=$(cd protos && ls ./*.proto | sed 's|^\./|lance_sql/proto/|')
+names=$(cd protos && ls ./*.proto | sed 's|^\./|lance_sql/format/proto/|')
 include=$("$python" -c 'import os, grpc_tools; print(os.path.join(os.path.dirname(grpc_tools.__file__), "_proto"))')
 # The virtual folder makes the imports between modules those of the package.
 # shellcheck disable=SC2086  # a list of words
-"$python" -m grpc_tools.protoc -Ilance_sql/proto=protos "-I$include" "--python_out=$out" "--pyi_out=$out" $names
+"$python" -m grpc_tools.protoc -Ilance_sql/format/proto=protos "-I$include" "--python_out=$out" "--pyi_out=$out" $names

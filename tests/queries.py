@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import lance_sql
-from lance_sql.distributed import CHANGE, WRITE, change_rows
+from lance_sql.jobs.distributed import CHANGE, WRITE, change_rows
 from tests.documents import ROOT
 
 QUERIES = ROOT / "queries"

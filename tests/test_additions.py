@@ -13,34 +13,34 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import row_ranges
-from lance_sql.arrays import U64
-from lance_sql.encodings import choose, codecs, flat
-from lance_sql.encodings import wire_v2_1 as encoding_messages
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Starts
-from lance_sql.encodings.tree import Encoding, Flat
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import order, writing
-from lance_sql.index_files.index_file import IndexFile
-from lance_sql.layouts import encode, pages
-from lance_sql.layouts import wire_v2_1 as layout_messages
-from lance_sql.layouts.nest import Chain, Slots
-from lance_sql.layouts.reading import Reading
-from lance_sql.layouts.tree import Constant, Layer, PageLayout
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.evidence import index_search
-from lance_sql.scan.evidence.covered import Covered
-from lance_sql.scan.evidence.index_search import Question
-from lance_sql.scan.evidence.known_rows import KnownRows
-from lance_sql.scan.predicates import passing
-from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.statements import index_building
-from lance_sql.statements.index_building import BuiltKind, Destination
+from lance_sql.format.encodings import choose, codecs, flat
+from lance_sql.format.encodings import wire_v2_1 as encoding_messages
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Starts
+from lance_sql.format.encodings.tree import Encoding, Flat
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files import order, writing
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.format.layouts import encode, pages
+from lance_sql.format.layouts import wire_v2_1 as layout_messages
+from lance_sql.format.layouts.nest import Chain, Slots
+from lance_sql.format.layouts.reading import Reading
+from lance_sql.format.layouts.tree import Constant, Layer, PageLayout
+from lance_sql.reads.scan.predicates import passing
+from lance_sql.reads.scan.pruning import index_search
+from lance_sql.reads.scan.pruning.covered import Covered
+from lance_sql.reads.scan.pruning.index_search import Question
+from lance_sql.reads.scan.pruning.known_rows import KnownRows
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS
 from lance_sql.store import ByteRange
 from lance_sql.table import index_kinds
 from lance_sql.table.index_kinds import IndexKind
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64
+from lance_sql.values.row_ranges import RowRanges
+from lance_sql.writes.statements import index_building
+from lance_sql.writes.statements.index_building import BuiltKind, Destination
 
 NUM_ROWS = 20_000
 

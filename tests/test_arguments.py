@@ -11,8 +11,8 @@ import pytest
 
 import lance_sql
 from lance_sql import Dataset
-from lance_sql.ages import parse_age
 from lance_sql.errors import InvalidArgument, LanceError, VersionNotFound
+from lance_sql.values.durations import parse_age
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql import distributed
 from lance_sql.cli.main import main
+from lance_sql.jobs import distributed
 from lance_sql.store import checksums
 from lance_sql.store.local import LocalStore
 from lance_sql.table import checksums as recorded

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.providers import spark_types
+from lance_sql.providers.spark import types as spark_types
 from tests.documents import ROOT
 
 BLOB = {"lance-encoding:blob": "true"}

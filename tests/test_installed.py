@@ -13,17 +13,17 @@ import pytest
 
 import lance_sql
 from lance_sql import _kernels
-from lance_sql.providers import duckdb_extension
+from lance_sql.providers.duckdb import extension
 from tests.documents import ROOT
 
 USE = """
-import lance_sql, lance_sql.providers, lance_sql.cli, lance_sql.scan.scan
+import lance_sql, lance_sql.providers, lance_sql.cli, lance_sql.reads.scan.scan
 from lance_sql import _kernels
 from lance_sql.providers import connect
 orders = lance_sql.open(PATH)
 assert orders.count_rows() == 370
 assert connect().execute(f"SELECT count(*) FROM '{PATH}'").fetchall() == [(370,)]
-print(lance_sql.scan.scan.__file__)
+print(lance_sql.reads.scan.scan.__file__)
 print(_kernels.__file__)
 print(lance_sql.providers.__file__)
 """
@@ -38,7 +38,7 @@ def wheel_content(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "providers", folder / "lance_sql" / "providers", ignore=ignored)
     shutil.copytree(ROOT / "pyspark_lance", folder / "pyspark_lance", ignore=ignored)
     shutil.copy(_kernels.__file__, folder / "lance_sql")
-    shutil.copy(duckdb_extension.FILE, folder / "lance_sql")
+    shutil.copy(extension.FILE, folder / "lance_sql")
     return folder
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import lance_sql
-from lance_sql import metadata_tables
+from lance_sql.metadata import metadata_tables
 from tests.documents import ROOT
 
 ROW = re.compile(r"^\| `(lance_\w+)`[^|]* \| (.*) \|$", re.MULTILINE)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.arrays import I64
 from lance_sql.errors import at
-from lance_sql.scan.predicates.evaluation import evaluate
-from lance_sql.scan.projection import OutputColumn
-from lance_sql.scan.read_batch import record_batch
-from lance_sql.scan.system_columns import ROW_ID
-from lance_sql.scan.take import parts, take_at
-from lance_sql.schema import Field, arrow_field
-from lance_sql.search.ranked_scan import RankedScan, cut
-from lance_sql.search.ranking import Ranking
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan.predicates.evaluation import evaluate
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.read_batch import record_batch
+from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.reads.search.ranked_scan import RankedScan, cut
+from lance_sql.reads.search.ranking import Ranking
+from lance_sql.values import selection
+from lance_sql.values.arrays import I64
 
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges, ChangedRows
@@ -59,7 +59,7 @@ class AnswerScan(RankedScan):
 
         raises: as that
         """
-        from lance_sql.search.page import MOST_HITS, answer_page
+        from lance_sql.reads.search.search_page import MOST_HITS, answer_page
 
         changes = self.changes
         most = MOST_HITS if self.limit is None else min(self.limit, MOST_HITS)

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64, U64
 from lance_sql.changes import answer_scan
 from lance_sql.changes.answer_scan import CHANGE, PREVIOUS, ROW_CHANGE
 from lance_sql.changes.bounds import Bound
-from lance_sql.changes.columns import Source
+from lance_sql.changes.earlier_columns import Source
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE
 from lance_sql.errors import InvalidArgument, at
-from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
-from lance_sql.scan.projection import OutputColumn, resolve
-from lance_sql.scan.system_columns import ROW_ID, field
-from lance_sql.scan.take import take_at
-from lance_sql.search.ranking import Ranker
-from lance_sql.search.rows import SearchRows, search_rows
+from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.reads.scan.projection import OutputColumn, resolve
+from lance_sql.reads.scan.system_columns import ROW_ID, field
+from lance_sql.reads.scan.take import take_at
+from lance_sql.reads.search.ranking import Ranker
+from lance_sql.reads.search.search_rows import SearchRows, search_rows
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import I64, U64
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

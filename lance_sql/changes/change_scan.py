@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
 from lance_sql.changes import reading
 from lance_sql.changes.history import removed
 from lance_sql.changes.images import KINDS, Images
 from lance_sql.changes.plan import Part, limited
 from lance_sql.changes.reading import FeedColumn
 from lance_sql.errors import CorruptFile
-from lance_sql.frames import Frames
-from lance_sql.scan.predicates import Predicate
+from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.table import versions
+from lance_sql.values import row_ranges
+from lance_sql.values.frames import Frames
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed

@@ -16,13 +16,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.plan import FragmentScan
+from lance_sql.reads.scan.plan import FragmentScan
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.segments import Range
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64
+from lance_sql.values.row_ranges import RowRanges
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from lance_sql.changes import columns
-from lance_sql.changes.columns import Identities, Sources
+from lance_sql.changes import earlier_columns
+from lance_sql.changes.earlier_columns import Identities, Sources
 from lance_sql.changes.history import History
-from lance_sql.schema import Schema
+from lance_sql.format.schema import Schema
 
 
 def sources(history: History, first: int, last: int) -> dict[int, Sources]:
@@ -28,11 +28,11 @@ def sources(history: History, first: int, last: int) -> dict[int, Sources]:
             identities = identities_by_version[restored]
         else:
             by_name = version > began and history.commit(version).operation in ("overwrite", "restore")
-            identities = columns.follow(identities, before, schema, fresh, by_name=by_name)
+            identities = earlier_columns.follow(identities, before, schema, fresh, by_name=by_name)
         identities_by_version[version] = identities
         if version >= first:
             versions.append((version, schema, identities))
-    return columns.sources(versions)
+    return earlier_columns.sources(versions)
 
 
 def _where_columns_begin(history: History, first: int, last: int) -> int:

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from lance_sql.arrays import U64
-from lance_sql.changes import columns, lineage, values
-from lance_sql.changes.columns import Source, Sources
-from lance_sql.changes.difference import Difference, Side, compare
+from lance_sql.changes import earlier_columns, lineage, values
+from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.earlier_columns import Source, Sources
+from lance_sql.changes.fragment_difference import Difference, Side, compare
 from lance_sql.changes.history import Commit
-from lance_sql.changes.matching import Match, Pairs, RowIdMatch, in_place
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.image_matching import Match, Pairs, RowIdMatch, in_place
+from lance_sql.values.arrays import U64
 
 _BY_VALUES: Final = ("restore", "overwrite", "rewrite", None)
 
@@ -85,7 +85,12 @@ def changed_rows(
         return Changed(matched.inserted, Rows(old.files, ()), ())
     updated = []
     moved = matched.pairs
-    if moved.num_rows and commit.operation == "restore" and versions_tell() and columns.are_stored_alike(was, now):
+    if (
+        moved.num_rows
+        and commit.operation == "restore"
+        and versions_tell()
+        and earlier_columns.are_stored_alike(was, now)
+    ):
         moved = moved.where((moved.old.versions[moved.at_old] != moved.new.versions[moved.at_new]).any(axis=1))
     if moved.num_rows and (commit.operation in _BY_VALUES or not isinstance(match, RowIdMatch)):
         updated.append((moved.where(values.differing(moved, was, now)), Evidence.VALUES))
@@ -147,7 +152,7 @@ def rewritten(
     """Rows at the same place in both versions, of which a column has another value."""
     differing = []
     for earlier, later, rows in difference.rewritten:
-        touched = [i for i in range(len(was)) if columns.is_rewritten(earlier, later, was[i], now[i])]
+        touched = [i for i in range(len(was)) if earlier_columns.is_rewritten(earlier, later, was[i], now[i])]
         if touched:
             pairs = in_place(Rows.of(old.files, [(earlier, rows)]), Rows.of(new.files, [(later, rows)]))
             differing.append(pairs.where(values.differing(pairs, [was[i] for i in touched], [now[i] for i in touched])))

@@ -24,12 +24,12 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
 from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
-from lance_sql.commit import consumed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
-from lance_sql.local_paths import shown
-from lance_sql.table import cursors
-from lance_sql.table.cursors import CursorRecord
+from lance_sql.table import cursor_files
+from lance_sql.table.cursor_files import CursorRecord
 from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.values.local_paths import shown
+from lance_sql.writes.commit import consumed
 
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
@@ -145,7 +145,7 @@ class Cursor:
         latest, record = self._latest(), self._record()
         position, needs_snapshot = beginning(latest, to)
         commit = _commit(History(latest), position)
-        cursors.move(self._snapshot.main, record, position, commit, needs_snapshot=needs_snapshot, elsewhere=True)
+        cursor_files.move(self._snapshot.main, record, position, commit, needs_snapshot=needs_snapshot, elsewhere=True)
         _check_told(latest, position, needs_snapshot=needs_snapshot)
         return self
 
@@ -154,7 +154,7 @@ class Cursor:
 
         raises: VersionNotFound where it is gone already
         """
-        cursors.drop(self._snapshot.main, self.name, self._snapshot.name)
+        cursor_files.drop(self._snapshot.main, self.name, self._snapshot.name)
 
     def lag(self) -> Lag:
         """How far the cursor is behind.
@@ -173,7 +173,7 @@ class Cursor:
         return Lag(newest.version - record.position, rows, max((datetime.now(UTC) - oldest).total_seconds(), 0.0))
 
     def _record(self) -> CursorRecord:
-        return cursors.existing(self._snapshot.main, self.name, self._snapshot.name)
+        return cursor_files.existing(self._snapshot.main, self.name, self._snapshot.name)
 
     def _latest(self) -> Snapshot:
         return self._snapshot.latest()
@@ -254,7 +254,7 @@ class Cursor:
 
     def _move(self, record: CursorRecord, position: int, commit: str | None) -> CursorRecord:
         try:
-            return cursors.move(self._snapshot.main, record, position, commit)
+            return cursor_files.move(self._snapshot.main, record, position, commit)
         except RetryableConflict as error:
             raise CommitConflict(
                 f"The cursor {self.name!r} of {self._snapshot.name} was moved while its changes were taken: another run"
@@ -267,7 +267,7 @@ class Cursor:
 
 def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence[str] | None = None) -> Cursor:
     """A cursor of the snapshot's branch, created where it is not there yet; see `Dataset.cursor`."""
-    record = cursors.read(snapshot.main, name)
+    record = cursor_files.read(snapshot.main, name)
     if record is None:
         latest = snapshot.latest()
         position, needs_snapshot = beginning(latest, start)
@@ -275,13 +275,13 @@ def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence
         _ = SnapshotFeed(latest, key=key)
         commit = _commit(History(latest), position)
         first = CursorRecord.first(name, snapshot.branch, position, commit, needs_snapshot=needs_snapshot)
-        record = cursors.create(snapshot.main, first)
+        record = cursor_files.create(snapshot.main, first)
         try:
             _check_told(latest, position, needs_snapshot=needs_snapshot)
         except VersionNotFound:
-            cursors.drop(snapshot.main, name, snapshot.name)
+            cursor_files.drop(snapshot.main, name, snapshot.name)
             raise
-    cursors.check_branch(record, snapshot.branch, snapshot.name)
+    cursor_files.check_branch(record, snapshot.branch, snapshot.name)
     return Cursor(snapshot, name, key)
 
 

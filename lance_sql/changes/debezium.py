@@ -21,8 +21,8 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.system_columns import ROW_ID
-from lance_sql.value_text import as_json, values
+from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.values.value_text import as_json, values
 
 _COLUMNS: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID)
 _CONNECTOR: Final = "lance-sql"

@@ -20,14 +20,14 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.casts.conversion import convert
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.changed_rows import Rows
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.layouts.page import concat
-from lance_sql.schema import Field, Schema, arrow_field
-from lance_sql.schema.types import LISTS
+from lance_sql.format.casts.conversion import convert
+from lance_sql.format.layouts.page import concat
+from lance_sql.format.schema import Field, Schema, arrow_field
+from lance_sql.format.schema.types import LISTS
 from lance_sql.table.fragment import Fragment
+from lance_sql.values import row_ranges
 
 
 @dataclass(frozen=True)

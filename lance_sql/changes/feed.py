@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, overload
 
 import pyarrow as pa
 
-from lance_sql.arrow_dataset import ArrowDataset, check_keywords, column_names
 from lance_sql.changes import bounds, images
 from lance_sql.changes.bounds import Bound
+from lance_sql.changes.change_scan import ChangeScan, ChangeTask
 from lance_sql.changes.history import History
+from lance_sql.changes.image_matching import Match, RowIdMatch
 from lance_sql.changes.keyed import key_match
-from lance_sql.changes.matching import Match, RowIdMatch
 from lance_sql.changes.plan import Mode, Range
 from lance_sql.changes.reading import FeedColumn
-from lance_sql.changes.scan import ChangeScan, ChangeTask
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan import system_columns
-from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
-from lance_sql.schema import arrow_field
-from lance_sql.schema.primary_key import naming_columns, primary_key
+from lance_sql.format.schema import arrow_field
+from lance_sql.format.schema.primary_key import naming_columns, primary_key
+from lance_sql.reads.arrow_dataset import ArrowDataset, check_keywords, column_names
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.snapshot import Snapshot
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 from lance_sql import pages
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.shown_rows import ShownRow, alone, chosen_columns, paired
+from lance_sql.changes.version_history.history import operation
 from lance_sql.pages import charts
-from lance_sql.scan.predicates import And, Predicate
-from lance_sql.scan.system_columns import ROW_ID
-from lance_sql.version_history.history import operation
+from lance_sql.reads.scan.predicates import And, Predicate
+from lance_sql.reads.scan.system_columns import ROW_ID
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed

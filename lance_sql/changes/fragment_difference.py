@@ -21,18 +21,18 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64
-from lance_sql.changes import columns
-from lance_sql.changes.columns import Sources
-from lance_sql.changes.rows import Rows
+from lance_sql.changes import earlier_columns
+from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.earlier_columns import Sources
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.row_ranges import RowRanges
 from lance_sql.store import together
 from lance_sql.table.fragment import DeletionFile, Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 _NONE: Final = np.empty(0, np.int64)
 
@@ -111,7 +111,7 @@ def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
     before: list[tuple[Fragment, RowRanges]] = []
     after: list[tuple[Fragment, RowRanges]] = []
     rewritten = []
-    is_same_schema = columns.are_stored_alike(was, now)
+    is_same_schema = earlier_columns.are_stored_alike(was, now)
     changed = list(changed_fragments(old.fragments, new.fragments, with_unchanged=not is_same_schema))
     old.load_deleted([earlier for earlier, _ in changed if earlier is not None])
     new.load_deleted([later for _, later in changed if later is not None])

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import Final
 
-from lance_sql.changes.difference import Side
+from lance_sql.changes.fragment_difference import Side
 from lance_sql.errors import CorruptFile, TableNotFound, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, together
 from lance_sql.table import identity, location, versions

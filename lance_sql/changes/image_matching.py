@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
-from lance_sql.arrays import I64, U64
-from lance_sql.changes.columns import Sources
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.earlier_columns import Sources
 from lance_sql.errors import CorruptFile
 from lance_sql.table.fragment import Fragment
+from lance_sql.values.arrays import I64, U64
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64, U64, BoolMask
-from lance_sql.changes.columns import Sources
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.earlier_columns import Sources
+from lance_sql.values.arrays import I64, U64, BoolMask
 
 CHANGE_TYPE: Final = "_change_type"
 COMMIT_VERSION: Final = "_commit_version"

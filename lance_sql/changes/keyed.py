@@ -13,17 +13,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.arrays import I64, U64
-from lance_sql.changes import columns, values
-from lance_sql.changes.columns import Sources
+from lance_sql.changes import earlier_columns, values
+from lance_sql.changes.changed_rows import Rows
 from lance_sql.changes.commit import Changed, Evidence, rewritten, split_rewritten
-from lance_sql.changes.difference import Side, compare
-from lance_sql.changes.matching import Matched, Pairs, by_identity
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.earlier_columns import Sources
+from lance_sql.changes.fragment_difference import Side, compare
+from lance_sql.changes.image_matching import Matched, Pairs, by_identity
 from lance_sql.errors import InvalidArgument
-from lance_sql.key_numbers import numbered
-from lance_sql.schema import Schema
+from lance_sql.format.schema import Schema
 from lance_sql.table.fragment import Fragment
+from lance_sql.values.arrays import I64, U64
+from lance_sql.values.key_numbers import numbered
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class KeyMatch:
         return by_identity(old, new, old_ids, new_ids, shown)
 
     def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
-        return any(columns.is_rewritten(old, new, was[number], now[number]) for number in self.numbers)
+        return any(earlier_columns.is_rewritten(old, new, was[number], now[number]) for number in self.numbers)
 
     def keys(self, rows: Rows, sources: Sources) -> list[pa.Array]:
         """The key columns of some rows."""
         wanted = [sources[number] for number in self.numbers]
         if not rows.num_rows:
             return [pa.nulls(0, source.type) for source in wanted]
-        return columns.read(rows, wanted)
+        return earlier_columns.read(rows, wanted)
 
 
 def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:

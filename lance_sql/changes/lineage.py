@@ -23,11 +23,11 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.arrays import U64
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.changed_rows import Rows
 from lance_sql.errors import DamagedLineage, LanceError
 from lance_sql.table import row_ids
 from lance_sql.table.transactions import GivenIds
+from lance_sql.values.arrays import U64
 
 _INSERTING: Final = frozenset({"append", "update", "overwrite", "merge"})
 _MOVING: Final = frozenset({"update", "overwrite", "rewrite"})

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.changes.images import Images
-from lance_sql.scan import system_columns
-from lance_sql.scan.predicates import And, Const, IsUnknown, Not, Or, Predicate, conjuncts, evaluate
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.predicates import And, Const, IsUnknown, Not, Or, Predicate, conjuncts, evaluate
 
 
 def known(predicate: Predicate, constants: pa.RecordBatch) -> Predicate:

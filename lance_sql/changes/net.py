@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from lance_sql.arrays import U64
 from lance_sql.changes import values
-from lance_sql.changes.columns import Sources
+from lance_sql.changes.changed_rows import Rows
 from lance_sql.changes.commit import Changed, Evidence, rewritten
-from lance_sql.changes.difference import Side, compare
-from lance_sql.changes.matching import Pairs, by_row_id
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.earlier_columns import Sources
+from lance_sql.changes.fragment_difference import Side, compare
+from lance_sql.changes.image_matching import Pairs, by_row_id
+from lance_sql.values.arrays import U64
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import U64
 from lance_sql.changes import column_history, keyed, net, values
-from lance_sql.changes.columns import Sources
 from lance_sql.changes.commit import Changed, Evidence, changed_rows, touched_rows
+from lance_sql.changes.earlier_columns import Sources
 from lance_sql.changes.history import Commit, History
+from lance_sql.changes.image_matching import Match, Pairs, RowIdMatch
 from lance_sql.changes.images import (
     COMMIT_TIMESTAMP,
     COMMIT_VERSION,
@@ -30,10 +30,10 @@ from lance_sql.changes.images import (
     microseconds,
 )
 from lance_sql.changes.keyed import KeyMatch, LastCommits
-from lance_sql.changes.matching import Match, Pairs, RowIdMatch
 from lance_sql.changes.narrowing import known, narrowed
 from lance_sql.errors import DamagedLineage, UnsupportedFeature
-from lance_sql.scan.predicates import Const, Predicate
+from lance_sql.reads.scan.predicates import Const, Predicate
+from lance_sql.values.arrays import U64
 
 Mode: TypeAlias = Literal["all", "net", "insert_only"]
 

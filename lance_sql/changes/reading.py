@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.changes.columns import Source
+from lance_sql.changes.earlier_columns import Source
 from lance_sql.changes.images import Images
-from lance_sql.scan import system_columns
-from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import And, Path, Predicate, conjuncts, evaluate
-from lance_sql.scan.projection import OutputColumn, restrict
-from lance_sql.scan.read_batch import record_batch
-from lance_sql.scan.scan import ScanTask
-from lance_sql.schema import Field, arrow_field
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.predicates import And, Path, Predicate, conjuncts, evaluate
+from lance_sql.reads.scan.projection import OutputColumn, restrict
+from lance_sql.reads.scan.read_batch import record_batch
+from lance_sql.reads.scan.scan import ScanTask
+from lance_sql.values import selection
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.changes.bounds import Bound
+from lance_sql.changes.changed_rows import Rows
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import INSERT, POSTIMAGE, TIME, Images, microseconds, times
 from lance_sql.changes.narrowing import narrowed
 from lance_sql.changes.plan import Part, Range
-from lance_sql.changes.rows import Rows
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import I64, U64, BoolMask
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.equal_values import same
-from lance_sql.value_text import values
+from lance_sql.values.equal_values import same
+from lance_sql.values.value_text import values
 
 MAX_COLUMNS: Final = 24
 """So many are shown of a wider table."""

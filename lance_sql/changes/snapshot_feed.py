@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from lance_sql.changes.changed_rows import Rows
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import Commit, History
 from lance_sql.changes.images import INSERT, KINDS, Commits, Images
 from lance_sql.changes.narrowing import narrowed
 from lance_sql.changes.plan import Part, Range
-from lance_sql.changes.rows import Rows
-from lance_sql.scan.predicates import Predicate
+from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.table.snapshot import Snapshot
 
 

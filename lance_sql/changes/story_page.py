@@ -12,9 +12,9 @@ import pyarrow as pa
 from lance_sql import pages
 from lance_sql.changes.row_history import FROM, FROM_VERSION, IS_CURRENT, TO, TO_VERSION, RowHistory
 from lance_sql.changes.shown_rows import MAX_COLUMNS, ShownRow, alone, paired
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.system_columns import ROW_ID
-from lance_sql.version_history.history import operation
+from lance_sql.changes.version_history.history import operation
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.system_columns import ROW_ID
 
 MAX_ROWS: Final = 20
 """So many rows are told of."""

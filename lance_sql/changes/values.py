@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.arrays import BoolMask
-from lance_sql.changes import columns
-from lance_sql.changes.columns import Source
-from lance_sql.changes.matching import Pairs
-from lance_sql.equal_values import same
+from lance_sql.changes import earlier_columns
+from lance_sql.changes.earlier_columns import Source
+from lance_sql.changes.image_matching import Pairs
+from lance_sql.values import selection
+from lance_sql.values.arrays import BoolMask
+from lance_sql.values.equal_values import same
 
 PAIRS_AT_ONCE = 64 * 1024
 """Images of so many pairs are in memory at the same time."""
@@ -34,8 +34,8 @@ def differing(pairs: Pairs, was: Sequence[Source], now: Sequence[Source]) -> Boo
         order = np.argsort(at_new, kind="stable")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
-        before = columns.read(pairs.old.pick(pairs.at_old[part]), was)
-        after = columns.read(pairs.new.pick(at_new[order]), now)
+        before = earlier_columns.read(pairs.old.pick(pairs.at_old[part]), was)
+        after = earlier_columns.read(pairs.new.pick(at_new[order]), now)
         for a, b in zip(before, after, strict=True):
             is_sorted = bool((ranks[1:] > ranks[:-1]).all())
             other = b if is_sorted else selection.unsliced(b).take(pa.array(ranks))

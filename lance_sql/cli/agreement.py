@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from lance_sql.local_paths import shown
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
+from lance_sql.values.local_paths import shown
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset

@@ -58,9 +58,9 @@ def apply(
     lance-sql apply users.lance drop/*.parquet --keys user --sequence-by at --delete-when "op = 'd'" --except op,at
     lance-sql apply history.lance "FROM lance_changes('users.lance')" --keys user --scd 2
     """
-    from lance_sql.applying import apply_changes
     from lance_sql.cli import tables
     from lance_sql.errors import TableNotFound
+    from lance_sql.jobs.applying import apply_changes
 
     path = unversioned(table)
     rows = read_source(source)

@@ -10,8 +10,8 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, yes_option
 from lance_sql.cli.errors import reports_errors
-from lance_sql.local_paths import shown
-from lance_sql.terminal_text import one_line
+from lance_sql.runtime.terminal_text import one_line
+from lance_sql.values.local_paths import shown
 
 CONFLICTS: Final = 1
 """Exit code of a branch that cannot be published."""
@@ -34,7 +34,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
     """
     from lance_sql.cli import tables
     from lance_sql.errors import VersionNotFound
-    from lance_sql.version_names import unknown_name
+    from lance_sql.table.version_names import unknown_name
 
     dataset = tables.open_table(table)
     branches = dataset.branches()

@@ -24,8 +24,8 @@ from lance_sql.cli.agreement import (
 )
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.sources import source_rows
-from lance_sql.terminal_text import one_line
-from lance_sql.version_names import split_name
+from lance_sql.runtime.terminal_text import one_line
+from lance_sql.table.version_names import split_name
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
@@ -39,8 +39,8 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releas
     name = "age"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> timedelta:
-        from lance_sql.ages import parse_age
         from lance_sql.errors import InvalidArgument
+        from lance_sql.values.durations import parse_age
 
         try:
             return parse_age(str(value))
@@ -364,7 +364,7 @@ def _named(dataset: Dataset, tag: str) -> str:
     raises: VersionNotFound when there is no such tag
     """
     from lance_sql.errors import VersionNotFound
-    from lance_sql.version_names import unknown_name
+    from lance_sql.table.version_names import unknown_name
 
     tags = dataset.tags()
     ref = tags.get(tag)

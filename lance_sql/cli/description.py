@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lance_sql.local_paths import shown
-from lance_sql.terminal_text import cut, one_line
+from lance_sql.runtime.terminal_text import cut, one_line
+from lance_sql.values.local_paths import shown
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
@@ -55,7 +55,7 @@ def described(dataset: Dataset) -> Description:
 
     raises: CorruptFile, UnsupportedFeature
     """
-    from lance_sql import metadata_tables
+    from lance_sql.metadata import metadata_tables
 
     fragments = metadata_tables.fragments(dataset)
     sizes = fragments["bytes"].to_pylist()

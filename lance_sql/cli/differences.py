@@ -11,7 +11,7 @@ import click
 from lance_sql.cli import progress, screen
 from lance_sql.cli.agreement import quiet_option
 from lance_sql.cli.errors import reports_errors
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
@@ -68,7 +68,7 @@ def diff(
 
 def _opened(names: tuple[str, ...], branch: str | None) -> tuple[Dataset, Dataset]:
     """The two that the arguments mean."""
-    from lance_sql.differences import open_named
+    from lance_sql.health.differences import open_named
 
     if len(names) > 3:
         raise click.UsageError(f"Give two tables, or a table and two of its versions, not {len(names)} arguments.")

@@ -12,7 +12,7 @@ import difflib
 import re
 from typing import Final
 
-from lance_sql.terminal_text import one_line, width_of
+from lance_sql.runtime.terminal_text import one_line, width_of
 
 # the number counts lines of DuckDB's own as well, and says nothing
 _EXCERPT: Final = re.compile(r"\n+(LINE \d+: )(.*)\n( *)(\^+)")

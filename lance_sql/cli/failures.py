@@ -12,7 +12,7 @@ import click
 from lance_sql import errors
 from lance_sql.cli import engine_errors
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
-from lance_sql.terminal_text import one_line
+from lance_sql.runtime.terminal_text import one_line
 
 WRONG_USAGE: Final = 2
 CANNOT_READ: Final = 3

@@ -12,7 +12,7 @@ import click
 from lance_sql.cli import progress, screen
 from lance_sql.cli.agreement import quiet_option
 from lance_sql.cli.errors import reports_errors
-from lance_sql.progress import Work
+from lance_sql.runtime.progress import Work
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,8 @@ from typing import Any, Final, TextIO, TypeVar
 import pyarrow as pa
 
 from lance_sql.cli.fitting import fit
-from lance_sql.terminal_text import cut, one_line, width_of
-from lance_sql.value_text import as_json, text, values
+from lance_sql.runtime.terminal_text import cut, one_line, width_of
+from lance_sql.values.value_text import as_json, text, values
 
 # Wider texts are cut in tables with lines; all else has them whole.
 _MAX_WIDTH = 80

@@ -10,8 +10,8 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, quiet_option, yes_option
 from lance_sql.cli.errors import reports_errors
-from lance_sql.local_paths import shown
-from lance_sql.terminal_text import one_line
+from lance_sql.runtime.terminal_text import one_line
+from lance_sql.values.local_paths import shown
 
 _KINDS = ("zonemap", "btree", "bitmap", "bloomfilter", "ivf_pq", "ivf_sq", "ivf_rq", "ivf_flat", "inverted")
 
@@ -34,8 +34,8 @@ def index() -> None:
 @reports_errors
 def list_indices(table: str, output: str) -> None:
     """Lists the indices of TABLE, and how many fragments they cover."""
-    from lance_sql import metadata_tables
     from lance_sql.cli import tables
+    from lance_sql.metadata import metadata_tables
 
     indices = metadata_tables.indices(tables.open_table(table)).to_reader()
     screen.show(indices, output)

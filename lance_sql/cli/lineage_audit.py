@@ -6,8 +6,8 @@ import json
 from typing import Any, Final
 
 from lance_sql.cli.progress import Bar
-from lance_sql.lineage_audit.report import Fault, Report
-from lance_sql.lineage_audit.walk import audit
+from lance_sql.health.lineage_audit.audit_report import Fault, Report
+from lance_sql.health.lineage_audit.walk import audit
 
 FAULTS_FOUND: Final = 1
 

@@ -32,7 +32,7 @@ from lance_sql.cli import (
 from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.cli.paths import complete_paths
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
 
 _EPILOG = "A TABLE is a path or URI; TABLE@41 is its version 41, and TABLE@name what a tag names."
 
@@ -230,8 +230,8 @@ def query(
 @reports_errors
 def schema(table: str, output: str) -> None:
     """Lists the columns of TABLE, hidden ones last."""
-    from lance_sql import metadata_tables
     from lance_sql.cli import tables
+    from lance_sql.metadata import metadata_tables
 
     screen.show(metadata_tables.columns(tables.open_table(table)).to_reader(), output)
 
@@ -243,8 +243,8 @@ def schema(table: str, output: str) -> None:
 @reports_errors
 def versions(table: str, limit: int | None, output: str) -> None:
     """Lists the versions of TABLE and what their commits did, oldest first."""
-    from lance_sql import metadata_tables
     from lance_sql.cli import tables
+    from lance_sql.metadata import metadata_tables
 
     screen.show(metadata_tables.versions(tables.open_table(table), limit).to_reader(), output)
 
@@ -255,8 +255,8 @@ def versions(table: str, limit: int | None, output: str) -> None:
 @reports_errors
 def files(table: str, output: str) -> None:
     """Lists the data files and deletion files of TABLE."""
-    from lance_sql import metadata_tables
     from lance_sql.cli import tables
+    from lance_sql.metadata import metadata_tables
 
     screen.show(metadata_tables.files(tables.open_table(table)).to_reader(), output)
 

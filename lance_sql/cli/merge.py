@@ -10,7 +10,7 @@ from lance_sql.cli import progress
 from lance_sql.cli.agreement import agreed, done, dry_run_option, quiet_option, rehearse, unversioned, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.sources import source_rows
-from lance_sql.local_paths import shown
+from lance_sql.values.local_paths import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lance_sql.progress import reporting
+from lance_sql.runtime.progress import reporting
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -28,7 +28,7 @@ def recall(
     import pyarrow as pa
 
     from lance_sql.cli import tables
-    from lance_sql.search.recall import NPROBES, recalls
+    from lance_sql.reads.search.recall import NPROBES, recalls
 
     probes: list[int | None] = [*NPROBES, None]
     if nprobes is not None:

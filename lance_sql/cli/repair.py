@@ -11,7 +11,7 @@ from lance_sql.cli.agreement import agreed, count, done, dry_run_option, unversi
 from lance_sql.cli.errors import reports_errors
 
 if TYPE_CHECKING:
-    from lance_sql.repairs import Repair
+    from lance_sql.health.repairs import Repair
 
 NOTHING_HEALTHY = 3
 
@@ -34,8 +34,8 @@ def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: boo
     \b
     lance-sql repair events.lance --deep --dry-run
     """
-    from lance_sql import repairs
     from lance_sql.cli import progress, verification
+    from lance_sql.health import repairs
 
     path = unversioned(table)
     report = verification.run(path, version=None, tag=None, branch=branch, deep=deep, quiet=quiet)

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from lance_sql.cli.errors import reports_errors
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
 
 SOMETHING_LOST: Final = 1
 
@@ -43,8 +43,8 @@ def salvage(
     lance-sql salvage events.lance saved.lance
     lance-sql salvage events.lance@41 saved.lance --null-cells
     """
-    from lance_sql import repairs
     from lance_sql.cli.progress import Bar
+    from lance_sql.health import repairs
 
     path, version, tag = split_name(table)
     bar = Bar("fragments read", hidden=quiet)

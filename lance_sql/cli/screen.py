@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lance_sql.terminal_text import one_line
+from lance_sql.runtime.terminal_text import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa

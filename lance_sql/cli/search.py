@@ -70,7 +70,7 @@ def search(
     lance-sql search articles.lance "quick fox" --html found.html
     """
     from lance_sql.cli import tables
-    from lance_sql.search import SearchScan, vector_column
+    from lance_sql.reads.search import SearchScan, vector_column
 
     if vector is not None and like_row is not None:
         raise click.UsageError("Give --vector or --like-row.")
@@ -106,7 +106,7 @@ def search(
     else:
         raise click.UsageError("Give --since, for rows that changed, or --changes-since, for how the answer did.")
     if chosen is None:
-        from lance_sql.search import is_vector
+        from lance_sql.reads.search import is_vector
 
         # hundreds of numbers are nothing to look at
         shown = [each.name for each in answer.schema if not is_vector(each.type) and each.name != "_rowid"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import lance_sql.dataset
 from lance_sql.dataset import Dataset, tag_or_branch
-from lance_sql.version_names import as_version, split_name
+from lance_sql.table.version_names import as_version, split_name
 
 if TYPE_CHECKING:
     from lance_sql import Cursor
@@ -41,7 +41,7 @@ def existing_cursor(dataset: Dataset, name: str) -> Cursor:
     raises: VersionNotFound where there is none; InvalidArgument for one of another branch
     """
     from lance_sql.errors import VersionNotFound
-    from lance_sql.version_names import unknown_name
+    from lance_sql.table.version_names import unknown_name
 
     cursors = dataset.cursors()
     if name not in cursors:

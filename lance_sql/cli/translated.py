@@ -11,12 +11,12 @@ from lance_sql.cli import progress
 from lance_sql.cli.agreement import agreed, done
 from lance_sql.cli.merge import counts_in_words
 from lance_sql.errors import InvalidArgument
-from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.named_tables import looked_up_in
 from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb
 from lance_sql.one_sql.tasks import Task
+from lance_sql.one_sql.writing_statements import Change
 from lance_sql.one_sql.written import Written
 from lance_sql.providers import attached
 

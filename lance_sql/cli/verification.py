@@ -7,7 +7,7 @@ import json
 from typing import Final
 
 from lance_sql.cli.progress import Bar
-from lance_sql.verification import Report, verify
+from lance_sql.health.verification import Report, verify
 
 DAMAGE_FOUND: Final = 1
 """The newest version is damaged."""

@@ -82,7 +82,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         travel = {name: options[name] for name in _TIME_TRAVEL if options.get(name) is not None}
         dataset = lance_sql.open(options["path"], storage_options=self._storage_options or None, **travel)
         if "cursor" not in options:
-            from lance_sql.providers.duckdb_tables import table
+            from lance_sql.providers.duckdb.tables import table
 
             return table(dataset)
         name = str(options["cursor"])

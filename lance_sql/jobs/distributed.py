@@ -24,25 +24,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.arrays import U64
-from lance_sql.bitmaps import U64Set
-from lance_sql.casts.table import TableCast
-from lance_sql.commit.committer import Expected
-from lance_sql.commit.operations import Delete, Rewrite, Update, UpdateConfig, UpdateMap
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError
-from lance_sql.progress import Work
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.selection import matching
-from lance_sql.statements import compact
-from lance_sql.statements.compact import Group, IndexChoice
-from lance_sql.statements.equal_rows import differing
-from lance_sql.statements.fragments import FileLimits, FragmentWriter
-from lance_sql.statements.moved_rows import MovedRows
-from lance_sql.statements.rows import carrying, delete_offsets
-from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
+from lance_sql.format.casts.table import TableCast
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.runtime.progress import Work
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U64
+from lance_sql.values.bitmaps import U64Set
+from lance_sql.values.selection import matching
+from lance_sql.writes.commit.committer import Expected
+from lance_sql.writes.commit.operations import Delete, Rewrite, Update, UpdateConfig, UpdateMap
+from lance_sql.writes.statements import compact
+from lance_sql.writes.statements.compact import Group, IndexChoice
+from lance_sql.writes.statements.equal_rows import differing
+from lance_sql.writes.statements.fragments import FileLimits, FragmentWriter
+from lance_sql.writes.statements.moved_rows import MovedRows
+from lance_sql.writes.statements.removed_rows import carrying, delete_offsets
+from lance_sql.writes.statements.session import RowCounts, WriteSession, file_version, on_latest
 
 __all__ = [
     "CHANGE",

@@ -17,11 +17,17 @@ import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import in_catalogs, upkeep
-from lance_sql.one_sql.changes import Change, column_in, unversioned
-from lance_sql.one_sql.columns import COMMENT, ColumnDefinition, arrow_type, read_column, read_columns
+from lance_sql.one_sql.column_definitions import (
+    COMMENT,
+    ColumnDefinition,
+    arrow_type,
+    read_column,
+    read_columns,
+)
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Naming, Renaming, Task
 from lance_sql.one_sql.token_reader import TableName, TokenReader
+from lance_sql.one_sql.writing_statements import Change, column_in, unversioned
 from lance_sql.providers.attached import Place
 
 

@@ -17,12 +17,12 @@ from typing import Any, Literal
 
 from sqlglot import exp
 
-from lance_sql.applying import apply_changes
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TableNotFound
-from lance_sql.one_sql.changes import Change, unversioned
+from lance_sql.jobs.applying import apply_changes
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.token_reader import TokenReader
+from lance_sql.one_sql.writing_statements import Change, unversioned
 
 _CLAUSES = ("IGNORE", "APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.format.schema import primary_key
 from lance_sql.one_sql.dialects import parse
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.token_reader import TokenReader
-from lance_sql.schema import primary_key
 
 COMMENT: Final = "comment"
 """The key of a comment among the config of a table, and among the metadata of a column."""

@@ -13,12 +13,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, UnsupportedFeature, missing_package
-from lance_sql.local_paths import expanded
 from lance_sql.one_sql.dialects import ENGINES, TITLES, joined
 from lance_sql.one_sql.references import Reference
 from lance_sql.one_sql.translation import translate
 from lance_sql.providers.attached import Place
 from lance_sql.providers.sources import Source, open_source
+from lance_sql.values.local_paths import expanded
 
 _MODULES: Final[Mapping[str, str]] = {
     "duckdb": "duckdb",
@@ -185,7 +185,7 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
 
 def _sail() -> Any:
     try:
-        return import_module("lance_sql.providers.spark_sessions").session("sail")
+        return import_module("lance_sql.providers.spark.sessions").session("sail")
     except ModuleNotFoundError as error:
         raise missing_package("Sail is not installed", "sail") from error
 
@@ -225,7 +225,7 @@ def _line(error: Exception) -> str:
 
 def _provider(engine: str) -> Any:
     try:
-        return import_module(f"lance_sql.providers.{engine}_queries")
+        return import_module(f"lance_sql.providers.{engine}.queries")
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _MODULES:
             raise

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_sql.errors import TableExists, TableNotFound
-from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.tasks import Removal, Renaming
+from lance_sql.one_sql.writing_statements import Change
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset

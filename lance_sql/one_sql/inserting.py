@@ -11,15 +11,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 import lance_sql.dataset
-from lance_sql.casts.assignment import assign
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.format.casts.assignment import assign
 from lance_sql.one_sql import in_catalogs
-from lance_sql.one_sql.changes import Change, column_in, only, target, unversioned
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
 from lance_sql.one_sql.named_tables import SUFFIX
 from lance_sql.one_sql.references import path_of, place_of
+from lance_sql.one_sql.writing_statements import Change, column_in, only, target, unversioned
 from lance_sql.providers.sources import Source
 from lance_sql.writing import write
 

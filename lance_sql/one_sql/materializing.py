@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.one_sql.changes import Change, unversioned
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Removal, Task
 from lance_sql.one_sql.token_reader import TokenReader
+from lance_sql.one_sql.writing_statements import Change, unversioned
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql.changes import only
 from lance_sql.one_sql.changing import assignments
 from lance_sql.one_sql.free_columns import qualified
+from lance_sql.one_sql.writing_statements import only
 
 Side: TypeAlias = Literal["matched", "not_matched", "by_source"]
 Action: TypeAlias = Literal["update", "insert", "delete", "nothing"]

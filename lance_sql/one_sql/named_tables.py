@@ -10,7 +10,7 @@ from typing import Final
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.providers.attached import Names, Place
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
 
 SUFFIX: Final = ".lance"
 FORMAT: Final = "lance"

@@ -17,7 +17,8 @@ from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.named_tables import looked_up_in
 from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb, of_lance
-from lance_sql.providers import attached, duckdb_queries
+from lance_sql.providers import attached
+from lance_sql.providers.duckdb import queries as duckdb_queries
 
 _PARAMETER: Final = "__lance_parameter_"
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.frames import Frames
+from lance_sql.values.frames import Frames
 
 _SHOWN: Final = 20
 """So many rows a notebook shows."""

@@ -18,16 +18,16 @@ from typing import Final
 import pyarrow as pa
 from sqlglot import exp
 
-from lance_sql import metadata_tables
-from lance_sql.catalogs import catalog
 from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.format.schema import primary_key
+from lance_sql.metadata import metadata_tables
+from lance_sql.metadata.catalogs import catalog
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Answer, Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.providers.snapshots import open_version
 from lance_sql.providers.sources import Source
-from lance_sql.schema import primary_key
 
 
 def understand(read: TokenReader, *, describes: bool = False) -> Task | None:

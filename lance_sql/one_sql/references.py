@@ -15,7 +15,7 @@ from lance_sql.one_sql.named_tables import FORMAT, SUFFIX, is_path, path_of_name
 from lance_sql.providers.attached import Place
 from lance_sql.providers.search_arguments import SEARCHES
 from lance_sql.providers.sources import FUNCTIONS
-from lance_sql.version_names import as_version, split_name
+from lance_sql.table.version_names import as_version, split_name
 
 OTHER_NAMES: Final = {
     "table_changes": "lance_changes",

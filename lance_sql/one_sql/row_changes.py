@@ -18,16 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from lance_sql.casts.assignment import assign
 from lance_sql.dataset import Dataset
-from lance_sql.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, change_rows
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.format.casts.assignment import assign
+from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, change_rows
 from lance_sql.one_sql.engines import Engine
 from lance_sql.providers.sources import Source
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.scan.take import parts
-from lance_sql.selection import matching
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.reads.scan.take import parts
+from lance_sql.values.selection import matching
 
 CLAUSE: Final = "__lance_clause"
 _numbers = itertools.count()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.dialects import dialect_of
 from lance_sql.one_sql.engines import Engine, engine_of
 from lance_sql.one_sql.named_tables import looked_up_in
-from lance_sql.one_sql.rows import Rows
+from lance_sql.one_sql.query_rows import Rows
 from lance_sql.one_sql.statements import understand
+from lance_sql.one_sql.writing_statements import Change
 from lance_sql.one_sql.written import Written
-from lance_sql.progress import Progress, reporting
 from lance_sql.providers import attached
+from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import CommitSummary
 

@@ -22,7 +22,6 @@ from lance_sql.one_sql import (
     questions,
     upkeep,
 )
-from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
 from lance_sql.one_sql.in_duckdb import in_duckdb
@@ -32,6 +31,7 @@ from lance_sql.one_sql.own_words import Words
 from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
+from lance_sql.one_sql.writing_statements import Change
 
 _QUERIES: Final = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
 _OF_ENGINES: Final = ("ALTER", "ANALYZE", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DROP", "SHOW", "VACUUM")

@@ -10,8 +10,8 @@ from datetime import timedelta
 import pyarrow as pa
 
 import lance_sql.dataset
-from lance_sql import table_folders
 from lance_sql.errors import TableNotFound
+from lance_sql.metadata import table_folders
 from lance_sql.one_sql.engines import Engine
 
 

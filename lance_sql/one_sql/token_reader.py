@@ -13,7 +13,7 @@ from lance_sql.one_sql import named_tables
 from lance_sql.one_sql.clauses import name_at, time_type
 from lance_sql.one_sql.dialects import tokenize_commands
 from lance_sql.providers.attached import Place
-from lance_sql.version_names import as_version
+from lance_sql.table.version_names import as_version
 
 _NAMES: Final = (TokenType.IDENTIFIER, TokenType.STRING)
 _OPENING: Final = ("(", "[")

@@ -19,14 +19,14 @@ from datetime import timedelta
 from typing import Any, Final
 
 import lance_sql.dataset
-from lance_sql.ages import parse_age
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import in_catalogs
-from lance_sql.one_sql.changes import Change, unversioned
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Cleanup, Removal, Task
 from lance_sql.one_sql.token_reader import TokenReader
+from lance_sql.one_sql.writing_statements import Change, unversioned
+from lance_sql.values.durations import parse_age
 
 _OFFICIAL: Final = {"metric_type": "metric"}
 """Names of options in DuckDB's extension of Lance that are others here."""

@@ -15,7 +15,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import path_of, place_of
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
 
 
 @dataclass(frozen=True)

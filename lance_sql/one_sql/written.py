@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
-from lance_sql.frames import Frames
 from lance_sql.table.commit_summary import CommitSummary
+from lance_sql.values.frames import Frames
 
 
 class Written(Frames):

@@ -10,8 +10,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.errors import MissingDependency, missing_package
-from lance_sql.terminal_text import one_line
-from lance_sql.value_text import text
+from lance_sql.runtime.terminal_text import one_line
+from lance_sql.values.value_text import text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.caches import Usage, all_counted, total
+from lance_sql.runtime.caches import Usage, all_counted, total
 
 _MEMOIZED: Final = "memoized functions"
 _SCHEMA: Final = pa.schema(

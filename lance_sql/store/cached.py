@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.runtime.caches import LruCache
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path, check_range
 from lance_sql.store.delegating import DelegatingStore
 from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache

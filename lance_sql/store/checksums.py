@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import U64
 from lance_sql.store.contract import ByteRange, Sink, Store
 from lance_sql.store.requests import together
+from lance_sql.values.arrays import U64
 
 BLOCK_BYTES: Final = 1 << 20
 _HASH_BYTES: Final = 8

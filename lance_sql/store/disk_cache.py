@@ -29,7 +29,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.caches import LruCache
+from lance_sql.runtime.caches import LruCache
 from lance_sql.store.contract import ByteRange
 
 BLOCK_BYTES: Final = 256 * 1024

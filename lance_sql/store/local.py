@@ -22,8 +22,8 @@ from weakref import ref
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.caches import LruCache, Measured, Usage
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.runtime.caches import LruCache, Measured, Usage
 from lance_sql.store import durable, touched
 from lance_sql.store.containment import Containment
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range

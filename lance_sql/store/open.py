@@ -9,7 +9,6 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.local_paths import checked, expanded
 from lance_sql.store.cached import CACHE, CACHE_BYTES, with_cache
 from lance_sql.store.contract import Store
 from lance_sql.store.dynamodb import DynamoDbManifestStore
@@ -18,6 +17,7 @@ from lance_sql.store.fsspec import FsspecStore
 from lance_sql.store.local import LocalStore
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.object_store import SCHEMES, ObjectStore
+from lance_sql.values.local_paths import checked, expanded
 
 # Two letters at least: "C:\tables" is a path.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")

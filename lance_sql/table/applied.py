@@ -1,4 +1,4 @@
-"""What a table has of the changes that were applied to it, beside its rows; see `lance_sql.applying`.
+"""What a table has of the changes that were applied to it, beside its rows; see `lance_sql.jobs.applying`.
 
     config  lance_sql.applied = {"keys": ["id"], "sequence": ["ts"], "scd": 1, "files": ["_applied/5c1f...arrow"],
                                  "fields": {"id": 0, "ts": 2}}

@@ -14,10 +14,11 @@
     lance_sql.user              who ran the process
     lance_sql.host              the machine that it ran on
     lance_sql.statement         of SQL that asked for it
-    lance_sql.txn_app_id        of a write that is made once: whose it is, and which of them; see `statements.once`
+    lance_sql.txn_app_id        of a write that is made once: whose it is, and which of them; see
+                                `writes.statements.once`
     lance_sql.txn_version
     lance_sql.txn_query         of such a write of Spark: the query that made it
-    lance_sql.consumed.<id>     of rows that are changes of another table: the versions; see `commit.consumed`
+    lance_sql.consumed.<id>     of rows that are changes of another table: the versions; see `writes.commit.consumed`
     lance_sql.published         of what a branch came to: which one; see `publishing`
 
 All other keys are the caller's. Other implementations keep them as they are, and commits of theirs have none of these.
@@ -45,7 +46,7 @@ TXN_APP_ID: Final = f"{PREFIX}txn_app_id"
 TXN_VERSION: Final = f"{PREFIX}txn_version"
 TXN_QUERY: Final = f"{PREFIX}txn_query"
 TXN: Final = f"{PREFIX}txn."
-"""Keys of the config begin so that have the last write of an application; see `commit.turns`."""
+"""Keys of the config begin so that have the last write of an application; see `writes.commit.turns`."""
 VIEW: Final = f"{PREFIX}view"
 """The key of the config that has the definition of a materialized view."""
 CONSUMED: Final = f"{PREFIX}consumed."

@@ -25,7 +25,7 @@ from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, Retryable
 from lance_sql.store import Store
 from lance_sql.table import refs
 from lance_sql.table.paths import CURSORS
-from lance_sql.version_names import unknown_name
+from lance_sql.table.version_names import unknown_name
 
 _MAX_BYTES: Final = 64 * 1024
 _DIGITS: Final = 20

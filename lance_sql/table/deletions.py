@@ -16,14 +16,15 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, bitmaps
+from lance_sql import _kernels
 from lance_sql._kernels import IpcCodec
-from lance_sql.arrays import U32
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.store import Store, checksums, innermost
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import DELETIONS
+from lance_sql.values import bitmaps
+from lance_sql.values.arrays import U32
 
 # Both forms take less for each row of a fragment, and for what is around them.
 _BYTES_PER_ROW: Final = 8

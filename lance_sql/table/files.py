@@ -15,19 +15,19 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, LanceError, at
-from lance_sql.file.blob_v2 import DESCRIPTOR, BlobSource
-from lance_sql.file.columns import Column
-from lance_sql.file.dictionaries import read_values
-from lance_sql.file.learned import Learning
-from lance_sql.file.leaves import Leaf
-from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.page_cache import PageCache
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.nest import Chain
-from lance_sql.schema import Field, jsonb
-from lance_sql.schema.types import is_json
+from lance_sql.format.file.blob_v2 import DESCRIPTOR, BlobSource
+from lance_sql.format.file.dictionaries import read_values
+from lance_sql.format.file.learned import Learning
+from lance_sql.format.file.leaves import Leaf
+from lance_sql.format.file.opening import Listed, open_column
+from lance_sql.format.file.page_cache import PageCache
+from lance_sql.format.file.read_columns import Column
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.schema import Field, jsonb
+from lance_sql.format.schema.types import is_json
+from lance_sql.runtime.caches import LruCache
 from lance_sql.store import ByteRange, Store, allowed_bases, check_path, open_store
 from lance_sql.table import identity
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from lance_sql import file_versions
+from lance_sql.format import file_versions
 from lance_sql.store.checksums import Checksum
 
 MAX_ROWS_PER_FILE: Final = 1024 * 1024

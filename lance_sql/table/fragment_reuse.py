@@ -19,12 +19,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64
-from lance_sql.bitmaps import deserialize_64
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.proto import table_pb2
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.proto import table_pb2
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64
+from lance_sql.values.bitmaps import deserialize_64
+from lance_sql.values.row_ranges import RowRanges
 
 NOWHERE: Final = np.uint64(2**64 - 1)
 """The address of a row that was deleted, or that went where nobody knows: there is no such fragment."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from lance_sql import _kernels
 from lance_sql._kernels import FragmentColumn, SequenceForm
-from lance_sql.arrays import I64, U64, BoolMask
+from lance_sql.values.arrays import I64, U64, BoolMask
 
 _NO_BOUND: Final = 2**64 - 1
 

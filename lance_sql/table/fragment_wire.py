@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 from lance_sql.table.fragment import (
     CREATED_AT_FIELD,
     LAST_UPDATED_AT_FIELD,

@@ -12,12 +12,12 @@ from typing import Final, overload
 
 import numpy as np
 
-from lance_sql.arrays import I64
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 from lance_sql.table import fragment_wire
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragment_table import FragmentTable
+from lance_sql.values.arrays import I64
 
 _MOST_ROWS: Final = 2**62
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import U64
 from lance_sql.errors import CorruptFile
-from lance_sql.file.columns import read_columns
-from lance_sql.file.leaves import Leaf
-from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.nest import Chain
-from lance_sql.schema import Field
+from lance_sql.format.file.leaves import Leaf
+from lance_sql.format.file.opening import Listed, open_column
+from lance_sql.format.file.read_columns import read_columns
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.schema import Field
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64
 
 
 def read(file: FileReader, column_index: int, num_rows: int) -> U64:

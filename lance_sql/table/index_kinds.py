@@ -1,8 +1,8 @@
 """The kinds of indices: what manifests call them, what their files hold, and how these are opened.
 
 One record a kind, and everybody asks it. What needs more than the files of an index is a line in another table, which
-has the record as its key: how filters search (`scan.evidence.index_search`), how segments are built
-(`statements.index_building`).
+has the record as its key: how filters search (`reads.scan.pruning.index_search`), how segments are built
+(`writes.statements.index_building`).
 
 Source: indices; the section of each kind.
 """
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, vector_index, zone_map
-from lance_sql.index_files.bitmap import Bitmaps
-from lance_sql.index_files.bloom import BloomFilters
-from lance_sql.index_files.btree import BTree
-from lance_sql.index_files.full_text import FullTextIndex
-from lance_sql.index_files.index_file import IndexFile
-from lance_sql.index_files.label_list import Labels
-from lance_sql.index_files.ngram import Postings
-from lance_sql.index_files.vector_index import VectorIndex
-from lance_sql.index_files.zone_map import ZoneMap
+from lance_sql.format.index_files import bitmap, bloom, btree, label_list, ngram, vector_index, zone_map
+from lance_sql.format.index_files.bitmap import Bitmaps
+from lance_sql.format.index_files.bloom import BloomFilters
+from lance_sql.format.index_files.btree import BTree
+from lance_sql.format.index_files.full_text import FullTextIndex
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.format.index_files.label_list import Labels
+from lance_sql.format.index_files.ngram import Postings
+from lance_sql.format.index_files.vector_index import VectorIndex
+from lance_sql.format.index_files.zone_map import ZoneMap
 
 Opened: TypeAlias = ZoneMap | BTree | Bitmaps | BloomFilters | Labels | Postings | VectorIndex | FullTextIndex
 OpenFile: TypeAlias = Callable[[str], IndexFile]

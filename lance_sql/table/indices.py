@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from lance_sql import bitmaps
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.table.index_kinds import BTREE, BY_DETAILS, IndexKind
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.manifest_file import read_section
+from lance_sql.values import bitmaps
 
 _MAX_FRAGMENTS: Final = 2**24
 

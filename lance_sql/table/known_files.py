@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, Generic, TypeVar
 
-from lance_sql.caches import LruCache
+from lance_sql.runtime.caches import LruCache
 from lance_sql.store import Store
 
 T = TypeVar("T")

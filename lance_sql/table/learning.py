@@ -1,6 +1,6 @@
 """Learning statistics of columns while rows of a fragment are read, and finding again what was learned.
 
-    a fragment, a field --> the file and column that hold it --> the identity of that file --> `file.learned`
+    a fragment, a field --> the file and column that hold it --> the identity of that file --> `format.file.learned`
 
 Fields that are one column by themselves are learned, and so are members of structs, as fields that are cut down to
 one. Those below lists are not.
@@ -14,17 +14,18 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.file.columns import observe
-from lance_sql.file.learned import LearnedKey
-from lance_sql.file.leaves import is_leaf, leaf_in_structs
-from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_kind, observe_array
-from lance_sql.row_ranges import RowRanges
-from lance_sql.schema import Field, arrow_field
+from lance_sql import _kernels
+from lance_sql.format.file.learned import LearnedKey
+from lance_sql.format.file.leaves import is_leaf, leaf_in_structs
+from lance_sql.format.file.read_columns import observe
+from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_kind, observe_array
+from lance_sql.format.schema import Field, arrow_field
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.listed_columns import listed
 from lance_sql.table.open_fragment import OpenFragment, UnknownColumn
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 MAX_ROWS: Final = 1 << 32
 """Rows of a fragment; more have no addresses."""

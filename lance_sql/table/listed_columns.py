@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from lance_sql.file.leaves import Leaf, as_stored, leaves
-from lance_sql.schema import Field
+from lance_sql.format.file.leaves import Leaf, as_stored, leaves
+from lance_sql.format.schema import Field
 from lance_sql.table.fragment import DataFile
 
 

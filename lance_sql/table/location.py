@@ -9,13 +9,13 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
-from lance_sql.local_paths import shown
 from lance_sql.store import Store, check_path, open_store
 from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import address, refs, versions
 from lance_sql.table.paths import DATA
+from lance_sql.table.version_names import unknown_name
 from lance_sql.table.versions import VersionFile
-from lance_sql.version_names import unknown_name
+from lance_sql.values.local_paths import shown
 
 MAIN = "main"
 

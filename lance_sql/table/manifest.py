@@ -16,11 +16,12 @@ from typing import Final, NamedTuple
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from lance_sql import _kernels, file_versions
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.proto import file_pb2, table_pb2
-from lance_sql.schema import Schema, build
-from lance_sql.schema.wire import from_manifest, to_messages
+from lance_sql.format import file_versions
+from lance_sql.format.proto import file_pb2, table_pb2
+from lance_sql.format.schema import Schema, build
+from lance_sql.format.schema.wire import from_manifest, to_messages
 from lance_sql.store import Store
 from lance_sql.table import features, manifest_file
 from lance_sql.table.fragments import Fragments

@@ -10,19 +10,17 @@ from typing import Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import U32, U64, ByteMask
-from lance_sql.caches import LruCache
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.file.columns import Column, Filtered, filter_columns, read_columns
-from lance_sql.file.leaves import is_leaf, join
-from lance_sql.file.metadata_v2 import ColumnMetadata
-from lance_sql.file.reader import FileReader
-from lance_sql.file.small_files import MAX_BYTES, SmallFile
-from lance_sql.file.zone_statistics import KeyKind
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.row_ranges import RowRanges
-from lance_sql.schema import Field
+from lance_sql.format.file.leaves import is_leaf, join
+from lance_sql.format.file.metadata_v2 import ColumnMetadata
+from lance_sql.format.file.read_columns import Column, Filtered, filter_columns, read_columns
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.file.small_files import MAX_BYTES, SmallFile
+from lance_sql.format.file.zone_statistics import KeyKind
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.schema import Field
+from lance_sql.runtime.caches import LruCache
 from lance_sql.store import ByteRange, together
 from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
 from lance_sql.table.files import TableFiles
@@ -30,6 +28,9 @@ from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, F
 from lance_sql.table.listed_columns import ListedFiles, listed, stored_leaves
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U32, U64, ByteMask
+from lance_sql.values.row_ranges import RowRanges
 
 MAX_OPEN_FRAGMENTS = 1024
 """So many are kept, with what has been read of their deletions, lineage and columns."""

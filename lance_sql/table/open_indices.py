@@ -16,20 +16,20 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from lance_sql.bitmaps import deserialize_64
-from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
-from lance_sql.index_files import row_sets
-from lance_sql.index_files.full_text import LISTS
-from lance_sql.index_files.index_file import IndexFile
-from lance_sql.schema import Field, Schema, arrow_field
-from lance_sql.schema.types import is_json
+from lance_sql.format.index_files import row_sets
+from lance_sql.format.index_files.full_text import LISTS
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.format.schema import Field, Schema, arrow_field
+from lance_sql.format.schema.types import is_json
+from lance_sql.runtime.caches import LruCache
 from lance_sql.store import ByteRange
 from lance_sql.table import fragment_reuse
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment_reuse import FragmentReuse
 from lance_sql.table.index_kinds import FRAGMENT_REUSE, Opened
 from lance_sql.table.indices import IndexSegment
+from lance_sql.values.bitmaps import deserialize_64
 
 _LOG: Final = logging.getLogger("lance_sql")
 

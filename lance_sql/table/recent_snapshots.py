@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from threading import Lock
 from typing import Final, Generic, Protocol, TypeVar
 
-from lance_sql import caches
+from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, Store
 
 MOST_SNAPSHOTS: Final = 16

@@ -25,7 +25,7 @@ from uuid import uuid4
 from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound, at
 from lance_sql.store import Store
 from lance_sql.table.paths import BRANCHES, TAGS
-from lance_sql.version_names import unknown_name
+from lance_sql.table.version_names import unknown_name
 
 _MAX_BYTES: Final = 1024 * 1024
 _WORD: Final = re.compile(r"[A-Za-z0-9._-]+")

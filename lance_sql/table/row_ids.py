@@ -15,12 +15,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, at
-from lance_sql.proto import row_ids_pb2
+from lance_sql.format.proto import row_ids_pb2
 from lance_sql.table import segments
 from lance_sql.table.segments import Range, Segment
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64
 
 MOST_EXPANDED: Final = 4 * 1024 * 1024
 """So many ids at most are expanded to find the smallest form for them."""

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, at
-from lance_sql.proto import row_ids_pb2
+from lance_sql.format.proto import row_ids_pb2
 from lance_sql.table import segments
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64
 
 # What rows have that were written before versions were recorded.
 DEFAULT_VERSION = 1

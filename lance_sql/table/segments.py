@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import CorruptFile
-from lance_sql.proto import row_ids_pb2
+from lance_sql.format.proto import row_ids_pb2
+from lance_sql.values.arrays import I64, U64, BoolMask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

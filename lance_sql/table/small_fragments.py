@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from lance_sql.file import small_files
-from lance_sql.file.leaves import is_leaf
-from lance_sql.file.small_files import SmallFile
-from lance_sql.schema import Field, arrow_field
-from lance_sql.schema.types import is_json
+from lance_sql.format.file import small_files
+from lance_sql.format.file.leaves import is_leaf
+from lance_sql.format.file.small_files import SmallFile
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.types import is_json
 from lance_sql.table.listed_columns import ListedFiles, stored_leaves
 from lance_sql.table.open_fragment import OpenFragment
 

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any, Final, TypeAlias
 
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
-from lance_sql.file.learned import Learning
+from lance_sql.format.file.learned import Learning
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.table import address, identity, indices, location, manifest, refs, transactions, versions

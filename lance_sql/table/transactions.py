@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lance_sql.errors import CorruptFile, at
-from lance_sql.proto import table_pb2, transaction_pb2
+from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.store import Store, check_path
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.manifest import Manifest

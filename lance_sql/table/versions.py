@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
-from lance_sql.ages import is_age, parse_age
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.store import Store
 from lance_sql.table import manifest
@@ -22,6 +21,7 @@ from lance_sql.table.paths import (
     manifest_path,
     parse_manifest_name,
 )
+from lance_sql.values.durations import is_age, parse_age
 
 _DETACHED_BIT = 2**63
 _MAX_VERSION = 2**64 - 1

@@ -10,14 +10,14 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.file import small_files
-from lance_sql.file.leaves import is_leaf
-from lance_sql.row_ranges import RowRanges
-from lance_sql.schema import Field, arrow_field
-from lance_sql.schema.types import is_json
+from lance_sql.format.file import small_files
+from lance_sql.format.file.leaves import is_leaf
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.types import is_json
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 MIN_FIELDS: Final = 64
 """With fewer fields, opening each of them takes little time."""

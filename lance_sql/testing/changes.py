@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.casts.python_values import array
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.system_columns import ROW_ID
-from lance_sql.schema.extensions import with_extensions
-from lance_sql.schema.primary_key import primary_key
+from lance_sql.format.casts.python_values import array
+from lance_sql.format.schema.extensions import with_extensions
+from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.testing.comparable import comparable, hashable, python_values
 from lance_sql.testing.comparison import equal_values
 from lance_sql.testing.report import short, side_by_side

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_sql import value_text
+from lance_sql.values import value_text
 
 
 def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:

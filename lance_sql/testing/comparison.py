@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.arrays import I64
 from lance_sql.errors import InvalidArgument
 from lance_sql.testing.comparable import comparable, hashable
+from lance_sql.values.arrays import I64
 
 Positions: TypeAlias = I64
 

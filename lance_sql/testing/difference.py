@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.frames import Frames
 from lance_sql.testing.comparison import Differences
-from lance_sql.value_text import text, values
+from lance_sql.values.frames import Frames
+from lance_sql.values.value_text import text, values
 
 _SCHEMA: Final = pa.schema(
     [

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql import selection
 from lance_sql.errors import InvalidArgument
-from lance_sql.schema.primary_key import primary_key
+from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.testing import comparison
 from lance_sql.testing.comparison import Tolerance, Tolerances
 from lance_sql.testing.difference import TableDifferenceError
 from lance_sql.testing.report import Report
 from lance_sql.testing.tables import Rows, TableLike, check_ignored, names_of, rows
+from lance_sql.values import selection
 
 
 def assert_table_equal(

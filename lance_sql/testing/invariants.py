@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql.changes.bounds import last
+from lance_sql.changes.contracts.sense import missing
 from lance_sql.changes.history import History
-from lance_sql.contracts.sense import missing
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.system_columns import CREATED_AT, ROW_ID
+from lance_sql.reads.scan.system_columns import CREATED_AT, ROW_ID
 from lance_sql.testing.comparable import comparable, hashable, python_values
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike, dataset, names_of

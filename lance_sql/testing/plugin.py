@@ -86,10 +86,10 @@ def lance_tables(request: pytest.FixtureRequest, tmp_path: Path) -> LanceTables:
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> Any:
     """A session of Spark or Sail, as `--lance-spark` says, that knows the format "lance"; skips where there is none."""
-    from lance_sql.providers import spark_sessions
+    from lance_sql.providers.spark import sessions
 
     kind = request.config.getoption("--lance-spark")
-    reason = spark_sessions.why_not(kind)
+    reason = sessions.why_not(kind)
     if reason is not None:
         pytest.skip(reason)
-    return spark_sessions.session(kind)
+    return sessions.session(kind)

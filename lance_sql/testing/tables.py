@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 import lance_sql.dataset
-from lance_sql.casts.common_type import column_to_type
-from lance_sql.casts.common_type import plain as plain_type
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.system_columns import LAST_UPDATED_AT
-from lance_sql.statements.source import to_reader
-from lance_sql.version_names import split_name
+from lance_sql.format.casts.common_type import column_to_type
+from lance_sql.format.casts.common_type import plain as plain_type
+from lance_sql.reads.scan.system_columns import LAST_UPDATED_AT
+from lance_sql.table.version_names import split_name
+from lance_sql.writes.statements.source import to_reader
 
 TableLike: TypeAlias = Any
 """A `Dataset` or the path of a Lance table ("out/orders.lance", "out/orders.lance@41"); or rows: an Arrow table or

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lance_sql.arrays import U32, U64
 from lance_sql.errors import CorruptFile
+from lance_sql.values.arrays import U32, U64
 
 if TYPE_CHECKING:
     from pyroaring import BitMap, BitMap64

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.arrays import I64, BoolMask
+from lance_sql.values import selection
+from lance_sql.values.arrays import I64, BoolMask
 
 
 def same(a: pa.Array, b: pa.Array) -> BoolMask:

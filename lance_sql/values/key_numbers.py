@@ -1,7 +1,7 @@
 """Keys as numbers: one for each distinct key, over the rows of one table or of several.
 
 Values are equal as `equal_values` has it, but -0.0 is 0.0 and every NaN is one. The parts of a key have the same types
-on all sides: see `casts.common_type`.
+on all sides: see `format.casts.common_type`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64
+from lance_sql.values.arrays import I64
 
 
 def numbered(sides: Sequence[Sequence[pa.Array]], *, nulls_are_equal: bool) -> list[I64]:

@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from lance_sql.arrays import I64, BoolMask
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values.arrays import I64, BoolMask
 
 RowRanges: TypeAlias = I64
 

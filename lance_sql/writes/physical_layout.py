@@ -9,14 +9,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql import pages, row_ranges
+from lance_sql import pages
 from lance_sql.errors import LanceError
-from lance_sql.frames import Frames
 from lance_sql.pages import charts
 from lance_sql.pages.render import counted, share
-from lance_sql.statements import compact
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.frames import Frames
+from lance_sql.writes.statements import compact
 
 MAX_PARSED: Final = 200_000
 """So many fragments of earlier versions are looked at for when the fragments were added."""

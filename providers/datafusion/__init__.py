@@ -31,16 +31,16 @@ import pyarrow.dataset as ds
 from datafusion import Expr, SessionContext, udtf
 from datafusion.catalog import CatalogProvider, SchemaProvider, Table
 
-from lance_sql import metadata_tables
-from lance_sql.catalogs import Catalog
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
+from lance_sql.metadata import metadata_tables
+from lance_sql.metadata.catalogs import Catalog
 
-from .arrow import EngineDataset, Relation
-from .changes import open_changes, open_row_history
-from .search_arguments import SEARCHES
-from .searching import open_search
-from .snapshots import open_version
+from ..arrow import EngineDataset, Relation
+from ..change_feeds import open_changes, open_row_history
+from ..search_arguments import SEARCHES
+from ..searching import open_search
+from ..snapshots import open_version
 
 
 def register(context: SessionContext) -> SessionContext:

@@ -14,9 +14,9 @@ from datafusion.functions import arrow_cast
 
 from lance_sql.errors import InvalidArgument
 
-from .arrow import EngineDataset
-from .datafusion import register, widen
-from .sources import Source
+from ..arrow import EngineDataset
+from ..sources import Source
+from . import register, widen
 
 # "DataFusion error: Plan("..."): what is meant comes last
 _WRAPPED: Final = re.compile(r"^(?:\w+ error: )+")

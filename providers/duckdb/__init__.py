@@ -54,14 +54,16 @@ import duckdb
 
 from lance_sql.errors import InvalidArgument
 
-from . import catalog_names, duckdb_extension, duckdb_macros
-from .duckdb_protocol import has_sources
+from .. import catalog_names
+from . import extension as duckdb_extension
+from . import macros as duckdb_macros
+from .protocol import has_sources
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
+    from lance_sql.metadata.catalogs import Catalog
 
 _VIEWS: Final = "lance-sql-views-"
 """What the folders of attached databases begin with."""
@@ -71,7 +73,7 @@ SECONDS_TO_WAIT: Final = 20.0
 """For Python's lock, in DuckDB 1.5: so long a half-read result whose connection was let go of may stand still."""
 
 if not has_sources():
-    from lance_sql.arrow_dataset import limit_wait_for_interpreter
+    from lance_sql.reads.arrow_dataset import limit_wait_for_interpreter
 
     # DuckDB 1.5 holds the lock while it waits for its threads, where the last that holds a connection is a result
     limit_wait_for_interpreter(SECONDS_TO_WAIT)
@@ -167,7 +169,7 @@ def _function(
         from lance_sql.store.allowed_bases import allowing
         from lance_sql.store.cached import caching
 
-        from . import duckdb_references
+        from . import references as duckdb_references
 
         caller = sys._getframe(1)
         with (
@@ -190,7 +192,7 @@ def _add_macros(connection: DuckDBPyConnection) -> None:
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:
     """Makes one version of a table known under a name, with its own columns."""
-    from .duckdb_tables import table
+    from .tables import table
 
     # DuckDB 1.5 would keep the database open for as long as the process lives
     if not has_sources() or duckdb_macros.NO_COLUMN in map(str.casefold, dataset.schema.names):
@@ -210,7 +212,7 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
 
     raises: InvalidArgument for a name that another database has
     """
-    from .folders import is_written
+    from ..folders import is_written
 
     query = "SELECT coalesce(path, '') FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
     existing = duckdb.DuckDBPyConnection.execute(connection, query, [name]).fetchall()

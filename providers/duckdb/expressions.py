@@ -14,11 +14,11 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lance_sql import selection
 from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.values import selection
 
-from .arrow import widened_type
-from .duckdb_tables import widen
+from ..arrow import widened_type
+from .tables import widen
 
 # Rows come in batches, in a table that users do not know: these would see a part of it.
 _REFUSED: Final[Mapping[type[Any], str]] = {

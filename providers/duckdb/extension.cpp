@@ -36,7 +36,7 @@ struct Access {
 };
 
 constexpr char API_VERSION[] = "v1.2.0";
-// The macro that providers/duckdb.py makes in a connection, which takes the path.
+// The macro that providers/duckdb/__init__.py makes in a connection, which takes the path.
 constexpr char PATH_FUNCTION[] = "__lance_path";
 constexpr char SUFFIX[] = ".lance";
 
@@ -85,7 +85,7 @@ bool is_path(const char* name) {
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 #endif
 
-// Filled in by providers/duckdb_extension.py for an extension of the process, which DuckDB 2.0 gives no table.
+// Filled in by providers/duckdb/extension.py for an extension of the process, which DuckDB 2.0 gives no table.
 EXPORTED Functions lance_sql_functions;
 Functions lance_sql_functions = {};
 

@@ -1,4 +1,4 @@
-"""How DuckDB gets the extension with which `FROM 'path/x.lance'` is a table; see duckdb_extension.cpp.
+"""How DuckDB gets the extension with which `FROM 'path/x.lance'` is a table; see extension.cpp.
 
 DuckDB 2.0 takes extensions of the process: `announce` names this one, and every database that is opened afterwards has
 it. DuckDB 1.5 loads a file, and one without a signature only into databases that were opened to allow it, so only

@@ -1,4 +1,4 @@
-"""Conditions as DuckDB 2.0 offers them to a source, as predicates; see duckdb_source.py.
+"""Conditions as DuckDB 2.0 offers them to a source, as predicates; see source.py.
 
 A condition compares columns with constants that are of the column's type in DuckDB. It is translated where DuckDB has
 the values of the table as they are. Of types that DuckDB cuts (dates in milliseconds, times in nanoseconds) or gives a
@@ -15,9 +15,8 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 from duckdb._sources.nodes import Binary, Col, In, Lit, Node, Postfix, Unary
 
-from lance_sql.caches import LruCache
 from lance_sql.dataset import Dataset
-from lance_sql.scan.predicates import (
+from lance_sql.reads.scan.predicates import (
     ColumnRef,
     Constant,
     IsNull,
@@ -29,6 +28,7 @@ from lance_sql.scan.predicates import (
     member,
     negate,
 )
+from lance_sql.runtime.caches import LruCache
 
 _COMPARISONS: Final = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from lance_sql import metadata_tables
+from lance_sql.metadata import metadata_tables
 
-from .search_arguments import NUM_NEEDED, SEARCHES
+from ..search_arguments import NUM_NEEDED, SEARCHES
 
 PATH_FUNCTION: Final = "__lance_path"
 """The macro that a path becomes an argument of."""
@@ -89,4 +89,4 @@ FUNCTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     SEARCH: ("VARCHAR",) * 3,
     METADATA: ("VARCHAR",) * 6,
 }
-"""The functions that macros call, and the types of their arguments. What they do is in `duckdb_references`."""
+"""The functions that macros call, and the types of their arguments. What they do is in `references`."""

@@ -35,7 +35,7 @@ _NODES: Final = {
 
 @functools.cache
 def has_sources() -> bool:
-    """Whether DuckDB has the protocol, and it is the one that `duckdb_source` was written for."""
+    """Whether DuckDB has the protocol, and it is the one that `source` was written for."""
     try:
         from duckdb._sources import ArrowScanSource, nodes
 

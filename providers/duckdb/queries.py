@@ -17,14 +17,14 @@ import duckdb
 import pyarrow as pa
 
 import lance_sql.dataset
-from lance_sql.schema.duckdb_types import check_types
+from lance_sql.format.schema.duckdb_types import check_types
 
-from . import duckdb_results
-from .duckdb import attach as attach
-from .duckdb import check_replacements
-from .duckdb_results import is_in_transaction as is_in_transaction
-from .duckdb_tables import feed_table, table
-from .sources import Source
+from ..sources import Source
+from . import attach as attach
+from . import check_replacements
+from . import results as duckdb_results
+from .results import is_in_transaction as is_in_transaction
+from .tables import feed_table, table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

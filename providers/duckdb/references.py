@@ -19,14 +19,14 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from lance_sql.errors import LanceError, UnsupportedFeature
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
 
-from .arrow import EngineDataset
-from .duckdb_macros import CHANGES, HISTORY, METADATA, REFERENCE, SEARCH
-from .duckdb_tables import FreshTable, feed_table, table
-from .folders import check_alike, check_system_columns, paths_of
-from .snapshots import open_version
-from .sources import open_source, typed
+from ..arrow import EngineDataset
+from ..folders import check_alike, check_system_columns, paths_of
+from ..snapshots import open_version
+from ..sources import open_source, typed
+from .macros import CHANGES, HISTORY, METADATA, REFERENCE, SEARCH
+from .tables import FreshTable, feed_table, table
 
 # More than any statement has references, with room for the statements of other threads.
 _MAX_NAMES: Final = 256

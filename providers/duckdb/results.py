@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 
-from .duckdb_protocol import has_sources
+from .protocol import has_sources
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

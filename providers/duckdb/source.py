@@ -1,6 +1,6 @@
 """A table as a source of DuckDB 2.0, which knows how many rows it has and takes conditions with SQL's own meaning.
 
-See `duckdb_protocol`.
+See `protocol`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from functools import cached_property
 import pyarrow as pa
 from duckdb._sources import ArrowScanSource, nodes
 
-from lance_sql.arrow_dataset import AnyScan
 from lance_sql.errors import LanceError
-from lance_sql.scan import system_columns
-from lance_sql.scan.predicates import Predicate, conjunction
+from lance_sql.reads.arrow_dataset import AnyScan
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.predicates import Predicate, conjunction
 
-from .duckdb_filters import UntranslatableError, is_worthwhile, to_predicate
-from .duckdb_tables import DuckDBTable
+from .filters import UntranslatableError, is_worthwhile, to_predicate
+from .tables import DuckDBTable
 
 
 class DuckDBSource(DuckDBTable, ArrowScanSource):

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lance_sql.arrow_dataset import Scanner
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.scan.predicates import conjunction
-from lance_sql.scan.scan import Scan
+from lance_sql.reads.arrow_dataset import Scanner
+from lance_sql.reads.scan.predicates import conjunction
+from lance_sql.reads.scan.scan import Scan
 
-from .arrow import EngineDataset, Relation
-from .duckdb_macros import NO_COLUMN
-from .duckdb_protocol import has_sources
+from ..arrow import EngineDataset, Relation
+from .macros import NO_COLUMN
+from .protocol import has_sources
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
     from lance_sql.dataset import Dataset
-    from lance_sql.fresh_rows import FreshRows, FreshScan
-    from lance_sql.scan.predicates import Predicate
+    from lance_sql.reads.mem_wal import FreshRows, FreshScan
+    from lance_sql.reads.scan.predicates import Predicate
 
 _MAX_DIGITS = 38
 _BINARIES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
@@ -168,7 +168,7 @@ def feed_table(feed: Relation) -> EngineDataset:
 def _table_class() -> type[DuckDBTable]:
     if not has_sources():
         return DuckDBTable
-    from .duckdb_source import DuckDBSource
+    from .source import DuckDBSource
 
     return DuckDBSource
 

@@ -15,17 +15,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from lance_sql import selection
-from lance_sql.applying import Application, Part, Run, Source, choose, opened, read, schema_of
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
-from lance_sql.distributed import ChangeJob, change_rows
 from lance_sql.errors import InvalidArgument
+from lance_sql.jobs.applying import Application, Part, Run, Source, choose, opened, read, schema_of
+from lance_sql.jobs.distributed import ChangeJob, change_rows
+from lance_sql.values import selection
 
-from . import spark as source
-from . import spark_types
-from .spark_columns import spelled
-from .spark_jobs import run_tasks
+from . import data_source as source
+from . import types as spark_types
+from .columns import spelled
+from .jobs import run_tasks
 
 _ORDER: Final = "__lance_order"
 
@@ -35,7 +35,7 @@ class Reading:
     """How the rows of a task become events. Picklable.
 
     schema: of the frame, in Arrow's types
-    arguments: of `lance_sql.applying.read`
+    arguments: of `lance_sql.jobs.applying.read`
     """
 
     schema: pa.Schema

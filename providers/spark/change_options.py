@@ -10,8 +10,8 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 
-from .changes import bound
-from .spark_options import READ, TIME_TRAVEL, ReadOptions, checked, flag, names_in, number
+from ..change_feeds import bound
+from .options import READ, TIME_TRAVEL, ReadOptions, checked, flag, names_in, number
 
 _RANGE: Final = (
     "startingversion",

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from . import spark_types
-from .spark_change_options import ChangesOptions
-from .spark_partitions import LancePartition, partition_count
+from . import types as spark_types
+from .change_options import ChangesOptions
+from .partitions import LancePartition, partition_count
 
 BIGINTS: Final = frozenset({"_commit_version"})
 """Columns of the feed that are bigint in Spark, beside system columns: Delta's users expect it."""

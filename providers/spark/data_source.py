@@ -34,15 +34,17 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.writing import NewFragments
 
-from . import spark_changes, spark_types, spark_workers
-from .spark_change_options import ChangesOptions, StreamOptions, schema_options, wants_changes
-from .spark_changes import LanceChangesReader
-from .spark_errors import short_errors
-from .spark_options import ReadOptions, to_options
-from .spark_partitions import LancePartition, partition_count
-from .spark_stream_reader import LanceStreamReader
-from .spark_stream_writer import LanceStreamWriter
-from .spark_writes import Begun, begin
+from . import changes as spark_changes
+from . import types as spark_types
+from . import workers as spark_workers
+from .change_options import ChangesOptions, StreamOptions, schema_options, wants_changes
+from .changes import LanceChangesReader
+from .errors import short_errors
+from .options import ReadOptions, to_options
+from .partitions import LancePartition, partition_count
+from .stream_reader import LanceStreamReader
+from .stream_writer import LanceStreamWriter
+from .writes import Begun, begin
 
 _CHECKED: Final[WeakSet[SparkSession]] = WeakSet()
 """Remote sessions whose server has this package."""

@@ -15,10 +15,10 @@ from lance_sql.changes.plan import Mode
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound
 
-from . import spark as source
-from .spark import register
-from .spark_columns import as_spelled
-from .spark_errors import short_errors
+from . import data_source as source
+from .columns import as_spelled
+from .data_source import register
+from .errors import short_errors
 
 WriteMode: TypeAlias = Literal["append", "overwrite", "error", "ignore"]
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from lance_sql.dataset import Dataset
-from lance_sql.distributed import CHANGE, ChangeJob, CompactionJob, Written
 from lance_sql.errors import InvalidArgument
+from lance_sql.jobs.distributed import CHANGE, ChangeJob, CompactionJob, Written
 
-from . import spark_types
-from .spark_errors import short_errors
+from . import types as spark_types
+from .errors import short_errors
 
 _MESSAGE: Final = "message"
 _SCHEMA: Final = pa.schema([(_MESSAGE, pa.binary())])

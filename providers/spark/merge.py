@@ -21,16 +21,17 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.types import StructType
 
 from lance_sql.dataset import Dataset
-from lance_sql.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, change_rows
 from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, change_rows
 
-from . import spark, spark_types
-from .spark_assignment import assigned
-from .spark_columns import as_spelled, spelled
-from .spark_jobs import run_changes, table_types
+from . import data_source as spark
+from . import types as spark_types
+from .assignment import assigned
+from .columns import as_spelled, spelled
+from .jobs import run_changes, table_types
 
 if TYPE_CHECKING:
-    from .spark_tables import LanceTable
+    from .tables import LanceTable
 
 Expression: TypeAlias = str | Column
 Side: TypeAlias = Literal["matched", "not_matched", "by_source"]

@@ -11,13 +11,14 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
-from lance_sql.caches import LruCache
 from lance_sql.dataset import Dataset
+from lance_sql.runtime.caches import LruCache
 
-from . import spark, spark_types
-from .sources import Source
-from .spark_errors import short_errors
-from .spark_workers import is_remote
+from ..sources import Source
+from . import data_source as spark
+from . import types as spark_types
+from .errors import short_errors
+from .workers import is_remote
 
 _MOST_FRAMES: Final = 64
 _FRAMES: Final = "_lance_sql_frames"

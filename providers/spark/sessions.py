@@ -38,7 +38,7 @@ def session(kind: Kind = "auto", config: Mapping[str, str] | None = None) -> Any
     if reason is not None:
         raise MissingDependency(reason)
     spark_session = _sail() if chosen(kind) == "sail" else _spark(config or {})
-    from . import spark as provider
+    from . import data_source as provider
 
     if chosen(kind) == "sail":
         for name, value in {"spark.sql.session.timeZone": "UTC", **(config or {})}.items():

@@ -20,13 +20,13 @@ from pyspark.sql.types import StructType
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.scan import Scan, ScanTask
+from lance_sql.reads.scan.scan import Scan, ScanTask
 
-from . import spark_types
-from .spark_change_options import StreamOptions
-from .spark_changes import without_updates
-from .spark_offsets import INITIAL, Offset
-from .spark_partitions import LancePartition, partition_count
+from . import types as spark_types
+from .change_options import StreamOptions
+from .changes import without_updates
+from .offsets import INITIAL, Offset
+from .partitions import LancePartition, partition_count
 
 try:
     from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow

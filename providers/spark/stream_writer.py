@@ -23,7 +23,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from lance_sql.errors import InvalidArgument
 from lance_sql.writing import NewFragments, Turn, WriteJob
 
-from .spark_writes import Begun
+from .writes import Begun
 
 _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"

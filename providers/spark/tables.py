@@ -14,7 +14,8 @@ import lance_sql.dataset
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
-from lance_sql.distributed import (
+from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.jobs.distributed import (
     CHANGE,
     DELETE,
     WRITE,
@@ -24,19 +25,18 @@ from lance_sql.distributed import (
     change_rows,
     compact_groups,
 )
-from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.writing import MAX_ROWS_PER_FILE
 
-from . import read_spark as read
-from . import spark as source
-from . import spark_types
-from .spark import register
-from .spark_apply import apply_changes
-from .spark_assignment import assigned
-from .spark_columns import spelled
-from .spark_frames import read_changes
-from .spark_jobs import run_changes, run_compaction, table_types
-from .spark_merge import Expression, MergeBuilder
+from .. import read_spark as read
+from . import data_source as source
+from . import types as spark_types
+from .apply import apply_changes
+from .assignment import assigned
+from .columns import spelled
+from .data_source import register
+from .frames import read_changes
+from .jobs import run_changes, run_compaction, table_types
+from .merge import Expression, MergeBuilder
 
 _SYSTEM: Final = ("_rowid", "_rowaddr")
 _HISTORY: Final = {

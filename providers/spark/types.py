@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from lance_sql.casts.conversion import convert
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.scan import system_columns
+from lance_sql.format.casts.conversion import convert
+from lance_sql.reads.scan import system_columns
 
-from .arrow import widened_type
+from ..arrow import widened_type
 
 _MAX_DIGITS: Final = 38
 _WIDER: Final = {

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lance_sql.errors import MissingDependency
 
-from .spark_errors import advice
+from .errors import advice
 
 _SECONDS: Final = 60
 

@@ -14,8 +14,9 @@ from lance_sql import writing
 from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.writing import Mode, WriteJob
 
-from . import spark_options, spark_types
-from .spark_options import checked, flag, number, storage_options
+from . import options as spark_options
+from . import types as spark_types
+from .options import checked, flag, number, storage_options
 
 _OPTIONS: Final = (
     "path",

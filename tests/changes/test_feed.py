@@ -16,7 +16,7 @@ import pytest
 import lance_sql
 from lance_sql.changes.feed import MODES
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-from lance_sql.file import reader
+from lance_sql.format.file import reader
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, VersionNotFound
-from lance_sql.proto import transaction_pb2
+from lance_sql.format.proto import transaction_pb2
 from lance_sql.table import manifest as manifests
 from lance_sql.table import transactions
 

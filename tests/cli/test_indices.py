@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 import lance_sql
 from lance_sql.cli import main
-from lance_sql.file.learned import LEARNED
+from lance_sql.format.file.learned import LEARNED
 
 
 @pytest.fixture(autouse=True)

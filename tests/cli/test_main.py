@@ -322,10 +322,22 @@ def test_help_comes_at_once() -> None:
 # What changes tables, pages, other engines, and `pyarrow.compute`, whose import is as long as that of all pyarrow else.
 _NOT_TO_COUNT = [
     *("jinja2", "prompt_toolkit", "polars", "sqlglot", "pyarrow.compute", "pyarrow.dataset"),
-    *("lance_sql.differences", "lance_sql.pages", "lance_sql.catalogs", "lance_sql.changes", "lance_sql.contracts"),
-    *("lance_sql.statements", "lance_sql.commit"),
+    *(
+        "lance_sql.health.differences",
+        "lance_sql.pages",
+        "lance_sql.metadata.catalogs",
+        "lance_sql.changes",
+        "lance_sql.changes.contracts",
+    ),
+    *("lance_sql.writes.statements", "lance_sql.writes.commit"),
 ]
-_NOT_WITHOUT_TABLES = [*_NOT_TO_COUNT, "lance_sql.dataset", "lance_sql.scan", "lance_sql.store", "google.protobuf"]
+_NOT_WITHOUT_TABLES = [
+    *_NOT_TO_COUNT,
+    "lance_sql.dataset",
+    "lance_sql.reads.scan",
+    "lance_sql.store",
+    "google.protobuf",
+]
 
 
 @pytest.mark.parametrize("what", ["table", "nothing"])

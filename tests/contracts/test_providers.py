@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.providers import duckdb_tables
+from lance_sql.providers.duckdb import tables
 
 NAN = float("nan")
 ROWS = pa.table(
@@ -160,7 +160,7 @@ class TestDuckDBAsDataset(TestDuckDB):
 
     @pytest.fixture(autouse=True)
     def _as_dataset(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(duckdb_tables, "_table_class", lambda: duckdb_tables.DuckDBTable)
+        monkeypatch.setattr(tables, "_table_class", lambda: tables.DuckDBTable)
 
 
 class TestDuckDBWithEveryFilter(TestDuckDB):
@@ -168,7 +168,7 @@ class TestDuckDBWithEveryFilter(TestDuckDB):
 
     @pytest.fixture(autouse=True)
     def _every_filter(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        source = pytest.importorskip("lance_sql.providers.duckdb_source")
+        source = pytest.importorskip("lance_sql.providers.duckdb.source")
         monkeypatch.setattr(source, "is_worthwhile", lambda *_: True)
 
 

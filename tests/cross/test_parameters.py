@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import lance_sql
-from lance_sql.providers.duckdb_protocol import has_sources
+from lance_sql.providers.duckdb.protocol import has_sources
 
 pytestmark = pytest.mark.skipif(not has_sources(), reason="connections of DuckDB 1.5 take no statements")
 

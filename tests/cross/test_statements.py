@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql.cli import main
 from lance_sql.errors import LanceError
-from lance_sql.providers.duckdb_protocol import has_sources
+from lance_sql.providers.duckdb.protocol import has_sources
 
 _T: Final = "SELECT i AS id, i % 3 AS k, 'v' || i AS v, i * 2 AS versions FROM range(8) AS r(i)"
 _U: Final = "SELECT i AS id, 'u' || i AS w FROM range(3, 12) AS r(i)"

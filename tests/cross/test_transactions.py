@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql.cli import main
 from lance_sql.errors import InvalidArgument
-from lance_sql.providers.duckdb_protocol import has_sources
+from lance_sql.providers.duckdb.protocol import has_sources
 
 Door = Callable[[str], None]
 

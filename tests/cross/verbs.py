@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 import lance_sql
 from lance_sql import Dataset
-from lance_sql.casts.conversion import convert
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.format.casts.conversion import convert
 from tests.cross.types import Kind
 
 COMPARED = ("bool", "int", "uint", "float", "double", "string", "large_string", "date", "time", "timestamp", "decimal")

@@ -11,7 +11,13 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from lance_sql.proto import encodings_v2_0_pb2, encodings_v2_1_pb2, encodings_v2_3_pb2, file2_pb2, table_pb2
+from lance_sql.format.proto import (
+    encodings_v2_0_pb2,
+    encodings_v2_1_pb2,
+    encodings_v2_3_pb2,
+    file2_pb2,
+    table_pb2,
+)
 
 from .tables import metadata_start
 

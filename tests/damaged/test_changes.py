@@ -13,7 +13,7 @@ import pytest
 from fuzz import changes, seeds, tables
 from fuzz.inputs import Values
 from lance_sql.errors import CommitConflict, CorruptFile, LanceError
-from lance_sql.proto import table_pb2, transaction_pb2
+from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.store import MemoryStore
 from lance_sql.table import refs
 from lance_sql.table.paths import BRANCHES

@@ -114,7 +114,9 @@ def test_models_are_versions_of_lance_tables(project: Path) -> None:
 
 
 def test_changes_are_taken_once_whatever_dies(project: Path) -> None:
-    dies = "import os\nimport lance_sql.cursors\nlance_sql.cursors.Cursor._move = lambda *_: os._exit(9)"
+    dies = (
+        "import os\nimport lance_sql.changes.cursors\nlance_sql.changes.cursors.Cursor._move = lambda *_: os._exit(9)"
+    )
     dbt("run", "--select", "copy", succeeds=False, before=dies)
     assert (rows("copy.lance"), lance_sql.open("copy.lance").version) == (rows("orders.lance"), 2)
     dbt("run", "--select", "copy")

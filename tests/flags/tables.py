@@ -15,7 +15,7 @@ import pyarrow as pa
 from lance.dataset import Index
 
 import lance_sql
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 from lance_sql.table import manifest_file
 from lance_sql.table.indices import read_bytes
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
-from lance_sql.commit.operations import Update, UpdateMode
 from lance_sql.errors import InvalidArgument
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.operations import Update, UpdateMode
 
 from .tables import KINDS, MIXED, STICKY, TAGGED, VERBS, Kind, rows
 

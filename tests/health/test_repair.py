@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import lance_sql
-from lance_sql import CommitConflict, CorruptFile, repairs
+from lance_sql import CommitConflict, CorruptFile
 from lance_sql.cli.main import main
-from tests.commit.test_early_releases import edit_manifest, newest_manifest
+from lance_sql.health import repairs
+from tests.writes.commit.test_early_releases import edit_manifest, newest_manifest
 
 
 def run(*arguments: str) -> Result:

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 import lance_sql
 from lance_sql import InvalidArgument, TableExists
 from lance_sql.cli.main import main
-from tests.commit.test_early_releases import edit_manifest, newest_manifest
 from tests.test_checksums import flip
+from tests.writes.commit.test_early_releases import edit_manifest, newest_manifest
 
 ROWS = 30_000
 PER_FILE = 10_000

@@ -16,10 +16,10 @@ from click.testing import CliRunner
 
 import lance_sql
 from lance_sql.cli.main import main
-from lance_sql.verification import Problem
-from tests.commit.test_early_releases import edit_manifest, newest_manifest
+from lance_sql.health.verification import Problem
 from tests.conftest import Case, corpus_params
-from tests.lineage_audit.test_faults import planted
+from tests.health.lineage_audit.test_faults import planted
+from tests.writes.commit.test_early_releases import edit_manifest, newest_manifest
 
 Damage = Callable[[Path], object]
 

@@ -23,9 +23,9 @@ import numpy as np
 import pytest
 
 import lance_sql
-from lance_sql.index_files.bloom import BloomFilters
-from lance_sql.index_files.btree import BTree
-from lance_sql.index_files.zone_map import ZoneMap
+from lance_sql.format.index_files.bloom import BloomFilters
+from lance_sql.format.index_files.btree import BTree
+from lance_sql.format.index_files.zone_map import ZoneMap
 from lance_sql.table.indices import IndexSegment
 
 from . import old_pylance

@@ -13,7 +13,7 @@ import lance
 import pytest
 
 import lance_sql
-from lance_sql.statements import copying
+from lance_sql.writes.statements import copying
 from tests.changes.expected import RecordedHistory, Version
 from tests.changes.test_histories import check_range
 

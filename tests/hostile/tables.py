@@ -15,7 +15,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from pyroaring import BitMap
 
 import lance_sql
-from lance_sql.proto import file2_pb2, row_ids_pb2, table_pb2, transaction_pb2
+from lance_sql.format.proto import file2_pb2, row_ids_pb2, table_pb2, transaction_pb2
 from tests.damaged.messages import with_columns, with_manifest
 
 ESCAPES: Final = "a\n\x1b]0;title\x07\u202e.lance"
@@ -579,7 +579,7 @@ def _with_num_rows(content: bytes, rows: int) -> bytes:
 
 
 def file2_pb2_descriptor(content: bytes, rows: int) -> bytes:
-    from lance_sql.proto import file_pb2
+    from lance_sql.format.proto import file_pb2
 
     message = file_pb2.FileDescriptor.FromString(content)
     message.length = rows

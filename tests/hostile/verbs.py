@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import lance_sql
 from lance_sql.dataset import Dataset
-from lance_sql.search import text_query
+from lance_sql.reads.search import text_query
 
 Verb = Callable[[str], object]
 

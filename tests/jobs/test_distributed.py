@@ -13,8 +13,8 @@ import pytest
 
 import lance_sql
 from lance_sql import Dataset, InvalidArgument
-from lance_sql.distributed import CHANGE, ChangeJob, CompactionJob, Written, change_rows, compact_groups
-from tests.commit.tables import rows as rows_of
+from lance_sql.jobs.distributed import CHANGE, ChangeJob, CompactionJob, Written, change_rows, compact_groups
+from tests.writes.commit.tables import rows as rows_of
 
 Change = tuple[int | None, str | None, int | None, str]
 """Key, value and address of a row, and what becomes of it."""

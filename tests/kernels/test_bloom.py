@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_sql import _kernels
-from lance_sql.index_files import bloom
+from lance_sql.format.index_files import bloom
 
 MASK = 2**64 - 1
 P1, P2, P3 = 11400714785074694791, 14029467366897019727, 1609587929392839161

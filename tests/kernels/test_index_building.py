@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from lance_sql import _kernels
-from lance_sql.arrays import F32
-from lance_sql.index_files.clustering import cluster, greatest_products, moved_by_products, nearest
-from lance_sql.index_files.token_fst import TokenFst
+from lance_sql.format.index_files.clustering import cluster, greatest_products, moved_by_products, nearest
+from lance_sql.format.index_files.token_fst import TokenFst
+from lance_sql.values.arrays import F32
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 8, 33, 128])

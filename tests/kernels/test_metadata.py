@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lance_sql import _kernels
 from lance_sql._kernels import SequenceForm
-from lance_sql.proto import file2_pb2, file_pb2, row_ids_pb2, table_pb2
+from lance_sql.format.proto import file2_pb2, file_pb2, row_ids_pb2, table_pb2
 from lance_sql.table.fragment_table import FragmentTable
 
 U64 = st.integers(0, 2**64 - 1)

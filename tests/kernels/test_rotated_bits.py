@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from lance_sql import _kernels
-from lance_sql.index_files import rabit_codes
-from lance_sql.index_files.rotation import FastRotation, drawn
+from lance_sql.format.index_files import rabit_codes
+from lance_sql.format.index_files.rotation import FastRotation, drawn
 from tests.kernels import oracles
 
 Array = npt.NDArray[Any]

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lance_sql import _kernels as kernels
-from lance_sql.scan.predicates import substrings
+from lance_sql.reads.scan.predicates import substrings
 
 from . import oracles
 from .pages import Output

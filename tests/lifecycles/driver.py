@@ -28,15 +28,8 @@ import lance
 import pyarrow as pa
 
 import lance_sql
-from lance_sql import (
-    CommitConflict,
-    Dataset,
-    LanceError,
-    TableNotFound,
-    UnsupportedFeature,
-    VersionNotFound,
-    table_folders,
-)
+from lance_sql import CommitConflict, Dataset, LanceError, TableNotFound, UnsupportedFeature, VersionNotFound
+from lance_sql.metadata import table_folders
 
 Rows: TypeAlias = dict[int, int]
 BRANCHES: Final = ("dev", "etl", "etl/data", "load")

@@ -134,7 +134,7 @@ def test_a_branch_that_something_refers_to_is_not_published_halfway(tmp_path: Pa
 
 
 def test_inserts_without_a_key_go_with_inserts_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lance_sql.publishing import branch as publishing
+    from lance_sql.changes.publishing import branch as publishing
 
     path = tmp_path / "t.lance"
     table = make(path, 1)

@@ -12,7 +12,7 @@ import pytest
 
 import lance_sql
 from lance_sql import Dataset, InvalidArgument, LanceError, VersionNotFound
-from lance_sql.commit import cleanup, clones
+from lance_sql.writes.commit import cleanup, clones
 
 
 def ids(table: Dataset) -> list[int]:

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import Dataset, InvalidArgument, LanceError, TableNotFound, VersionNotFound, table_folders
+from lance_sql import Dataset, InvalidArgument, LanceError, TableNotFound, VersionNotFound
+from lance_sql.metadata import table_folders
 
 
 def ids(table: Dataset) -> list[int]:
@@ -158,7 +159,7 @@ VERBS: dict[str, Callable[[Dataset], object]] = {
 def test_a_commit_to_a_table_that_goes_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, taken: str
 ) -> None:
-    from lance_sql.commit import committer
+    from lance_sql.writes.commit import committer
 
     path = tmp_path / "t.lance"
     lance_sql.write({"id": [0, 2]}, path)

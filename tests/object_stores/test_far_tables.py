@@ -22,10 +22,10 @@ from benchmarks.object_store_server import BUCKET, StoreServer
 from lance_sql.cli.main import main
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.file import ahead, file_bytes, native_columns, page_parts
-from lance_sql.scan import batches
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.stream import far_runs
+from lance_sql.format.file import ahead, file_bytes, native_columns, page_parts
+from lance_sql.reads.scan import batches
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.stream import far_runs
 from lance_sql.store import disk_cache, object_store
 from lance_sql.store import ranges as store_ranges
 from tests.object_stores.proxy import Fault, Proxy, Request

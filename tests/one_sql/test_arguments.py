@@ -13,7 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.providers.duckdb_protocol import has_sources
+from lance_sql.providers.duckdb.protocol import has_sources
 
 Run = Callable[[str], Any]
 

@@ -14,7 +14,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature, VersionNotFound
-from lance_sql.one_sql.rows import Rows
+from lance_sql.one_sql.query_rows import Rows
 
 ORDERS = str(Path(__file__).parents[2] / "examples" / "orders.lance")
 ENGINES = ("duckdb", "datafusion")

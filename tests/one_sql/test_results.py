@@ -13,7 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, LanceError
-from lance_sql.providers.duckdb_protocol import has_sources
+from lance_sql.providers.duckdb.protocol import has_sources
 
 _ROWS = 50_000
 _SUM = _ROWS * (_ROWS - 1) // 2

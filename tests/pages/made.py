@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import lance_sql
-from lance_sql.metadata_tables import cursor_page
+from lance_sql.metadata.metadata_tables import cursor_page
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>'\"&amp;\x1b[31m\u202e{{ 7*7 }}"
 NAME = "<script>alert(3)</script>"

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql.differences import Difference
-from lance_sql.differences.difference import Cell, ColumnChange, DataFileChange, Side, UpdatedRow
 from lance_sql.errors import MissingDependency
+from lance_sql.health.differences import Difference
+from lance_sql.health.differences.difference import Cell, ColumnChange, DataFileChange, Side, UpdatedRow
 from lance_sql.pages import charts, render
 from lance_sql.pages.render import cell, duration, share, size
 from tests.pages.made import HOSTILE, NAME, make

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lance_sql.scan.predicates import evaluate, from_sql
+from lance_sql.reads.scan.predicates import evaluate, from_sql
 
 _INTEGERS = [None, 0, 1, -1, 2, 7, 100, -100, 127, -128]
 _FLOATS = [None, 0.0, -0.0, 1.0, 1.5, -1.5, 0.1, float("nan"), float("inf"), float("-inf"), 1e300, 16777217.0]

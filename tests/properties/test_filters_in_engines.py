@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql.providers import duckdb_tables
+from lance_sql.providers.duckdb import tables
 from tests.properties.test_filters import TABLE
 
 # Constants that both dialects read as the same value of the column's type.
@@ -94,12 +94,12 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows
 
     def as_dataset(condition: str) -> list[int]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(duckdb_tables, "_table_class", lambda: duckdb_tables.DuckDBTable)
+            patch.setattr(tables, "_table_class", lambda: tables.DuckDBTable)
             return in_scan(condition)
 
     answers = {"native": in_duckdb("native"), "lance_scan": in_scan, "lance_scan as dataset": as_dataset}
-    if duckdb_tables._table_class() is not duckdb_tables.DuckDBTable:
-        from lance_sql.providers import duckdb_source
+    if tables._table_class() is not tables.DuckDBTable:
+        from lance_sql.providers.duckdb import source as duckdb_source
 
         def with_every_filter(condition: str) -> list[int]:
             with pytest.MonkeyPatch.context() as patch:

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.dataset import Dataset
-from lance_sql.file import native_columns, writer
-from lance_sql.providers import duckdb_tables
-from lance_sql.scan import batches
-from lance_sql.scan.predicates import evaluate, from_sql
-from lance_sql.scan.stream import runs
+from lance_sql.format.file import native_columns, writer
+from lance_sql.providers.duckdb import tables as duckdb_tables
+from lance_sql.reads.scan import batches
+from lance_sql.reads.scan.predicates import evaluate, from_sql
+from lance_sql.reads.scan.stream import runs
 from tests.properties.test_filters import TABLE, leaves
 
 REPEATS = 12
@@ -289,9 +289,9 @@ def tables(connection: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempP
         # otherwise files of so few rows are read in Python; files remember it from when they are first read
         patch.setattr(native_columns, "LONG_FILE_ROWS", 0)
         if duckdb_tables._table_class() is not duckdb_tables.DuckDBTable:
-            from lance_sql.providers import duckdb_source
+            from lance_sql.providers.duckdb import source
 
-            patch.setattr(duckdb_source, "is_worthwhile", lambda *_: True)
+            patch.setattr(source, "is_worthwhile", lambda *_: True)
         found = []
         for number, setup in enumerate(SETUPS):
             dataset = written(setup, tmp_path_factory.mktemp("streams") / "t.lance")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.predicates import evaluate, from_sql
+from lance_sql.reads.scan.predicates import evaluate, from_sql
 
 _NUMBERS: Final = [
     *("0", "1", "-1", "2", "1.2", "1.25", "-1.25", "0.1", "0.3", "100", "127", "300", "65504", "99999999.99"),

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql.scan.predicates import evaluate, from_sql
+from lance_sql.reads.scan.predicates import evaluate, from_sql
 from tests.properties.test_filters import TABLE, conditions
 
 ROWS_PER_PAGE = 6

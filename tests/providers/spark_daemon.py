@@ -12,7 +12,7 @@ from pyspark import daemon
 if __name__ == "__main__":
     import pyspark.worker  # noqa: F401 - for the workers
 
-    import lance_sql.providers.spark
+    import lance_sql.providers.spark.data_source
     import lance_sql.spark  # noqa: F401 - for the workers
 
     daemon.manager()

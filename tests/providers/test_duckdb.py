@@ -19,11 +19,11 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
 from lance_sql.errors import InvalidArgument, LanceError
-from lance_sql.providers.duckdb_protocol import has_sources
-from lance_sql.providers.duckdb_tables import DuckDBTable
-from lance_sql.providers.duckdb_tables import table as duckdb_table
+from lance_sql.providers.duckdb.protocol import has_sources
+from lance_sql.providers.duckdb.tables import DuckDBTable
+from lance_sql.providers.duckdb.tables import table as duckdb_table
+from lance_sql.writes.commit import committer
 
 
 @pytest.fixture

@@ -12,15 +12,15 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.providers import duckdb_protocol, duckdb_tables
+from lance_sql.providers.duckdb import protocol, tables
 from lance_sql.store import file_statuses
 from lance_sql.table.open_fragment import OpenFragment
 
-duckdb_source = pytest.importorskip("lance_sql.providers.duckdb_source", reason="DuckDB has no sources")
+duckdb_source = pytest.importorskip("lance_sql.providers.duckdb.source", reason="DuckDB has no sources")
 from duckdb._sources import nodes  # noqa: E402
 
-from lance_sql.providers import duckdb_filters  # noqa: E402
-from lance_sql.providers.duckdb_filters import UntranslatableError, to_predicate  # noqa: E402
+from lance_sql.providers.duckdb import filters as duckdb_filters  # noqa: E402
+from lance_sql.providers.duckdb.filters import UntranslatableError, to_predicate  # noqa: E402
 
 ROWS = 20_000
 
@@ -61,8 +61,8 @@ def is_taken(connection: Any, path: str, condition: str) -> bool:
 
 
 def test_the_protocol_is_the_one_that_is_known() -> None:
-    assert duckdb_protocol.has_sources()
-    assert duckdb_tables._table_class() is duckdb_source.DuckDBSource
+    assert protocol.has_sources()
+    assert tables._table_class() is duckdb_source.DuckDBSource
 
 
 @pytest.mark.parametrize("what", ["method", "node"])
@@ -71,12 +71,12 @@ def test_another_protocol_is_not_used(monkeypatch: pytest.MonkeyPatch, what: str
         monkeypatch.setattr(duckdb_source.ArrowScanSource, "stream", lambda self, columns, filters, order: None)
     else:
         monkeypatch.delattr(nodes, "Postfix")
-    for cached in (duckdb_protocol.has_sources, duckdb_tables._table_class):
+    for cached in (protocol.has_sources, tables._table_class):
         cached.cache_clear()
     try:
-        assert duckdb_tables._table_class() is duckdb_tables.DuckDBTable
+        assert tables._table_class() is tables.DuckDBTable
     finally:
-        for cached in (duckdb_protocol.has_sources, duckdb_tables._table_class):
+        for cached in (protocol.has_sources, tables._table_class):
             cached.cache_clear()
 
 
@@ -97,20 +97,20 @@ def test_counting_reads_no_column(connection: Any, path: str, monkeypatch: pytes
 
 def test_the_column_for_counting_is_seen_by_nobody(connection: Any, path: str) -> None:
     assert connection.sql(f"FROM '{path}'").columns == ["id", "share", "group", "holes", "day"]
-    assert duckdb_tables.NO_COLUMN not in connection.sql(f"FROM lance_scan('{path}')").columns
+    assert tables.NO_COLUMN not in connection.sql(f"FROM lance_scan('{path}')").columns
     lance_sql.register(connection, "named", lance_sql.open(path))
     assert connection.sql("FROM named").columns == ["id", "share", "group", "holes", "day"]
 
 
 def test_a_table_with_a_column_of_that_name_is_refused_by_name(connection: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "odd.lance")
-    lance.write_dataset(pa.table({duckdb_tables.NO_COLUMN.upper(): [1]}), path)
-    with pytest.raises(Exception, match=duckdb_tables.NO_COLUMN):
+    lance.write_dataset(pa.table({tables.NO_COLUMN.upper(): [1]}), path)
+    with pytest.raises(Exception, match=tables.NO_COLUMN):
         connection.execute(f"FROM '{path}'")
     lance_sql.register(connection, "named", lance_sql.open(path))
     assert connection.execute("FROM named").fetchall() == [(1,)]
     with pytest.raises(UnsupportedFeature):
-        duckdb_tables.table(lance_sql.open(path), with_no_column=True)
+        tables.table(lance_sql.open(path), with_no_column=True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 import lance_sql
-from lance_sql.providers.duckdb_tables import DuckDBTable, table
+from lance_sql.providers.duckdb.tables import DuckDBTable, table
 
 ROWS = 20_000
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.index_files import writing
-from lance_sql.index_files.zone_map import FILE
+from lance_sql.format.index_files import writing
+from lance_sql.format.index_files.zone_map import FILE
 
 ROWS = 20_000
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import metadata_tables
+from lance_sql.metadata import metadata_tables
 
 Run: TypeAlias = Callable[[str], list[dict[str, Any]]]
 

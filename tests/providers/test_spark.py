@@ -22,7 +22,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from lance_sql.providers.spark import LanceReader
+from lance_sql.providers.spark.data_source import LanceReader
 
 # What Spark's own libraries warn of.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -17,8 +17,8 @@ pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "la
 from pyspark.sql import SparkSession
 
 import lance_sql.spark
-from lance_sql.providers.spark import LanceDataSource
-from lance_sql.providers.spark_change_options import ChangesOptions
+from lance_sql.providers.spark.change_options import ChangesOptions
+from lance_sql.providers.spark.data_source import LanceDataSource
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

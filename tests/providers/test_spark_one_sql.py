@@ -13,7 +13,7 @@ import sqlglot
 
 import lance_sql
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.providers import spark as lance_spark
+from lance_sql.providers.spark import data_source as lance_spark
 from tests.one_sql.test_narrowing import Queries, tables
 
 if TYPE_CHECKING:

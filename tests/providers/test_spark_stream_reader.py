@@ -20,7 +20,7 @@ pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "la
 
 from pyspark.sql import SparkSession
 
-from lance_sql.providers.spark import LanceDataSource
+from lance_sql.providers.spark.data_source import LanceDataSource
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -17,8 +17,8 @@ pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "la
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
-from lance_sql.providers import spark_stream_writer
-from lance_sql.providers.spark import LanceDataSource
+from lance_sql.providers.spark import stream_writer
+from lance_sql.providers.spark.data_source import LanceDataSource
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -32,7 +32,7 @@ class Sink:
     def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, **options: str) -> None:
         self.options = {"path": str(path), **options}
         self.task = dict(TASK)
-        monkeypatch.setattr(spark_stream_writer, "_property", lambda name: self.task.get(name))
+        monkeypatch.setattr(stream_writer, "_property", lambda name: self.task.get(name))
 
     def writer(self, *, overwrite: bool = False) -> Any:
         return LanceDataSource(self.options).streamWriter(SCHEMA, overwrite)

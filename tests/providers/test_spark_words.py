@@ -8,8 +8,8 @@ from lance_sql.errors import InvalidArgument
 
 pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "lance-sql[spark]"')
 
-from lance_sql.providers import spark_options, spark_tables
-from lance_sql.providers.spark_errors import explained
+from lance_sql.providers.spark import options, tables
+from lance_sql.providers.spark.errors import explained
 
 
 @pytest.mark.parametrize(
@@ -21,21 +21,21 @@ from lance_sql.providers.spark_errors import explained
     ],
 )
 def test_keys_of_a_merge(on: str, expected: tuple[str, ...]) -> None:
-    assert spark_tables._keys(on) == expected
+    assert tables._keys(on) == expected
 
 
 @pytest.mark.parametrize("on", ["s.id = t.id", "source.id = source.id", "source.a = target.b"])
 def test_other_conditions_are_refused(on: str) -> None:
     with pytest.raises(InvalidArgument, match="give key columns"):
-        spark_tables._keys(on)
+        tables._keys(on)
 
 
 def test_options_of_delta() -> None:
-    assert spark_options.checked({"versionAsOf": "3", "path": "x"}, spark_options.READ) == {"version": "3", "path": "x"}
+    assert options.checked({"versionAsOf": "3", "path": "x"}, options.READ) == {"version": "3", "path": "x"}
     with pytest.raises(InvalidArgument, match="another one"):
-        spark_options.checked({"versionAsOf": "3", "version": "4"}, spark_options.READ)
+        options.checked({"versionAsOf": "3", "version": "4"}, options.READ)
     with pytest.raises(InvalidArgument, match="Did you mean 'version'"):
-        spark_options.checked({"verison": "3"}, spark_options.READ)
+        options.checked({"verison": "3"}, options.READ)
 
 
 def test_errors_of_sail_are_those_behind_them() -> None:

@@ -17,7 +17,8 @@ pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "la
 from pyspark.sql import SparkSession
 
 import lance_sql.spark
-from lance_sql.providers import spark_errors, spark_workers
+from lance_sql.providers.spark import errors as spark_errors
+from lance_sql.providers.spark import workers
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -31,16 +32,16 @@ def test_workers_with_another_python_are_noticed(tmp_path: Path) -> None:
     other.write_text("#!/bin/sh\nexit 1\n")
     other.chmod(0o755)
     with pytest.raises(MissingDependency, match=rf"{other}, which does not have .* PYSPARK_PYTHON={sys.executable}"):
-        spark_workers.check(session(str(other)))
+        workers.check(session(str(other)))
     with pytest.raises(MissingDependency, match="'python9', which there is not"):
-        spark_workers.check(session("python9"))
+        workers.check(session("python9"))
     same = tmp_path / "same"
     same.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     same.chmod(0o755)
-    spark_workers.check(session(str(same)))
-    spark_workers.check(session(sys.executable))
+    workers.check(session(str(same)))
+    workers.check(session(sys.executable))
     # Spark Connect
-    spark_workers.check(SimpleNamespace())
+    workers.check(SimpleNamespace())
 
 
 def test_a_worker_needs_nothing_before_the_source() -> None:

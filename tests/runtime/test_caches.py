@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql import caches
-from lance_sql.caches import LruCache, Measured, Usage, all_counted, total
+from lance_sql.runtime import caches
+from lance_sql.runtime.caches import LruCache, Measured, Usage, all_counted, total
 from lance_sql.store import local
 from lance_sql.store.local import LocalStore
 
@@ -171,7 +171,7 @@ def test_what_one_does_not_count_is_not_counted(usages: list[Usage], expected: U
 
 _FORKED = """
 import os, sys
-from lance_sql.caches import LruCache
+from lance_sql.runtime.caches import LruCache
 
 kept, busy = (LruCache("of a test", most_entries=3) for _ in range(2))
 forgetful = LruCache("of a test", most_entries=3, forgets_at_fork=True)
@@ -197,7 +197,7 @@ _FORKED_IN_A_PROPERTY = """
 import os, signal, threading
 import pyarrow as pa
 import lance_sql
-from lance_sql.scan.scan import Scan
+from lance_sql.reads.scan.scan import Scan
 
 table = lance_sql.write(pa.table({"x": [1, 2]}), "t.lance")
 is_held, is_done = threading.Event(), threading.Event()

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.file import page_cache
-from lance_sql.file.learned import LearnedKey, LearnedStatistics
-from lance_sql.file.zone_statistics import key_kind, new_bounds
+from lance_sql.format.file import page_cache
+from lance_sql.format.file.learned import LearnedKey, LearnedStatistics
+from lance_sql.format.file.zone_statistics import key_kind, new_bounds
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def held() -> dict[str, dict[str, Any]]:
@@ -151,4 +151,4 @@ def test_caches_are_those_that_are_counted() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if "popitem(last=False)" in path.read_text() or "cachetools" in path.read_text()
     }
-    assert by_hand == {"lance_sql/caches.py"}
+    assert by_hand == {"lance_sql/runtime/caches.py"}

@@ -14,7 +14,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import ForeignBase, InvalidArgument
 from lance_sql.store.allowed_bases import VARIABLE, check, with_allowed
-from tests.commit.test_early_releases import edit_manifest, newest_manifest
+from tests.writes.commit.test_early_releases import edit_manifest, newest_manifest
 
 
 class Asked(http.server.BaseHTTPRequestHandler):

@@ -14,7 +14,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile, LanceError, at
-from lance_sql.schema import Field
+from lance_sql.format.schema import Field
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from tests.conftest import Case, corpus_params
 

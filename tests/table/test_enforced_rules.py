@@ -14,7 +14,7 @@ import pytest
 
 import lance_sql
 from lance_sql import ContractBroken, Dataset, InvalidArgument
-from lance_sql.contracts import ContractReport
+from lance_sql.changes.contracts import ContractReport
 
 
 @pytest.fixture

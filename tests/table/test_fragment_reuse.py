@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, LanceError
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 from lance_sql.table import fragment_reuse
 from lance_sql.table.fragment_reuse import NOWHERE, FragmentReuse
+from lance_sql.values import row_ranges
 
 Details = table_pb2.FragmentReuseIndexDetails
 Row = tuple[int, int]

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import Dataset, dictionaries
+from lance_sql import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.values import dictionaries
 
 VERSIONS = ["2.0", "2.1", "2.2"]
 KEYS = {"int8": 128, "uint8": 256, "int16": 32768}

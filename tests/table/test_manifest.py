@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.proto import table_pb2 as pb
-from lance_sql.schema import build
+from lance_sql.format.proto import table_pb2 as pb
+from lance_sql.format.schema import build
 from lance_sql.store import MemoryStore
 from lance_sql.table import features, fragment_wire, manifest, manifest_file
 from lance_sql.table.fragment import DataFile, DeletionFile, DeletionFileType, ExternalSequence, Fragment, HiddenColumn

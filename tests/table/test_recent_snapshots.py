@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import caches, table_folders
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
+from lance_sql.metadata import table_folders
+from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, MemoryStore, Store, file_statuses
 from lance_sql.table import snapshot
 from lance_sql.table.recent_snapshots import RecentSnapshots

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
-from lance_sql.commit.operations import Append
 from lance_sql.dataset import Dataset
 from lance_sql.errors import RetryableConflict
 from lance_sql.store import MemoryStore
@@ -20,6 +18,8 @@ from lance_sql.store.contract import ObjectInfo
 from lance_sql.table import location, versions
 from lance_sql.table.paths import NamingScheme, manifest_path
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.operations import Append
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_sql.errors import CorruptFile, LanceError
-from lance_sql.proto import row_ids_pb2 as pb
+from lance_sql.format.proto import row_ids_pb2 as pb
 from lance_sql.table import row_ids, row_versions
 from lance_sql.table.row_ids import RowIds
 

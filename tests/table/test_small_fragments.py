@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
-from lance_sql.schema import Field
+from lance_sql.format.schema import Field
 from lance_sql.table import small_fragments
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values import row_ranges
 
 NUM_ROWS = 40
 Version = Literal["2.1", "2.2"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
-from lance_sql.proto import table_pb2 as pb
+from lance_sql.format.proto import table_pb2 as pb
 from lance_sql.table.fragment import DataFile
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 

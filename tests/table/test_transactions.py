@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile
-from lance_sql.proto import table_pb2, transaction_pb2
+from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.store import MemoryStore
 from lance_sql.table import indices, manifest, transactions
 from lance_sql.table.snapshot import open_snapshot

@@ -12,7 +12,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 from lance_sql.store import LocalStore
 from lance_sql.store.contract import ObjectInfo
 from lance_sql.table import manifest, manifest_file, transactions, versions

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
-from lance_sql.row_ranges import RowRanges
 from lance_sql.table import wide_fragments
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 from .test_small_fragments import NUM_ROWS, TYPES, VERSIONS, Version, fragments_of, values
 

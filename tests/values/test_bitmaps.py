@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql import bitmaps
-from lance_sql.bitmaps import U64Set
+from lance_sql.values import bitmaps
+from lance_sql.values.bitmaps import U64Set
 
 NUMBERS = st.lists(st.integers(0, 2**64 - 1) | st.integers(2**32 - 5, 2**32 + 5), max_size=60)
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql import row_ranges
-from lance_sql.row_ranges import RowRanges
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 LIMIT = 60
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lance_sql import selection
+from lance_sql.values import selection
 
 PAIRS = pa.list_(pa.int32(), 2)
 ARRAYS = [

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql.terminal_text import cut, one_line, width_of
-from lance_sql.value_text import as_json, text, values
+from lance_sql.runtime.terminal_text import cut, one_line, width_of
+from lance_sql.values.value_text import as_json, text, values
 
 
 @given(st.text(), st.integers(1, 40))
@@ -76,7 +76,7 @@ def test_nanoseconds_in_lists_and_structs_are_exact_without_pandas(type: pa.Data
         "from lance_sql.cli.start import _NoPandas\n"
         "sys.meta_path.insert(0, _NoPandas())\n"
         "import pyarrow as pa\n"
-        "from lance_sql.value_text import values\n"
+        "from lance_sql.values.value_text import values\n"
         f"one = pa.array([1, None], pa.int64()).cast(pa.{_made(type)})\n"
         "print(values(pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), one)),"
         " values(pa.StructArray.from_arrays([one], ['a'])), values(pa.FixedSizeListArray.from_arrays(one, 2)),"

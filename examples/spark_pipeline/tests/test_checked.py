@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import lance_sql
-from lance_sql.providers.spark_sessions import why_not
+from lance_sql.providers.spark.sessions import why_not
 from lance_sql.testing import assert_invariants, assert_table_equal, replay
 
 PIPELINE = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lance_sql.providers.spark_sessions import why_not
+from lance_sql.providers.spark.sessions import why_not
 from lance_sql.testing import assert_changes, assert_table_equal
 
 PIPELINE = Path(__file__).parents[1]

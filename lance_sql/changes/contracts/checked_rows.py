@@ -8,16 +8,16 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql import selection
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
 from lance_sql.changes.images import INSERT, POSTIMAGE
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.schema import Field
+from lance_sql.format.schema import Field
+from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import selection
 
 MAX_EXAMPLES: Final = 5
 

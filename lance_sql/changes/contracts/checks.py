@@ -16,21 +16,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql import selection, value_text
-from lance_sql.ages import parse_age
-from lance_sql.arrays import I64
 from lance_sql.changes import bounds
 from lance_sql.changes.bounds import Bound
+from lance_sql.changes.contracts.checked_rows import MAX_EXAMPLES, ChangedRows, ProposedRows, Rows, scan
+from lance_sql.changes.contracts.contract_report import ContractReport, RuleResult
+from lance_sql.changes.contracts.rules import CONDITION, Rule, negated, quoted, read_rules, unaccepted
+from lance_sql.changes.contracts.sense import beside, missing
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
-from lance_sql.contracts.checked_rows import MAX_EXAMPLES, ChangedRows, ProposedRows, Rows, scan
-from lance_sql.contracts.report import ContractReport, RuleResult
-from lance_sql.contracts.rules import CONDITION, Rule, negated, quoted, read_rules, unaccepted
-from lance_sql.contracts.sense import beside, missing
 from lance_sql.errors import InvalidArgument
-from lance_sql.key_numbers import number
-from lance_sql.statements.matching import can_be_matched, match
+from lance_sql.reads.scan.key_matching import can_be_matched, match
 from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.values import selection, value_text
+from lance_sql.values.arrays import I64
+from lance_sql.values.durations import parse_age
+from lance_sql.values.key_numbers import number
 
 
 def check(

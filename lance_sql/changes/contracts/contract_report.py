@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_sql.contracts.rules import Rule
-from lance_sql.terminal_text import one_line
-from lance_sql.value_text import as_json
+from lance_sql.changes.contracts.rules import Rule
+from lance_sql.runtime.terminal_text import one_line
+from lance_sql.values.value_text import as_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from lance_sql.commit.operations import Append, DataReplacement, Delete, Merge, Operation, Overwrite, Project, Update
-from lance_sql.contracts.checks import check_proposed
-from lance_sql.contracts.report import ContractReport
-from lance_sql.contracts.rules import is_enforced, parse_rule, read_rules
+from lance_sql.changes.contracts.checks import check_proposed
+from lance_sql.changes.contracts.contract_report import ContractReport
+from lance_sql.changes.contracts.rules import is_enforced, parse_rule, read_rules
 from lance_sql.errors import ContractBroken, LanceError
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.operations import (
+    Append,
+    DataReplacement,
+    Delete,
+    Merge,
+    Operation,
+    Overwrite,
+    Project,
+    Update,
+)
 
 _CHANGES: Final = (Append, DataReplacement, Delete, Merge, Overwrite, Project, Update)
 """Operations after which rows or columns may be others. A restore is not one: it is how a broken table gets well."""

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.ages import parse_age
-from lance_sql.contracts import sense
+from lance_sql.changes.contracts import sense
 from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound
-from lance_sql.scan.filters import to_predicate
-from lance_sql.statements import maintenance
+from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.table.refs import check_name
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.version_names import unknown_name
+from lance_sql.table.version_names import unknown_name
+from lance_sql.values.durations import parse_age
+from lance_sql.writes.statements import maintenance
 
 if TYPE_CHECKING:
     import sqlglot.expressions as exp

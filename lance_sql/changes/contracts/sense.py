@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.casts.common_type import column_to_type, common_type, plain
 from lance_sql.errors import InvalidArgument, LanceError
-from lance_sql.key_numbers import numbered
-from lance_sql.scan.filters import to_predicate
-from lance_sql.schema import arrow_field
+from lance_sql.format.casts.common_type import column_to_type, common_type, plain
+from lance_sql.format.schema import arrow_field
+from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.store.open import local_path
 from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.values.key_numbers import numbered
 
 
 def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str | None, snapshot: Snapshot) -> None:

@@ -6,7 +6,7 @@ publication  what that commit would do, before it is made
 
 from __future__ import annotations
 
-from lance_sql.publishing.branch import plan, publish
-from lance_sql.publishing.publication import Publication
+from lance_sql.changes.publishing.branch import plan, publish
+from lance_sql.changes.publishing.publication import Publication
 
 __all__ = ["Publication", "plan", "publish"]

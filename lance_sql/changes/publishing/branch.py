@@ -8,9 +8,9 @@ and inserted. Updated rows keep their ids, wherever main has moved them meanwhil
 deleted since the branch began is a conflict, and so is a key that both have given to different rows; nothing is
 published then.
 
-The config has how far the branch is published (`publishing.progress`): a second attempt finds the first one, and later
-commits of a branch that was kept are published from there on. What verbs keep beside the rows goes along
-(`publishing.kept_state`). Rows of the branch that break a rule of the table are not published.
+The config has how far the branch is published (`changes.publishing.progress`): a second attempt finds the first one,
+and later commits of a branch that was kept are published from there on. What verbs keep beside the rows goes along
+(`changes.publishing.kept_state`). Rows of the branch that break a rule of the table are not published.
 """
 
 from __future__ import annotations
@@ -24,16 +24,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql import selection
-from lance_sql.arrays import U64
-from lance_sql.bitmaps import U64Set
+from lance_sql.changes.contracts import broken, check
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.keyed import key_match
-from lance_sql.commit import clones
-from lance_sql.commit.operations import Update, UpdateConfig, UpdateMap
-from lance_sql.contracts import broken, check
+from lance_sql.changes.publishing import kept_state
+from lance_sql.changes.publishing.progress import Progress, marker, progress, recorded
+from lance_sql.changes.publishing.publication import Publication
 from lance_sql.errors import (
     CommitConflict,
     CorruptFile,
@@ -42,21 +40,23 @@ from lance_sql.errors import (
     UnsupportedFeature,
     VersionNotFound,
 )
-from lance_sql.key_numbers import numbered
-from lance_sql.publishing import kept_state
-from lance_sql.publishing.progress import Progress, marker, progress, recorded
-from lance_sql.publishing.publication import Publication
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.schema.primary_key import primary_key
-from lance_sql.statements.rows import carrying, delete_rows
-from lance_sql.statements.scanning import numbers, scan
-from lance_sql.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.reads.scan.scanning import numbers, scan
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.table import applied, row_ids, versions
 from lance_sql.table.commit_summary import PUBLISHED
 from lance_sql.table.location import branch_store
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.version_names import unknown_name
+from lance_sql.table.version_names import unknown_name
+from lance_sql.values import selection
+from lance_sql.values.arrays import U64
+from lance_sql.values.bitmaps import U64Set
+from lance_sql.values.key_numbers import numbered
+from lance_sql.writes.commit import clones
+from lance_sql.writes.commit.operations import Update, UpdateConfig, UpdateMap
+from lance_sql.writes.statements.removed_rows import carrying, delete_rows
+from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
 
 _IN_CONFLICT: Final = 1000
 """So many rows of a conflict are shown."""

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
-from lance_sql.commit.committer import Expected
 from lance_sql.errors import CommitConflict, at
 from lance_sql.table import applied, applied_files
 from lance_sql.table.commit_summary import CONSUMED, TXN, VIEW
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.committer import Expected
 
 _NOUNS: Final = {
     applied.KEY: "have applied changes",

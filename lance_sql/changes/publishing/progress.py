@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_sql.changes.history import History
-from lance_sql.commit.committer import Expected
 from lance_sql.errors import VersionNotFound
 from lance_sql.table.commit_summary import PUBLISHED
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.committer import Expected
 
 
 @dataclass(frozen=True, slots=True)

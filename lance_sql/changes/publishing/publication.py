@@ -8,9 +8,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.changes.contracts import ContractReport
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
-from lance_sql.contracts import ContractReport
-from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.reads.scan.system_columns import ROW_ID
 
 _OF_A_CHANGE: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID, "side")
 _SHOWN_CONFLICTS: Final = 100

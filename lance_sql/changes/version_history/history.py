@@ -15,16 +15,16 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql.errors import LanceError
-from lance_sql.frames import Frames
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.system_columns import CREATED_AT, LAST_UPDATED_AT
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.new_files import new_files
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import as_ranges, instant
+from lance_sql.values.frames import Frames
 
 # What users call the operations of transactions, where this is not their name.
 _AS_MEANT: Final = {"append": "insert", "rewrite": "compact", "merge": "add_columns", "project": "change_columns"}
@@ -139,15 +139,15 @@ class History(tuple[HistoryEntry, ...], Frames):
 
         raises: MissingDependency where Jinja2 is not installed
         """
-        from lance_sql.version_history import page
+        from lance_sql.changes.version_history import history_page
 
         snapshot = self.snapshot
-        return page.as_page(snapshot.name, snapshot.uri, self, snapshot.branches(), branch=snapshot.branch)
+        return history_page.as_page(snapshot.name, snapshot.uri, self, snapshot.branches(), branch=snapshot.branch)
 
     def _repr_html_(self) -> str | None:
-        from lance_sql.version_history import page
+        from lance_sql.changes.version_history import history_page
 
-        return page.as_part(self.snapshot.name, self.snapshot.uri, self)
+        return history_page.as_part(self.snapshot.name, self.snapshot.uri, self)
 
 
 def history(

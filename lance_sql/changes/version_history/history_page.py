@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lance_sql import pages
+from lance_sql.changes.version_history.history import HistoryEntry
 from lance_sql.pages import charts
 from lance_sql.pages.render import UNKNOWN, duration, moment, number, size
 from lance_sql.table.refs import Ref
-from lance_sql.version_history.history import HistoryEntry
 
 MAX_VERSIONS: Final = 500
 _IN_A_PART: Final = 10

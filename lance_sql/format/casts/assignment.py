@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.casts.conversion import into
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.casts.conversion import into
 
 
 def assign(name: str, array: pa.Array, field: pa.Field) -> pa.Array:

@@ -15,9 +15,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql.casts.conversion import convert
-from lance_sql.casts.rounding import is_text
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.casts.conversion import convert
+from lance_sql.format.casts.rounding import is_text
 
 _UNITS: Final = ("s", "ms", "us", "ns")
 _MOST_DIGITS: Final = 76

@@ -17,8 +17,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql.casts import nested, rounding, text, times, uuids
-from lance_sql.schema.extensions import with_extensions
+from lance_sql.format.casts import nested, rounding, text, times, uuids
+from lance_sql.format.schema.extensions import with_extensions
 
 
 def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact: bool = False) -> pa.Array:

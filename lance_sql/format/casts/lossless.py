@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.casts.rounding import is_text
-from lance_sql.schema.from_arrow import storage
+from lance_sql.format.casts.rounding import is_text
+from lance_sql.format.schema.from_arrow import storage
 
 
 def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:

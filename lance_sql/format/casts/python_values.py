@@ -21,8 +21,8 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.casts.conversion import convert
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.casts.conversion import convert
 
 _Loss: TypeAlias = Callable[[Any], str | None]
 """What a value that is not None would lose; None for nothing."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.arrays import BoolMask
+from lance_sql.values.arrays import BoolMask
 
 Kind: TypeAlias = type[np.float32] | type[np.float64]
 

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument
-from lance_sql.schema import Field, Schema, jsonb, storage_type
-from lance_sql.schema.from_arrow import logical_type, storage
-from lance_sql.schema.types import is_json, plain_type
+from lance_sql.format.schema import Field, Schema, jsonb, storage_type
+from lance_sql.format.schema.from_arrow import logical_type, storage
+from lance_sql.format.schema.types import is_json, plain_type
 
 _STRINGS = ("string", "large_string")
 _BYTES = ("binary", "large_binary")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.casts.conversion import into
-from lance_sql.casts.lossless import is_lossless
-from lance_sql.casts.validation import Validation
 from lance_sql.errors import InvalidArgument
-from lance_sql.schema import Field, Schema, arrow_field
-from lance_sql.schema.extensions import with_extensions
-from lance_sql.schema.from_arrow import storage
-from lance_sql.schema.projection import closest
+from lance_sql.format.casts.conversion import into
+from lance_sql.format.casts.lossless import is_lossless
+from lance_sql.format.casts.validation import Validation
+from lance_sql.format.schema import Field, Schema, arrow_field
+from lance_sql.format.schema.extensions import with_extensions
+from lance_sql.format.schema.from_arrow import storage
+from lance_sql.format.schema.projection import closest
 
 
 class TableCast:

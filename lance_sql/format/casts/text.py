@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.casts.rounding import is_text
+from lance_sql.format.casts.rounding import is_text
 
 
 def of(array: pa.Array, target: pa.DataType) -> pa.Array:

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import I64, U8
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
-from lance_sql.encodings.tree import Bitpacked, InlineBitpacking, OutOfLineBitpacking
 from lance_sql.errors import CorruptFile
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
+from lance_sql.format.encodings.tree import Bitpacked, InlineBitpacking, OutOfLineBitpacking
+from lance_sql.values.arrays import I64, U8
 
 GROUP = 1024
 LOG2_GROUP = 10

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import U8
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.values.arrays import U8
 
 Buffer: TypeAlias = "pa.Buffer | memoryview | bytes"
 

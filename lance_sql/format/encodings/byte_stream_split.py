@@ -3,11 +3,11 @@
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
-from lance_sql.encodings.tree import ByteStreamSplit, Flat
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
+from lance_sql.format.encodings.tree import ByteStreamSplit, Flat
 
 CHUNK_BYTES = 1 << 12
 

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings import (
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.format.encodings import (
     bitpacking,
     byte_stream_split,
     dictionary,
@@ -19,12 +20,11 @@ from lance_sql.encodings import (
     rle,
     variable,
 )
-from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
-from lance_sql.encodings.chunked import ChunkCodec, uniform_starts
-from lance_sql.encodings.preferences import Preferences
-from lance_sql.encodings.tree import Compression, Encoding, Flat, General, InlineBitpacking, Variable
-from lance_sql.errors import UnsupportedFeature
-from lance_sql.file_versions import PageRules
+from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.format.encodings.chunked import ChunkCodec, uniform_starts
+from lance_sql.format.encodings.preferences import Preferences
+from lance_sql.format.encodings.tree import Compression, Encoding, Flat, General, InlineBitpacking, Variable
+from lance_sql.format.file_versions import PageRules
 
 CHUNK_BYTES = 1 << 14
 """Values of a chunk in bytes, where chunks may be that large."""

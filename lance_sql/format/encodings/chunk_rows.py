@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.row_ranges import RowRanges
+from lance_sql.values.row_ranges import RowRanges
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64
-from lance_sql.encodings.tree import Encoding
+from lance_sql.format.encodings.tree import Encoding
+from lance_sql.values.arrays import I64
 
 Starts = I64
 """Where the chunks of a page begin, then the end of the last: int64[chunks + 1], from 0."""

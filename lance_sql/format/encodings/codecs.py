@@ -8,7 +8,8 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from lance_sql.encodings import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import (
     bitpacking,
     byte_stream_split,
     fixed_size_list,
@@ -19,9 +20,9 @@ from lance_sql.encodings import (
     rle,
     variable,
 )
-from lance_sql.encodings.blocks import Block, FixedWidth, Nulls, Struct, VariableWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.tree import (
+from lance_sql.format.encodings.blocks import Block, FixedWidth, Nulls, Struct, VariableWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.tree import (
     Bitpacked,
     ByteStreamSplit,
     Constant,
@@ -37,7 +38,6 @@ from lance_sql.encodings.tree import (
     Variable,
     VariablePackedStruct,
 )
-from lance_sql.errors import CorruptFile, UnsupportedFeature
 
 T = TypeVar("T")
 

@@ -9,13 +9,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import BoolMask
-from lance_sql.encodings import bitpacking, general, variable
-from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
-from lance_sql.encodings.preferences import Preferences
-from lance_sql.encodings.tree import Compression, Encoding, Flat, General, OutOfLineBitpacking, Variable
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.file_versions import PageRules
+from lance_sql.format.encodings import bitpacking, general, variable
+from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
+from lance_sql.format.encodings.preferences import Preferences
+from lance_sql.format.encodings.tree import (
+    Compression,
+    Encoding,
+    Flat,
+    General,
+    OutOfLineBitpacking,
+    Variable,
+)
+from lance_sql.format.file_versions import PageRules
+from lance_sql.values.arrays import BoolMask
 
 INDEX_BITS = 32
 

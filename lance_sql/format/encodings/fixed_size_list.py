@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import BoolMask
-from lance_sql.encodings import flat
-from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Nulls
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Starts, log2_items
-from lance_sql.encodings.tree import Constant, Encoding, FixedSizeList, Flat
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import flat
+from lance_sql.format.encodings.blocks import Block, FixedWidth, Lists, Nulls
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Starts, log2_items
+from lance_sql.format.encodings.tree import Constant, Encoding, FixedSizeList, Flat
+from lance_sql.values.arrays import BoolMask
 
 MAX_ITEMS = 1 << 32
 """Items of one value over all levels; more is taken for damage."""

@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
-from lance_sql.encodings.tree import Flat
 from lance_sql.errors import CorruptFile
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
+from lance_sql.format.encodings.tree import Flat
 
 CHUNK_ITEMS = 4096
 """Values of a chunk: enough to make up for its header, few enough to be read for one of them."""

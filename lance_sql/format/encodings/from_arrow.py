@@ -3,8 +3,16 @@
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Nulls, Struct, VariableWidth
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.format.encodings.blocks import (
+    Block,
+    Dictionary,
+    FixedWidth,
+    Lists,
+    Nulls,
+    Struct,
+    VariableWidth,
+)
 
 _EMPTY = pa.py_buffer(b"")
 

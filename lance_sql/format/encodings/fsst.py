@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import U8
-from lance_sql.encodings import variable
-from lance_sql.encodings.blocks import VariableWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues
-from lance_sql.encodings.tree import Fsst, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import variable
+from lance_sql.format.encodings.blocks import VariableWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues
+from lance_sql.format.encodings.tree import Fsst, Variable
+from lance_sql.values.arrays import U8
 
 SYMBOL_TABLE_BYTES = 2312
 MAX_EXPANSION = 8

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import VariableWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
-from lance_sql.encodings.tree import Compression, General
 from lance_sql.errors import CorruptFile, InvalidArgument
+from lance_sql.format.encodings.blocks import VariableWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
+from lance_sql.format.encodings.tree import Compression, General
 
 MAX_UNCOMPRESSED = 1 << 31
 """No buffer may claim to be larger than this, in bytes."""

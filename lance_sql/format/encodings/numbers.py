@@ -5,12 +5,21 @@ import struct
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64
-from lance_sql.encodings import general
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.codecs import decode_block
-from lance_sql.encodings.tree import Constant, Delta, DictionaryBlock, Encoding, Flat, General, Range, Rle
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import general
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.codecs import decode_block
+from lance_sql.format.encodings.tree import (
+    Constant,
+    Delta,
+    DictionaryBlock,
+    Encoding,
+    Flat,
+    General,
+    Range,
+    Rle,
+)
+from lance_sql.values.arrays import I64
 
 MAX_WITHOUT_BYTES = 1 << 24
 """Numbers that take no bytes of their own; more of them are refused."""

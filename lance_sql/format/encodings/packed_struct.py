@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import I64
-from lance_sql.encodings import fixed_size_list, variable
-from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Struct, VariableWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
-from lance_sql.encodings.tree import Flat, PackedField, PackedStruct, Variable, VariablePackedStruct
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import fixed_size_list, variable
+from lance_sql.format.encodings.blocks import Block, FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
+from lance_sql.format.encodings.tree import Flat, PackedField, PackedStruct, Variable, VariablePackedStruct
+from lance_sql.values.arrays import I64
 
 CHUNK_ITEMS = 4096
 

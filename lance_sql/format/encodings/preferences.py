@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from lance_sql.encodings.tree import Compression
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.encodings.tree import Compression
 
 PREFIX = "lance-encoding:"
 

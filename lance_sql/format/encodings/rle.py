@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
-from lance_sql.encodings.tree import Flat, Rle
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
+from lance_sql.format.encodings.tree import Flat, Rle
 
 _VALUE_BITS = (8, 16, 32, 64)
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from lance_sql.arrays import I64, U8, BoolMask
-from lance_sql.encodings import variable
-from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth
+from lance_sql.format.encodings import variable
+from lance_sql.format.encodings.blocks import Block, FixedWidth, VariableWidth
+from lance_sql.values.arrays import I64, U8, BoolMask
 
 _TRIALS = 16
 _COMPARED_BYTES = 1 << 20

@@ -6,13 +6,14 @@ from math import gcd
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import U8, U64, BoolMask
-from lance_sql.encodings.bitpacking import GROUP
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.tree import Bitpacked, Encoding, Flat, OutOfLineBitpacking
+from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.bitpacking import GROUP
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.tree import Bitpacked, Encoding, Flat, OutOfLineBitpacking
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U8, U64, BoolMask
+from lance_sql.values.row_ranges import RowRanges
 
 _ALIGNMENT = 8
 

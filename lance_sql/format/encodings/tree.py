@@ -1,7 +1,8 @@
 """The encodings of the format as values: one tree of frozen dataclasses for every file version.
 
 A page says how its values became buffers by such a tree. File versions spell it differently (`wire_v2_0`,
-`wire_v2_1`, `wire_v2_3`; files of version 0.1 do not spell it at all, see `layouts.plain`); codecs see only the tree.
+`wire_v2_1`, `wire_v2_3`; files of version 0.1 do not spell it at all, see `format.layouts.plain`); codecs see only the
+tree.
 
 File versions up to 2.0 have no levels: NULLs, lists and strings are nodes of the tree as well, and its leaves name the
 buffer of the page that they are in (`Stored`).

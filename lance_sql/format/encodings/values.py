@@ -5,10 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.encodings import fsst, stored
-from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Nulls, VariableWidth, bitmap_and
-from lance_sql.encodings.tree import Fsst, Variable
 from lance_sql.errors import CorruptFile
+from lance_sql.format.encodings import fsst, stored
+from lance_sql.format.encodings.blocks import (
+    Block,
+    Dictionary,
+    FixedWidth,
+    Lists,
+    Nulls,
+    VariableWidth,
+    bitmap_and,
+)
+from lance_sql.format.encodings.tree import Fsst, Variable
 
 MAX_NULL_BYTES = 1 << 28
 """NULLs take no bytes in a file; more than this in memory, for rows read at once, is taken for damage."""

@@ -8,12 +8,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import I64
-from lance_sql.encodings.blocks import VariableWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
-from lance_sql.encodings.tree import Variable
 from lance_sql.errors import CorruptFile
+from lance_sql.format.encodings.blocks import VariableWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
+from lance_sql.format.encodings.tree import Variable
+from lance_sql.values.arrays import I64
 
 CHUNK_BYTES = 1 << 13
 """Bytes of a chunk with its offsets: enough to make up for its header, few enough to be read for one string."""

@@ -5,7 +5,8 @@ Source: messages `lance.encodings.ArrayEncoding` and its members.
 
 from google.protobuf.any_pb2 import Any
 
-from lance_sql.encodings.tree import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.tree import (
     Binary,
     Bitpacked,
     Compression,
@@ -24,8 +25,7 @@ from lance_sql.encodings.tree import (
     Stored,
     StructHeader,
 )
-from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.proto import encodings_v2_0_pb2 as pb
+from lance_sql.format.proto import encodings_v2_0_pb2 as pb
 
 MAX_DEPTH = 32
 """Deeper trees than this mean nothing that a writer has a use for."""

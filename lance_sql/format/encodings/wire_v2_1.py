@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lance_sql.encodings.tree import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.tree import (
     ByteStreamSplit,
     Compression,
     Constant,
@@ -24,8 +25,7 @@ from lance_sql.encodings.tree import (
     Variable,
     VariablePackedStruct,
 )
-from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.proto import encodings_v2_1_pb2 as pb
+from lance_sql.format.proto import encodings_v2_1_pb2 as pb
 
 MAX_DEPTH = 32
 """Deeper trees than this mean nothing that a writer has a use for."""

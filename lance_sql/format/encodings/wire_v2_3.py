@@ -4,8 +4,9 @@
 two bytes, offsets of strings that are encoded, blocks with dictionaries.
 """
 
-from lance_sql.encodings import wire_v2_1
-from lance_sql.encodings.tree import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import wire_v2_1
+from lance_sql.format.encodings.tree import (
     Delta,
     DictionaryBlock,
     Encoding,
@@ -17,8 +18,7 @@ from lance_sql.encodings.tree import (
     Rle,
     Variable,
 )
-from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.proto import encodings_v2_1_pb2 as pb
+from lance_sql.format.proto import encodings_v2_1_pb2 as pb
 
 _WIDTHS = (8, 16, 32, 64)
 _NO_LATER = (Delta, DictionaryBlock, OffsetVariable, Range)

@@ -13,16 +13,16 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lance_sql import row_ranges
 from lance_sql.errors import LanceError
-from lance_sql.file.held_bytes import HeldBytes
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.file.held_bytes import HeldBytes
 from lance_sql.store import ByteRange, together
 from lance_sql.store.ranges import GAP_BYTES, ROUND_TRIP_BYTES
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 if TYPE_CHECKING:
-    from lance_sql.file.columns import Column
-    from lance_sql.file.file_bytes import FileBytes
+    from lance_sql.format.file.file_bytes import FileBytes
+    from lance_sql.format.file.read_columns import Column
 
 _MOST: Final = 2
 """Where at least one row in so many is wanted, so are all bytes of the page."""

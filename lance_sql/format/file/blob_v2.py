@@ -16,13 +16,13 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.layouts import blob
-from lance_sql.schema import Field
-from lance_sql.schema.fields import PACKED_KEYS
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.format.layouts import blob
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.fields import PACKED_KEYS
+from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.store import ByteRange, Store
+from lance_sql.values.arrays import I64, U64
 
 DESCRIPTOR = pa.struct(
     [

@@ -5,15 +5,15 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64
-from lance_sql.encodings.fsst import MAX_EXPANSION
 from lance_sql.errors import at
-from lance_sql.file.page_cache import KNOWN, CachedPage
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.reading import Reading
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.fsst import MAX_EXPANSION
+from lance_sql.format.file.page_cache import KNOWN, CachedPage
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.reading import Reading
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 MOST_SHARED_BYTES = 64 * 1024
 """Pages with longer heads are kept by one handle alone: what is learned of a long dictionary takes more than itself."""

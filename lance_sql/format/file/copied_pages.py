@@ -14,10 +14,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.tree import Constant, FullZip, MiniBlock
-from lance_sql.schema import Field
+from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.tree import Constant, FullZip, MiniBlock
+from lance_sql.format.schema import Field
 
 _LAYOUTS: Final = (MiniBlock, FullZip, Constant)
 

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.encodings import stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.array_tree import ArrayPage
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.plain import is_stored_with_offsets, values_page
-from lance_sql.layouts.reading import run
-from lance_sql.schema import Field, storage_type
+from lance_sql.format.encodings import stored
+from lance_sql.format.layouts.array_tree import ArrayPage
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.plain import is_stored_with_offsets, values_page
+from lance_sql.format.layouts.reading import run
+from lance_sql.format.schema import Field, storage_type
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
 
 
 def read_values(field: Field, file_size: int, fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> pa.Array:

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import at
-from lance_sql.file import held_bytes
-from lance_sql.file.held_bytes import HeldBytes
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.file import held_bytes
+from lance_sql.format.file.held_bytes import HeldBytes
 from lance_sql.store import ByteRange, Store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
+from lance_sql.values.row_ranges import RowRanges
 
 TAIL_BYTES = 64 * 1024
 """Read at the end of a file to open it; holds all metadata of most files."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lance_sql import file_versions
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.file_versions import FileVersion
+from lance_sql.format import file_versions
+from lance_sql.format.file_versions import FileVersion
 from lance_sql.store import ByteRange
 
 FOOTER = struct.Struct("<QQQIIHH4s")

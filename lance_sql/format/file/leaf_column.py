@@ -6,24 +6,24 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64
-from lance_sql.encodings.tree import Variable
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import ahead, blob_v2, native_columns
-from lance_sql.file.column_pages import is_open, open_pages, split_by_page, value_bytes
-from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
-from lance_sql.file.native_columns import InPages, NativeRows
-from lance_sql.file.reader import FileReader
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.layouts import nested
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import Page, concat
-from lance_sql.layouts.pages import head_ranges, open_page
-from lance_sql.layouts.reading import Reading, Shared, run, together
-from lance_sql.layouts.tree import Constant, FullZip, Layer, MiniBlock
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.tree import Variable
+from lance_sql.format.file import ahead, blob_v2, native_columns
+from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
+from lance_sql.format.file.metadata_v2 import ColumnMetadata, PageMetadata
+from lance_sql.format.file.native_columns import InPages, NativeRows
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.layouts import nested
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.page import Page, concat
+from lance_sql.format.layouts.pages import head_ranges, open_page
+from lance_sql.format.layouts.reading import Reading, Shared, run, together
+from lance_sql.format.layouts.tree import Constant, FullZip, Layer, MiniBlock
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 BLOB_BYTES = 256 * 1024
 """Taken for the size of a blob that may lie outside of the data file."""

@@ -9,18 +9,18 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.casts.storage import stored_values
-from lance_sql.file import blob_v2, shredding
-from lance_sql.file.leaves import is_leaf, leaves
-from lance_sql.file.pages_to_write import PageJob
-from lance_sql.file.paging import LeafPages
-from lance_sql.file.shredding import Shape, Shredded
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts import blob, encode_numbers
-from lance_sql.layouts.encode import encode_page
-from lance_sql.layouts.shredded import EncodedPage
-from lance_sql.schema import Field
-from lance_sql.schema.types import plain_type
+from lance_sql.format.casts.storage import stored_values
+from lance_sql.format.file import blob_v2, shredding
+from lance_sql.format.file.leaves import is_leaf, leaves
+from lance_sql.format.file.pages_to_write import PageJob
+from lance_sql.format.file.paging import LeafPages
+from lance_sql.format.file.shredding import Shape, Shredded
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts import blob, encode_numbers
+from lance_sql.format.layouts.encode import encode_page
+from lance_sql.format.layouts.shredded import EncodedPage
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.types import plain_type
 
 
 class LeafWriter:

@@ -17,9 +17,9 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from lance_sql import _kernels
-from lance_sql.caches import LruCache
-from lance_sql.file.statistics_folder import StatisticsFolder, StoredStatistics
-from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, new_bounds
+from lance_sql.format.file.statistics_folder import StatisticsFolder, StoredStatistics
+from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, KeyKind, new_bounds
+from lance_sql.runtime.caches import LruCache
 
 BUDGET_BYTES: Final = 64 << 20
 """Kept in memory, of all tables together."""

@@ -11,10 +11,10 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from lance_sql.encodings.blocks import bitmap_or
 from lance_sql.errors import CorruptFile
-from lance_sql.schema import Field, arrow_field
-from lance_sql.schema.fields import PACKED_KEYS
+from lance_sql.format.encodings.blocks import bitmap_or
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.fields import PACKED_KEYS
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,21 +14,21 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64
 from lance_sql.errors import CorruptFile
-from lance_sql.file.footer import LegacyFooter
-from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
-from lance_sql.file.statistics import PageStatistics, of_written
-from lance_sql.layouts.array_tree import ArrayPage
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.plain import PlainPage, is_stored_with_offsets, lists_page, values_page
-from lance_sql.layouts.reading import run
-from lance_sql.layouts.tree import ArrayTree
-from lance_sql.proto import file_pb2, table_pb2
-from lance_sql.schema import Field, Schema, storage_type
-from lance_sql.schema.wire import from_messages
+from lance_sql.format.file.footer import LegacyFooter
+from lance_sql.format.file.metadata_v2 import ColumnMetadata, PageMetadata
+from lance_sql.format.file.statistics import PageStatistics, of_written
+from lance_sql.format.layouts.array_tree import ArrayPage
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.plain import PlainPage, is_stored_with_offsets, lists_page, values_page
+from lance_sql.format.layouts.reading import run
+from lance_sql.format.layouts.tree import ArrayTree
+from lance_sql.format.proto import file_pb2, table_pb2
+from lance_sql.format.schema import Field, Schema, storage_type
+from lance_sql.format.schema.wire import from_messages
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
 
 _LENGTH = struct.Struct("<I")
 _ENTRY_BYTES = 16

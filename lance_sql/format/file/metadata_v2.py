@@ -15,20 +15,20 @@ import pyarrow as pa
 from google.protobuf.any_pb2 import Any
 
 from lance_sql import _kernels
-from lance_sql.arrays import I64
-from lance_sql.encodings import wire_v2_0
-from lance_sql.encodings.fsst import MAX_EXPANSION
-from lance_sql.encodings.tree import General, List, OffsetList
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file.footer import Footer, parse_entry
-from lance_sql.file.page_cache import KNOWN
-from lance_sql.layouts import wire_v2_1, wire_v2_3
-from lance_sql.layouts.tree import ArrayTree, Blob, Constant, FullZip, MiniBlock, PageLayout
-from lance_sql.proto import encodings_v2_0_pb2, file_pb2
-from lance_sql.schema import Field, Schema
-from lance_sql.schema.fields import without_children
-from lance_sql.schema.wire import from_messages, to_messages
+from lance_sql.format.encodings import wire_v2_0
+from lance_sql.format.encodings.fsst import MAX_EXPANSION
+from lance_sql.format.encodings.tree import General, List, OffsetList
+from lance_sql.format.file.footer import Footer, parse_entry
+from lance_sql.format.file.page_cache import KNOWN
+from lance_sql.format.layouts import wire_v2_1, wire_v2_3
+from lance_sql.format.layouts.tree import ArrayTree, Blob, Constant, FullZip, MiniBlock, PageLayout
+from lance_sql.format.proto import encodings_v2_0_pb2, file_pb2
+from lance_sql.format.schema import Field, Schema
+from lance_sql.format.schema.fields import without_children
+from lance_sql.format.schema.wire import from_messages, to_messages
 from lance_sql.store import ByteRange
+from lance_sql.values.arrays import I64
 
 # Longer messages hold the value of a constant page.
 _MAX_SHARED_BYTES = 1024

@@ -16,17 +16,18 @@ from typing import NamedTuple, NoReturn, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import I64
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file.column_pages import pages_with
-from lance_sql.file.file_bytes import FileBytes
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.native import Form
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import KnownPage
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.file.column_pages import pages_with
+from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.native import Form
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.page import KnownPage
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 MAX_TESTS = 32
 """Tests of a filter whose answers for the pages of a column are kept."""

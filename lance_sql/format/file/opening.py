@@ -6,17 +6,17 @@ from functools import partial
 
 import pyarrow as pa
 
-from lance_sql.encodings.tree import List
 from lance_sql.errors import CorruptFile
-from lance_sql.file.columns import Column
-from lance_sql.file.dictionaries import with_values
-from lance_sql.file.leaf_column import LeafColumn
-from lance_sql.file.leaves import Leaf
-from lance_sql.file.metadata_v0_1 import LegacyMetadata
-from lance_sql.file.path_columns import PathColumn, StoredColumn
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.nest import Chain
-from lance_sql.schema import Field
+from lance_sql.format.encodings.tree import List
+from lance_sql.format.file.dictionaries import with_values
+from lance_sql.format.file.leaf_column import LeafColumn
+from lance_sql.format.file.leaves import Leaf
+from lance_sql.format.file.metadata_v0_1 import LegacyMetadata
+from lance_sql.format.file.path_columns import PathColumn, StoredColumn
+from lance_sql.format.file.read_columns import Column
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.schema import Field
 
 
 def _no_dictionary(field: Field) -> pa.Array:

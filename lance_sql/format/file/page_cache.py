@@ -7,7 +7,7 @@ files are immutable, and whoever opens a table anew mostly reads files that were
 from collections.abc import Hashable
 from typing import Final, Protocol
 
-from lance_sql.caches import LruCache
+from lance_sql.runtime.caches import LruCache
 
 BUDGET_BYTES = 96 * 1024 * 1024
 

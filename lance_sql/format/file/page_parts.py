@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.file.file_bytes import FileBytes
-from lance_sql.file.native_columns import NativeRows, PagePart, PageParts
-from lance_sql.layouts.reading import Reading, run
+from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.native_columns import NativeRows, PagePart, PageParts
+from lance_sql.format.layouts.reading import Reading, run
 from lance_sql.store import ByteRange
 from lance_sql.store.ranges import GAP_BYTES
 

@@ -9,10 +9,10 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 from lance_sql.errors import LanceError
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts import encode_numbers
-from lance_sql.layouts.shredded import EncodedPage
-from lance_sql.schema import Field
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts import encode_numbers
+from lance_sql.format.layouts.shredded import EncodedPage
+from lance_sql.format.schema import Field
 
 _TOGETHER_BYTES: Final = 1 << 20
 """Of pages that are encoded together: what is gathered for it takes memory."""

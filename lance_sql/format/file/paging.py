@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.file import shredding
-from lance_sql.file.shredding import Shape, Shredded
+from lance_sql.format.file import shredding
+from lance_sql.format.file.shredding import Shape, Shredded
 
 MAX_ENTRIES = 1 << 20
 """Entries of a page with levels, which are encoded all at once."""

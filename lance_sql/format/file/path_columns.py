@@ -15,26 +15,26 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64
-from lance_sql.encodings.stored import bitmap
-from lance_sql.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file import ahead, native_columns
-from lance_sql.file.column_pages import is_open, open_pages, split_by_page, value_bytes
-from lance_sql.file.metadata_v2 import ColumnMetadata
-from lance_sql.file.native_columns import InPages, NativeRows
-from lance_sql.file.reader import FileReader
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.layouts import blob, nested
-from lance_sql.layouts.array_tree import ArrayPage, ListRows, head_ranges
-from lance_sql.layouts.ends import Bounds
-from lance_sql.layouts.nest import Chain, Slots, nest
-from lance_sql.layouts.page import concat
-from lance_sql.layouts.reading import Reading, Shared, run, together
-from lance_sql.layouts.tree import ArrayTree
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.stored import bitmap
+from lance_sql.format.encodings.tree import Constant, Dictionary, Encoding, Stored
+from lance_sql.format.file import ahead, native_columns
+from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
+from lance_sql.format.file.metadata_v2 import ColumnMetadata
+from lance_sql.format.file.native_columns import InPages, NativeRows
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.layouts import blob, nested
+from lance_sql.format.layouts.array_tree import ArrayPage, ListRows, head_ranges
+from lance_sql.format.layouts.ends import Bounds
+from lance_sql.format.layouts.nest import Chain, Slots, nest
+from lance_sql.format.layouts.page import concat
+from lance_sql.format.layouts.reading import Reading, Shared, run, together
+from lance_sql.format.layouts.tree import ArrayTree
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 T = TypeVar("T")
 

@@ -8,15 +8,15 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.casts.storage import stored_values
 from lance_sql.errors import InvalidArgument
-from lance_sql.file.leaves import is_leaf
-from lance_sql.file.pages_to_write import PageJob
-from lance_sql.file.paging import LeafPages
-from lance_sql.file.shredding import Shape, Shredded, items_of_lists, plain
-from lance_sql.layouts import blob
-from lance_sql.layouts.encode_array_tree import encode_lists, encode_struct_header, encode_values
-from lance_sql.schema import Field
+from lance_sql.format.casts.storage import stored_values
+from lance_sql.format.file.leaves import is_leaf
+from lance_sql.format.file.pages_to_write import PageJob
+from lance_sql.format.file.paging import LeafPages
+from lance_sql.format.file.shredding import Shape, Shredded, items_of_lists, plain
+from lance_sql.format.layouts import blob
+from lance_sql.format.layouts.encode_array_tree import encode_lists, encode_struct_header, encode_values
+from lance_sql.format.schema import Field
 
 _FLAT = Shape((False,))
 

@@ -15,20 +15,21 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import I64, ByteMask
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.file import ahead, native_columns, page_parts
-from lance_sql.file.file_bytes import FileBytes
-from lance_sql.file.native_columns import NativeRows, PageParts
-from lance_sql.file.reader import FileReader
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.native import Form
-from lance_sql.layouts.page import concat
-from lance_sql.layouts.reading import Reading, Shared, run, together
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.file import ahead, native_columns, page_parts
+from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.native_columns import NativeRows, PageParts
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.native import Form
+from lance_sql.format.layouts.page import concat
+from lance_sql.format.layouts.reading import Reading, Shared, run, together
 from lance_sql.store import ByteRange, requests
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, ByteMask
+from lance_sql.values.row_ranges import RowRanges
 
 
 class Column(Protocol):

@@ -1,12 +1,12 @@
 """Opening a data file: its footer, and the metadata of its columns as they are asked for."""
 
 from lance_sql.errors import at
-from lance_sql.file.file_bytes import FileBytes
-from lance_sql.file.footer import LegacyFooter, parse_footer
-from lance_sql.file.metadata_v0_1 import LegacyMetadata
-from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
-from lance_sql.file.page_cache import PageCache
-from lance_sql.file_versions import FileVersion
+from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.footer import LegacyFooter, parse_footer
+from lance_sql.format.file.metadata_v0_1 import LegacyMetadata
+from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2
+from lance_sql.format.file.page_cache import PageCache
+from lance_sql.format.file_versions import FileVersion
 from lance_sql.store import Store
 
 

@@ -23,14 +23,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql import dictionaries
-from lance_sql.arrays import U8, BoolMask
 from lance_sql.errors import InvalidArgument
-from lance_sql.file.leaves import is_leaf
-from lance_sql.layouts.shredded import ShreddedPage
-from lance_sql.layouts.tree import Layer
-from lance_sql.schema import Field
-from lance_sql.schema.types import is_json
+from lance_sql.format.file.leaves import is_leaf
+from lance_sql.format.layouts.shredded import ShreddedPage
+from lance_sql.format.layouts.tree import Layer
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.types import is_json
+from lance_sql.values import dictionaries
+from lance_sql.values.arrays import U8, BoolMask
 
 Marks: TypeAlias = U8
 

@@ -18,10 +18,10 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql._kernels import ValueCodec
 from lance_sql.errors import LanceError, at
-from lance_sql.file.metadata_v2 import parse_layout
-from lance_sql.layouts.levels import level_encoding
-from lance_sql.layouts.tree import Constant, Layer, MiniBlock, PageLayout
-from lance_sql.layouts.value_codecs import value_codec
+from lance_sql.format.file.metadata_v2 import parse_layout
+from lance_sql.format.layouts.levels import level_encoding
+from lance_sql.format.layouts.tree import Constant, Layer, MiniBlock, PageLayout
+from lance_sql.format.layouts.value_codecs import value_codec
 
 MAX_BYTES: Final = 64 * 1024
 """Larger files are left out."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64, BoolMask
+from lance_sql.values.arrays import I64, BoolMask
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ import numpy as np
 
 from lance_sql import _kernels
 from lance_sql._kernels import ValueOrder
-from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, Numbers, new_bounds
+from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, KeyKind, Numbers, new_bounds
 
 _LOG: Final = logging.getLogger("lance_sql")
 

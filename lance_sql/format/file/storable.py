@@ -12,9 +12,9 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.file_versions import FileVersion
-from lance_sql.schema import Field, Schema, storage_type
-from lance_sql.schema.types import plain_type
+from lance_sql.format.file_versions import FileVersion
+from lance_sql.format.schema import Field, Schema, storage_type
+from lance_sql.format.schema.types import plain_type
 
 _NO_BYTES: Final = "fixed_size_binary:0"
 

@@ -21,23 +21,24 @@ from itertools import accumulate, pairwise
 
 import pyarrow as pa
 
-from lance_sql import dictionaries, file_versions
-from lance_sql.casts.storage import check_batch
 from lance_sql.errors import CorruptFile, InvalidArgument
-from lance_sql.file.aligned_sink import AlignedSink
-from lance_sql.file.blob_v2 import as_filed
-from lance_sql.file.copied_pages import PageBytes
-from lance_sql.file.footer import serialize_footer
-from lance_sql.file.leaf_writer import LeafWriter
-from lance_sql.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor
-from lance_sql.file.pages_to_write import ColumnsWriter, PageJob, with_numbers
-from lance_sql.file.path_writer import PathWriter
-from lance_sql.file.storable import check_storable
-from lance_sql.gathering import joined
-from lance_sql.layouts.shredded import EncodedPage
-from lance_sql.schema import Field, Schema
+from lance_sql.format import file_versions
+from lance_sql.format.casts.storage import check_batch
+from lance_sql.format.file.aligned_sink import AlignedSink
+from lance_sql.format.file.blob_v2 import as_filed
+from lance_sql.format.file.copied_pages import PageBytes
+from lance_sql.format.file.footer import serialize_footer
+from lance_sql.format.file.leaf_writer import LeafWriter
+from lance_sql.format.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor
+from lance_sql.format.file.pages_to_write import ColumnsWriter, PageJob, with_numbers
+from lance_sql.format.file.path_writer import PathWriter
+from lance_sql.format.file.storable import check_storable
+from lance_sql.format.layouts.shredded import EncodedPage
+from lance_sql.format.schema import Field, Schema
 from lance_sql.store import ByteRange, Store
 from lance_sql.store.checksums import Checksum
+from lance_sql.values import dictionaries
+from lance_sql.values.coalesce import joined
 
 PAGE_BYTES = 8 << 20
 _PENDING_BYTES = 256 << 20

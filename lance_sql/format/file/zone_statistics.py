@@ -3,8 +3,8 @@
     rows of a file    | 0 .. 8192 | .. 16384 |    the same zones for all of its columns
     known of each     NULLs, NaN, the least and the greatest key
 
-Values become unsigned keys that have their order, as filters have them (`layouts.matching`): of text and binary the
-first eight bytes, of decimals what 64 bits hold. Bounds become wider by that, never narrower.
+Values become unsigned keys that have their order, as filters have them (`format.layouts.matching`): of text and binary
+the first eight bytes, of decimals what 64 bits hold. Bounds become wider by that, never narrower.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ValueOrder
-from lance_sql.arrays import I64, U64, BoolMask
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.layouts.value_codecs import key_order
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.layouts.value_codecs import key_order
+from lance_sql.values.arrays import I64, U64, BoolMask
 
 ROWS_PER_ZONE: Final = 8192
 

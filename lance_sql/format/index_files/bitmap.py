@@ -13,12 +13,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.index_files import row_sets
-from lance_sql.index_files.index_file import IndexFile
-from lance_sql.index_files.row_sets import RowSet
+from lance_sql.format.index_files import row_sets
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.format.index_files.row_sets import RowSet
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64
 
 FILE: Final = "bitmap_page_lookup.lance"
 _KEYS_AT_ONCE: Final = 1 << 16

@@ -16,12 +16,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U32, U64, BoolMask
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.index_files import zones
-from lance_sql.index_files.index_file import IndexFile
-from lance_sql.index_files.zones import Zones
+from lance_sql.format.index_files import zones
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.format.index_files.zones import Zones
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U32, U64, BoolMask
 
 FILE: Final = "bloomfilter.lance"
 BLOCK_BYTES: Final = 32

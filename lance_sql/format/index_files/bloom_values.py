@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import U64
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values.arrays import U64
 
 
 def check(type: pa.DataType) -> None:

@@ -17,11 +17,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64
 
 LOOKUP: Final = "page_lookup.lance"
 DATA: Final = "page_data.lance"

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import _kernels
-from lance_sql.arrays import F32, I64, U32
+from lance_sql.values.arrays import F32, I64, U32
 
 MOST_ROUNDS: Final = 50
 PRODUCT_ROUNDS: Final = 20

@@ -17,12 +17,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import U32, U64
-from lance_sql.caches import LruCache
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.index_files.index_file import IndexFile, json_note
-from lance_sql.index_files.token_fst import TokenFst
+from lance_sql.format.index_files.index_file import IndexFile, json_note
+from lance_sql.format.index_files.token_fst import TokenFst
+from lance_sql.runtime.caches import LruCache
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U32, U64
 
 METADATA: Final = "metadata.lance"
 LISTS: Final = "_invert.lance"

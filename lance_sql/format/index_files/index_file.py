@@ -15,18 +15,18 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file.columns import Column, read_columns
-from lance_sql.file.leaves import is_leaf, leaves
-from lance_sql.file.metadata_v0_1 import LegacyMetadata
-from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.page_cache import KNOWN, CachedPage, PageCache
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.nest import Chain
-from lance_sql.row_ranges import RowRanges
-from lance_sql.schema import Schema, arrow_field
+from lance_sql.format.file.leaves import is_leaf, leaves
+from lance_sql.format.file.metadata_v0_1 import LegacyMetadata
+from lance_sql.format.file.opening import Listed, open_column
+from lance_sql.format.file.page_cache import KNOWN, CachedPage, PageCache
+from lance_sql.format.file.read_columns import Column, read_columns
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.schema import Schema, arrow_field
 from lance_sql.store import Store
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 MOST_CACHED_BYTES: Final = 8 << 20
 """What takes more is not kept for tables that are opened later: it would leave no room for others."""

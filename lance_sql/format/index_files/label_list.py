@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lance_sql.index_files import bitmap
-from lance_sql.index_files.bitmap import Bitmaps
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.format.index_files import bitmap
+from lance_sql.format.index_files.bitmap import Bitmaps
+from lance_sql.format.index_files.index_file import IndexFile
 
 FILE = bitmap.FILE
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import bitmaps, row_ranges
-from lance_sql.arrays import I64, U32
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.values import bitmaps, row_ranges
+from lance_sql.values.arrays import I64, U32
 
 if TYPE_CHECKING:
     from pyroaring import BitMap64

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.arrays import I64, U64
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values.arrays import I64, U64
 
 _WORD_BITS: Final = 64
 

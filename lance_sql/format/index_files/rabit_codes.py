@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import U8
+from lance_sql.values.arrays import U8
 
 SIGNS: Final = "_rabit_codes"
 EXTRA: Final = "__blocked_ex_codes"

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import _kernels
-from lance_sql.arrays import F32, U8
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.index_files.vector_index import VectorIndex
+from lance_sql.format.index_files.vector_index import VectorIndex
+from lance_sql.values.arrays import F32, U8
 
 _ROUNDS: Final = 4
 

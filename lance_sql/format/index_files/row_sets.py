@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lance_sql import bitmaps
-from lance_sql.arrays import U64
 from lance_sql.errors import CorruptFile, at
+from lance_sql.values import bitmaps
+from lance_sql.values.arrays import U64
 
 if TYPE_CHECKING:
     from pyroaring import BitMap

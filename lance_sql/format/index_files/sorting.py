@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import U64
-from lance_sql.index_files import order
+from lance_sql.format.index_files import order
+from lance_sql.values.arrays import U64
 
 RUN_BYTES: Final = 32 << 20
 """Values and numbers of a run; sorting one takes five times as much."""

@@ -17,12 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 
-from lance_sql import row_ranges
-from lance_sql.arrays import U64
-from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.index_files.index_file import IndexFile, json_note
-from lance_sql.proto import vector_index_pb2
+from lance_sql.format.index_files.index_file import IndexFile, json_note
+from lance_sql.format.proto import vector_index_pb2
+from lance_sql.runtime.caches import LruCache
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64
 
 INDEX: Final = "index.idx"
 AUXILIARY: Final = "auxiliary.idx"

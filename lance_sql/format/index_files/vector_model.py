@@ -16,10 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import F32, U8, U32, BoolMask
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.index_files import rabit_codes
-from lance_sql.index_files.clustering import (
+from lance_sql.format.index_files import rabit_codes
+from lance_sql.format.index_files.clustering import (
     MOST_ROUNDS,
     cluster,
     greatest_products,
@@ -27,8 +26,9 @@ from lance_sql.index_files.clustering import (
     nearest,
     num_threads,
 )
-from lance_sql.index_files.rotation import FastRotation, drawn, rotation_of
-from lance_sql.index_files.vector_index import VectorIndex
+from lance_sql.format.index_files.rotation import FastRotation, drawn, rotation_of
+from lance_sql.format.index_files.vector_index import VectorIndex
+from lance_sql.values.arrays import F32, U8, U32, BoolMask
 
 SAMPLES_OF_A_CENTROID: Final = 256
 _MOST_SAMPLES: Final = 1 << 18

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.arrays import U64
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import order, writing
-from lance_sql.index_files.bitmap import FILE
-from lance_sql.index_files.row_sets import GrowingSet
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files import order, writing
+from lance_sql.format.index_files.bitmap import FILE
+from lance_sql.format.index_files.row_sets import GrowingSet
 from lance_sql.store import Store
+from lance_sql.values.arrays import U64
 
 _ROWS_AT_ONCE: Final = 1 << 21
 _BYTES_AT_ONCE: Final = 64 << 20

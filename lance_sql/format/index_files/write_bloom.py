@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import U64
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import bloom_values, row_sets, writing
-from lance_sql.index_files.bloom import BLOCK_BYTES, FILE
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files import bloom_values, row_sets, writing
+from lance_sql.format.index_files.bloom import BLOCK_BYTES, FILE
 from lance_sql.store import Store
+from lance_sql.values.arrays import U64
 
 ITEMS_PER_ZONE: Final = 8192
 PROBABILITY: Final = 0.00057

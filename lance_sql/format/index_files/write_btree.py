@@ -11,13 +11,13 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import U64
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import order, writing
-from lance_sql.index_files.btree import DATA, LOOKUP
-from lance_sql.index_files.sorting import RUN_BYTES, Sorter
-from lance_sql.progress import Work
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files import order, writing
+from lance_sql.format.index_files.btree import DATA, LOOKUP
+from lance_sql.format.index_files.sorting import RUN_BYTES, Sorter
+from lance_sql.runtime.progress import Work
 from lance_sql.store import Store
+from lance_sql.values.arrays import U64
 
 ROWS_PER_PAGE: Final = 4096
 

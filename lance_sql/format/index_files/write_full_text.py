@@ -16,15 +16,15 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from lance_sql import _kernels
-from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import writing
-from lance_sql.index_files.full_text import LISTS, METADATA
-from lance_sql.proto import table_pb2
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files import writing
+from lance_sql.format.index_files.full_text import LISTS, METADATA
+from lance_sql.format.proto import table_pb2
+from lance_sql.format.text_analysis.analyzer import Analyzer
+from lance_sql.format.text_analysis.token_numbers import TokenNumbers
 from lance_sql.store import Store
-from lance_sql.text_analysis.analyzer import Analyzer
-from lance_sql.text_analysis.token_numbers import TokenNumbers
+from lance_sql.values.arrays import U64
 
 FORMAT: Final = 2
 PARTITION_BYTES: Final = 160 << 20

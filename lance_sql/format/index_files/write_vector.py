@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.arrays import I64, U8, U32, U64
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import rabit_codes, writing
-from lance_sql.index_files.vector_index import AUXILIARY, INDEX, METRICS
-from lance_sql.index_files.vector_model import VectorModel
-from lance_sql.proto import vector_index_pb2
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files import rabit_codes, writing
+from lance_sql.format.index_files.vector_index import AUXILIARY, INDEX, METRICS
+from lance_sql.format.index_files.vector_model import VectorModel
+from lance_sql.format.proto import vector_index_pb2
 from lance_sql.store import Store
+from lance_sql.values.arrays import I64, U8, U32, U64
 
 RUN_BYTES: Final = 64 << 20
 _COLUMNS: Final = {"FLAT": "flat", "PQ": "__pq_code", "SQ": "__sq_code"}

@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import _kernels
-from lance_sql.arrays import I64, U64
-from lance_sql.file.writer import WrittenFile
-from lance_sql.file.zone_statistics import Numbers, key_kind, key_values
-from lance_sql.index_files import order, row_sets, writing
-from lance_sql.index_files.zone_map import FILE
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.file.zone_statistics import Numbers, key_kind, key_values
+from lance_sql.format.index_files import order, row_sets, writing
+from lance_sql.format.index_files.zone_map import FILE
 from lance_sql.store import Store
+from lance_sql.values.arrays import I64, U64
 
 ROWS_PER_ZONE: Final = 8192
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-from lance_sql.file.writer import FileWriter, WrittenFile
-from lance_sql.schema import Schema
-from lance_sql.schema.from_arrow import of_index_file
+from lance_sql.format.file.writer import FileWriter, WrittenFile
+from lance_sql.format.schema import Schema
+from lance_sql.format.schema.from_arrow import of_index_file
 from lance_sql.store import Store
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.index_files import zones
-from lance_sql.index_files.index_file import IndexFile
-from lance_sql.index_files.zones import Zones
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.index_files import zones
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.format.index_files.zones import Zones
 
 FILE: Final = "zonemap.lance"
 MAX_BYTES: Final = 256 << 20

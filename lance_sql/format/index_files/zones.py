@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lance_sql.arrays import I64
 from lance_sql.errors import CorruptFile, at
-from lance_sql.index_files import row_sets
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.format.index_files import row_sets
+from lance_sql.format.index_files.index_file import IndexFile
+from lance_sql.values.arrays import I64
 
 _COLUMNS = ("fragment_id", "zone_start", "zone_length")
 

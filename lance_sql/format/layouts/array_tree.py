@@ -14,19 +14,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import U64, BoolMask
-from lance_sql.encodings import general, stored
-from lance_sql.encodings.blocks import (
-    FixedWidth,
-    Lists,
-    Nulls,
-    VariableWidth,
-    to_array,
-)
-from lance_sql.encodings.codecs import decode_stored
-from lance_sql.encodings.packed_struct import split_rows
-from lance_sql.encodings.tree import (
+from lance_sql import _kernels
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import general, stored
+from lance_sql.format.encodings.blocks import FixedWidth, Lists, Nulls, VariableWidth, to_array
+from lance_sql.format.encodings.codecs import decode_stored
+from lance_sql.format.encodings.packed_struct import split_rows
+from lance_sql.format.encodings.tree import (
     Binary,
     Compression,
     Constant,
@@ -43,8 +37,8 @@ from lance_sql.encodings.tree import (
     Stored,
     StructHeader,
 )
-from lance_sql.encodings.tree import Dictionary as DictionaryEncoding
-from lance_sql.encodings.values import (
+from lance_sql.format.encodings.tree import Dictionary as DictionaryEncoding
+from lance_sql.format.encodings.values import (
     Values,
     check_nulls,
     expand_symbols,
@@ -52,18 +46,19 @@ from lance_sql.encodings.values import (
     strings_of_one_width,
     with_validity,
 )
-from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts import ends, nested
-from lance_sql.layouts.ends import Bounds
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.native import NativePage
-from lance_sql.layouts.native_array import array_page, array_test
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import PAGE_BYTES, cluster
-from lance_sql.layouts.reading import Reading, run, together
-from lance_sql.layouts.tree import Layer
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.layouts import ends, nested
+from lance_sql.format.layouts.ends import Bounds
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.native import NativePage
+from lance_sql.format.layouts.native_array import array_page, array_test
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.page import PAGE_BYTES, cluster
+from lance_sql.format.layouts.reading import Reading, run, together
+from lance_sql.format.layouts.tree import Layer
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64, BoolMask
+from lance_sql.values.row_ranges import RowRanges
 
 MAX_ITEMS = 1 << 48
 MAX_DICTIONARY_ITEMS = 1 << 24

@@ -10,21 +10,21 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import U64
-from lance_sql.encodings.blocks import VariableWidth
-from lance_sql.encodings.from_arrow import from_array
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.nest import Chain, nest, unravel
-from lance_sql.layouts.page import Page
-from lance_sql.layouts.reading import Reading
-from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
-from lance_sql.layouts.tree import Blob, Layer
-from lance_sql.row_ranges import RowRanges
-from lance_sql.schema import Field
-from lance_sql.schema.fields import PACKED_KEYS
+from lance_sql.format.encodings.blocks import VariableWidth
+from lance_sql.format.encodings.from_arrow import from_array
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.nest import Chain, nest, unravel
+from lance_sql.format.layouts.page import Page
+from lance_sql.format.layouts.reading import Reading
+from lance_sql.format.layouts.shredded import EncodedPage, ShreddedPage
+from lance_sql.format.layouts.tree import Blob, Layer
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.fields import PACKED_KEYS
 from lance_sql.store import ByteRange
+from lance_sql.values.arrays import U64
+from lance_sql.values.row_ranges import RowRanges
 
 DESCRIPTOR = pa.struct([("position", pa.uint64()), ("size", pa.uint64())])
 
@@ -61,8 +61,8 @@ def put_values(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, 
 def encode_page(page: ShreddedPage, rules: PageRules) -> EncodedPage:
     """Descriptors, not below lists, as one page; what is NULL is said by its descriptor."""
     # readers do without everything that encodes
-    from lance_sql.layouts.encode import encode_layout
-    from lance_sql.layouts.wire_v2_1 import layout_to_wire
+    from lance_sql.format.layouts.encode import encode_layout
+    from lance_sql.format.layouts.wire_v2_1 import layout_to_wire
 
     positions, sizes = (page.values.field(i).fill_null(0).to_numpy() for i in range(2))
     if page.definition is not None:

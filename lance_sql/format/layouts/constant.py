@@ -11,23 +11,24 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Nulls, VariableWidth
-from lance_sql.encodings.stored import bitmap
-from lance_sql.encodings.tree import Encoding
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts import nested
-from lance_sql.layouts.levels import encode_levels, levels_from_buffer
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.native import NativePage, constant_page, empty_page
-from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import PAGE_BYTES
-from lance_sql.layouts.reading import Reading
-from lance_sql.layouts.shredded import Buffers, ShreddedPage
-from lance_sql.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, Nulls, VariableWidth
+from lance_sql.format.encodings.stored import bitmap
+from lance_sql.format.encodings.tree import Encoding
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts import nested
+from lance_sql.format.layouts.levels import encode_levels, levels_from_buffer
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.native import NativePage, constant_page, empty_page
+from lance_sql.format.layouts.nest import Chain, Levels, Slots, nest, unravel
+from lance_sql.format.layouts.page import PAGE_BYTES
+from lance_sql.format.layouts.reading import Reading
+from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
+from lance_sql.format.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 MAX_INLINE_BYTES = 32
 

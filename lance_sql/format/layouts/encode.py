@@ -10,21 +10,21 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import BoolMask
-from lance_sql.encodings import choose, dictionary, fixed_size_list, packed_struct, variable
-from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
-from lance_sql.encodings.from_arrow import from_array
-from lance_sql.encodings.preferences import Preferences, from_metadata
-from lance_sql.encodings.scalar import scalar_of
-from lance_sql.encodings.tree import Flat
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts import constant, encode_full_zip, encode_mini_block
-from lance_sql.layouts.encode_full_zip import FixedValues, VariableValues
-from lance_sql.layouts.shredded import Buffers, EncodedPage, ShreddedPage
-from lance_sql.layouts.tree import Layer, PageLayout, max_definition, max_repetition, max_visible
-from lance_sql.layouts.wire_v2_1 import layout_to_wire
-from lance_sql.schema import Field
+from lance_sql.format.encodings import choose, dictionary, fixed_size_list, packed_struct, variable
+from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.format.encodings.from_arrow import from_array
+from lance_sql.format.encodings.preferences import Preferences, from_metadata
+from lance_sql.format.encodings.scalar import scalar_of
+from lance_sql.format.encodings.tree import Flat
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts import constant, encode_full_zip, encode_mini_block
+from lance_sql.format.layouts.encode_full_zip import FixedValues, VariableValues
+from lance_sql.format.layouts.shredded import Buffers, EncodedPage, ShreddedPage
+from lance_sql.format.layouts.tree import Layer, PageLayout, max_definition, max_repetition, max_visible
+from lance_sql.format.layouts.wire_v2_1 import layout_to_wire
+from lance_sql.format.schema import Field
+from lance_sql.values.arrays import BoolMask
 
 LARGE_VALUE_BYTES = 256
 """Values of so many bytes on average are worth a place of their own: one of them is read without its neighbours."""

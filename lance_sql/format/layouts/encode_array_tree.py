@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.arrays import BoolMask
-from lance_sql.encodings import fsst, general
-from lance_sql.encodings.blocks import FixedWidth, Lists, Struct, VariableWidth
-from lance_sql.encodings.from_arrow import bitmap, from_array
-from lance_sql.encodings.preferences import Preferences, from_metadata
-from lance_sql.encodings.tree import (
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.format.encodings import fsst, general
+from lance_sql.format.encodings.blocks import FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.format.encodings.from_arrow import bitmap, from_array
+from lance_sql.format.encodings.preferences import Preferences, from_metadata
+from lance_sql.format.encodings.tree import (
     Binary,
     Constant,
     Dictionary,
@@ -36,9 +36,9 @@ from lance_sql.encodings.tree import (
     Stored,
     StructHeader,
 )
-from lance_sql.encodings.wire_v2_0 import page_to_wire
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.layouts.shredded import EncodedPage
+from lance_sql.format.encodings.wire_v2_0 import page_to_wire
+from lance_sql.format.layouts.shredded import EncodedPage
+from lance_sql.values.arrays import BoolMask
 
 _LEAST_VALUES = 100
 _MOST_ITEMS = 100

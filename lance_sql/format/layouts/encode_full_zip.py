@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import VariableWidth
-from lance_sql.encodings.tree import Encoding
-from lance_sql.encodings.variable import num_bytes
-from lance_sql.layouts.nest import Levels
-from lance_sql.layouts.shredded import Buffers, ShreddedPage
-from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
+from lance_sql.format.encodings.blocks import VariableWidth
+from lance_sql.format.encodings.tree import Encoding
+from lance_sql.format.encodings.variable import num_bytes
+from lance_sql.format.layouts.nest import Levels
+from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
+from lance_sql.format.layouts.tree import FullZip, max_repetition, max_visible
 
 _MAX_LENGTH = (1 << 31) - 1
 

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.chunked import ChunkCodec, Parts, Starts, uniform_starts
-from lance_sql.encodings.dictionary import DictionaryBlock
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts.levels import encode_levels
-from lance_sql.layouts.nest import Levels
-from lance_sql.layouts.shredded import Buffers, ShreddedPage
-from lance_sql.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
+from lance_sql.format.encodings.chunked import ChunkCodec, Parts, Starts, uniform_starts
+from lance_sql.format.encodings.dictionary import DictionaryBlock
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts.levels import encode_levels
+from lance_sql.format.layouts.nest import Levels
+from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
+from lance_sql.format.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
 
 MAX_CHUNK_LEVELS = 32767
 """Entries of a chunk whose levels fit into 65535 bytes however they are encoded."""

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings import choose
-from lance_sql.encodings.tree import Encoding, InlineBitpacking
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts.shredded import EncodedPage
-from lance_sql.layouts.tree import Constant, Layer, MiniBlock
-from lance_sql.layouts.wire_v2_1 import layout_to_wire
+from lance_sql.format.encodings import choose
+from lance_sql.format.encodings.tree import Encoding, InlineBitpacking
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts.shredded import EncodedPage
+from lance_sql.format.layouts.tree import Constant, Layer, MiniBlock
+from lance_sql.format.layouts.wire_v2_1 import layout_to_wire
 
 MOST_VALUES = choose.FEW_VALUES
 """Of a page: for more of them, the time is that of the values."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import CorruptFile
-from lance_sql.row_ranges import EMPTY, RowRanges, single
+from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.row_ranges import EMPTY, RowRanges, single
 
 MAX_POSITION = 1 << 62
 

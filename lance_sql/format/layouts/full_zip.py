@@ -12,20 +12,21 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import I64
-from lance_sql.encodings.blocks import Block, VariableWidth
-from lance_sql.encodings.codecs import decode_fixed_values, decode_variable_values
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.layouts import nested
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.native import NativePage, full_zip_page
-from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import PAGE_BYTES, cluster, concat
-from lance_sql.layouts.reading import Reading
-from lance_sql.layouts.tree import FullZip, max_definition, max_repetition, max_visible
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.blocks import Block, VariableWidth
+from lance_sql.format.encodings.codecs import decode_fixed_values, decode_variable_values
+from lance_sql.format.layouts import nested
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.native import NativePage, full_zip_page
+from lance_sql.format.layouts.nest import Chain, Levels, Slots, nest, unravel
+from lance_sql.format.layouts.page import PAGE_BYTES, cluster, concat
+from lance_sql.format.layouts.reading import Reading
+from lance_sql.format.layouts.tree import FullZip, max_definition, max_repetition, max_visible
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 _INDEX_TYPES = {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 _ALIGNMENT = 8

@@ -7,14 +7,14 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import LevelCodec
-from lance_sql.encodings import bitpacking, rle
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.chunked import Parts, Starts
-from lance_sql.encodings.codecs import decode_block
-from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts.nest import Levels
+from lance_sql.format.encodings import bitpacking, rle
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.chunked import Parts, Starts
+from lance_sql.format.encodings.codecs import decode_block
+from lance_sql.format.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts.nest import Levels
 
 LEVEL_BITS = 16
 MAX_LEVEL_BYTES = 0xFFFF

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import BoolMask
-from lance_sql.encodings.blocks import Block, to_array
-from lance_sql.encodings.tree import Encoding
-from lance_sql.layouts.native import are_strings, fixed_width_bits
-from lance_sql.layouts.value_codecs import uncompressed
+from lance_sql.format.encodings.blocks import Block, to_array
+from lance_sql.format.encodings.tree import Encoding
+from lance_sql.format.layouts.native import are_strings, fixed_width_bits
+from lance_sql.format.layouts.value_codecs import uncompressed
+from lance_sql.values.arrays import BoolMask
 
 KEY_BYTES = 16
 

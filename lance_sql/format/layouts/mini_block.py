@@ -13,23 +13,24 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
+from lance_sql import _kernels
 from lance_sql._kernels import LevelKind
-from lance_sql.arrays import I64, U64
-from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.errors import CorruptFile
-from lance_sql.layouts import nested
-from lance_sql.layouts.levels import LevelEncoding, level_encoding
-from lance_sql.layouts.matching import ValueTest, mini_block_test
-from lance_sql.layouts.native import NativePage, mini_block_page
-from lance_sql.layouts.nest import Chain, Slots, nest, unravel
-from lance_sql.layouts.page import PAGE_BYTES, cluster, concat
-from lance_sql.layouts.reading import Reading
-from lance_sql.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.codecs import decode_block, decode_mini_block
+from lance_sql.format.layouts import nested
+from lance_sql.format.layouts.levels import LevelEncoding, level_encoding
+from lance_sql.format.layouts.matching import ValueTest, mini_block_test
+from lance_sql.format.layouts.native import NativePage, mini_block_page
+from lance_sql.format.layouts.nest import Chain, Slots, nest, unravel
+from lance_sql.format.layouts.page import PAGE_BYTES, cluster, concat
+from lance_sql.format.layouts.reading import Reading
+from lance_sql.format.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64
+from lance_sql.values.row_ranges import RowRanges
 
 ROWS_READ_OVER = 256
 """Lists are unravelled over gaps of so many rows; a new start costs more."""

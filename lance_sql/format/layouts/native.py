@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ValueCodec
-from lance_sql.arrays import I64
-from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth, makes_items, to_array
-from lance_sql.encodings.tree import Encoding
-from lance_sql.layouts.levels import LevelEncoding
-from lance_sql.layouts.value_codecs import STRING_CODECS, codec_of_lists, uncompressed, value_codec
+from lance_sql.format.encodings.blocks import Block, FixedWidth, VariableWidth, makes_items, to_array
+from lance_sql.format.encodings.tree import Encoding
+from lance_sql.format.layouts.levels import LevelEncoding
+from lance_sql.format.layouts.value_codecs import STRING_CODECS, codec_of_lists, uncompressed, value_codec
+from lance_sql.values.arrays import I64
 
 MAX_LIST_SIZE = 1 << 20
 """Items of a fixed-size list that the kernels read as one value."""

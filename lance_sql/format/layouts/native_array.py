@@ -11,11 +11,20 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import VariableWidth, to_array
-from lance_sql.encodings.tree import Binary, Constant, Dictionary, Encoding, FixedSizeList, Flat, Nullable, Stored
-from lance_sql.encodings.values import Values
-from lance_sql.layouts.matching import ValueTest, range_test
-from lance_sql.layouts.native import Form, NativePage, format_of, list_size_of
+from lance_sql.format.encodings.blocks import VariableWidth, to_array
+from lance_sql.format.encodings.tree import (
+    Binary,
+    Constant,
+    Dictionary,
+    Encoding,
+    FixedSizeList,
+    Flat,
+    Nullable,
+    Stored,
+)
+from lance_sql.format.encodings.values import Values
+from lance_sql.format.layouts.matching import ValueTest, range_test
+from lance_sql.format.layouts.native import Form, NativePage, format_of, list_size_of
 from lance_sql.store import ByteRange
 
 END_BITS = 64

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import Block, to_array
 from lance_sql.errors import CorruptFile
-from lance_sql.layouts.tree import Layer, Layers
+from lance_sql.format.encodings.blocks import Block, to_array
+from lance_sql.format.layouts.tree import Layer, Layers
 
 Levels: TypeAlias = npt.NDArray[np.uint16]
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import I64
-from lance_sql.layouts.levels import LevelEncoding
-from lance_sql.layouts.native import NativePage
-from lance_sql.layouts.nest import Chain, Levels
-from lance_sql.layouts.tree import Layer, Layers
+from lance_sql.format.layouts.levels import LevelEncoding
+from lance_sql.format.layouts.native import NativePage
+from lance_sql.format.layouts.nest import Chain, Levels
+from lance_sql.format.layouts.tree import Layer, Layers
+from lance_sql.values.arrays import I64
 
 
 def is_possible(chain: Chain) -> bool:

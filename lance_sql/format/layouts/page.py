@@ -8,13 +8,14 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, dictionaries
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.native import NativePage
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.reading import Reading
-from lance_sql.row_ranges import RowRanges
+from lance_sql import _kernels
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.native import NativePage
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.reading import Reading
 from lance_sql.store import ByteRange
+from lance_sql.values import dictionaries
+from lance_sql.values.row_ranges import RowRanges
 
 PAGE_BYTES = 4096
 """Of memory that an opened page takes beside the bytes of its head, with readers and the answers of tests."""

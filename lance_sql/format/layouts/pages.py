@@ -7,9 +7,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.layouts import blob, constant, full_zip, mini_block, planar
-from lance_sql.layouts.page import Page
-from lance_sql.layouts.tree import Blob, Constant, FullZip, MiniBlock, PageLayout, Planar
+from lance_sql.format.layouts import blob, constant, full_zip, mini_block, planar
+from lance_sql.format.layouts.page import Page
+from lance_sql.format.layouts.tree import Blob, Constant, FullZip, MiniBlock, PageLayout, Planar
 from lance_sql.store import ByteRange
 
 

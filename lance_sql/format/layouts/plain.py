@@ -10,8 +10,16 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from lance_sql.encodings.tree import Constant, Encoding, Flat, OffsetBinary, OffsetList, Stored, StructHeader
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.tree import (
+    Constant,
+    Encoding,
+    Flat,
+    OffsetBinary,
+    OffsetList,
+    Stored,
+    StructHeader,
+)
 from lance_sql.store import ByteRange
 
 MAX_VALUES = 1 << 40

@@ -11,22 +11,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import I64
-from lance_sql.encodings import fsst, numbers
-from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.codecs import decode_block, decode_mini_block
-from lance_sql.encodings.stored import bitmap
-from lance_sql.encodings.tree import Encoding, Fsst, OffsetVariable, Rle, Variable
-from lance_sql.encodings.wire_v2_3 import is_of_v2_2
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts import constant, full_zip, mini_block
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import PAGE_BYTES
-from lance_sql.layouts.reading import Reading, run
-from lance_sql.layouts.tree import (
+from lance_sql.format.encodings import fsst, numbers
+from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.codecs import decode_block, decode_mini_block
+from lance_sql.format.encodings.stored import bitmap
+from lance_sql.format.encodings.tree import Encoding, Fsst, OffsetVariable, Rle, Variable
+from lance_sql.format.encodings.wire_v2_3 import is_of_v2_2
+from lance_sql.format.layouts import constant, full_zip, mini_block
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.nest import Chain, Levels, Slots, nest, unravel
+from lance_sql.format.layouts.page import PAGE_BYTES
+from lance_sql.format.layouts.reading import Reading, run
+from lance_sql.format.layouts.tree import (
     Constant,
     FullZip,
     MiniBlock,
@@ -37,8 +36,10 @@ from lance_sql.layouts.tree import (
     max_repetition,
     max_visible,
 )
-from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 _ALIGNMENT = 8
 _BITS = 64

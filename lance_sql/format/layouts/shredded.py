@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.layouts.tree import Layers
+from lance_sql.format.layouts.tree import Layers
 
 Buffers: TypeAlias = tuple[pa.Buffer | bytes, ...]
 """The buffers of a page, in the order of its layout."""

@@ -10,7 +10,7 @@ Source: messages PageLayout, RepDefLayer.
 from dataclasses import dataclass
 from enum import IntEnum
 
-from lance_sql.encodings.tree import Encoding
+from lance_sql.format.encodings.tree import Encoding
 
 
 class Layer(IntEnum):

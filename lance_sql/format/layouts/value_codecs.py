@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql._kernels import Compression, ValueCodec, ValueOrder
-from lance_sql.encodings.fsst import SYMBOL_TABLE_BYTES
-from lance_sql.encodings.general import KERNEL_COMPRESSIONS
-from lance_sql.encodings.tree import (
+from lance_sql.format.encodings.fsst import SYMBOL_TABLE_BYTES
+from lance_sql.format.encodings.general import KERNEL_COMPRESSIONS
+from lance_sql.format.encodings.tree import (
     ByteStreamSplit,
     Encoding,
     FixedSizeList,

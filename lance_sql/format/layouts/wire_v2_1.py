@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from google.protobuf import any_pb2
 
-from lance_sql.encodings.tree import Encoding
-from lance_sql.encodings.wire_v2_1 import encoding_from_wire, encoding_to_wire
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, Layers, MiniBlock, PageLayout
-from lance_sql.proto import encodings_v2_1_pb2 as pb
+from lance_sql.format.encodings.tree import Encoding
+from lance_sql.format.encodings.wire_v2_1 import encoding_from_wire, encoding_to_wire
+from lance_sql.format.layouts.tree import Blob, Constant, FullZip, Layer, Layers, MiniBlock, PageLayout
+from lance_sql.format.proto import encodings_v2_1_pb2 as pb
 
 TYPE_URL = "/lance.encodings21.PageLayout"
 

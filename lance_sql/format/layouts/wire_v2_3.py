@@ -5,12 +5,12 @@ Source: pages that pylance 14 wrote; see `protos/encodings_v2_3.proto`.
 
 from google.protobuf.message import Message
 
-from lance_sql.encodings.tree import Constant as ConstantEncoding
-from lance_sql.encodings.tree import Encoding
-from lance_sql.encodings.wire_v2_3 import encoding_from_wire, is_of_v2_2
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts import wire_v2_1
-from lance_sql.layouts.tree import (
+from lance_sql.format.encodings.tree import Constant as ConstantEncoding
+from lance_sql.format.encodings.tree import Encoding
+from lance_sql.format.encodings.wire_v2_3 import encoding_from_wire, is_of_v2_2
+from lance_sql.format.layouts import wire_v2_1
+from lance_sql.format.layouts.tree import (
     Constant,
     FullZip,
     Layer,
@@ -22,8 +22,8 @@ from lance_sql.layouts.tree import (
     SparseLayer,
     SparseLists,
 )
-from lance_sql.proto import encodings_v2_1_pb2 as pb21
-from lance_sql.proto import encodings_v2_3_pb2 as pb
+from lance_sql.format.proto import encodings_v2_1_pb2 as pb21
+from lance_sql.format.proto import encodings_v2_3_pb2 as pb
 
 MAX_SLOTS = 1 << 27
 """Of one layer of a page."""

@@ -1,4 +1,4 @@
-from lance_sql.proto import encodings_v2_1_pb2 as _encodings_v2_1_pb2
+from lance_sql.format.proto import encodings_v2_1_pb2 as _encodings_v2_1_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor

@@ -1,4 +1,4 @@
-from lance_sql.proto import table_pb2 as _table_pb2
+from lance_sql.format.proto import table_pb2 as _table_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message

@@ -26,7 +26,7 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
-from lance_sql.schema import projection, types
+from lance_sql.format.schema import projection, types
 
 # Arrow hands no deeper schema from one library to another (kMaxNestingDepth, kMaxImportRecursionLevel).
 MAX_DEPTH = 64

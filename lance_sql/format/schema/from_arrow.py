@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
-from lance_sql import file_versions
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.schema.extension_parameters import extension_parameters
-from lance_sql.schema.fields import MAX_DEPTH, Field, Schema
-from lance_sql.schema.types import leaf_type
+from lance_sql.format import file_versions
+from lance_sql.format.schema.extension_parameters import extension_parameters
+from lance_sql.format.schema.fields import MAX_DEPTH, Field, Schema
+from lance_sql.format.schema.types import leaf_type
 
 EXTENSION_NAME = "ARROW:extension:name"
 EXTENSION_METADATA = "ARROW:extension:metadata"

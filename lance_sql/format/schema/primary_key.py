@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.schema.fields import Field, Schema
+from lance_sql.format.schema.fields import Field, Schema
 
 KEY = "lance-schema:unenforced-primary-key"
 POSITION = "lance-schema:unenforced-primary-key:position"

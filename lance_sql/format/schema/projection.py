@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 
 if TYPE_CHECKING:
-    from lance_sql.schema.fields import Field
+    from lance_sql.format.schema.fields import Field
 
 # One segment of a path: `quoted`, "quoted" (a doubled quote stands for itself), or all up to the next dot.
 _SEGMENT = re.compile(r'`((?:[^`]|``)*)`(?=\.|$)|"((?:[^"]|"")*)"(?=\.|$)|([^.]*)')

@@ -23,7 +23,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 
 if TYPE_CHECKING:
-    from lance_sql.schema.fields import Field
+    from lance_sql.format.schema.fields import Field
 
 LISTS: Final = ("list", "list.struct", "large_list", "large_list.struct")
 

@@ -200,7 +200,9 @@ class _Bounded(dict[str, str | None]):
 
 @cache
 def _table(name: str) -> Any:
-    return json.loads(resources.files("lance_sql.text_analysis").joinpath(f"tables/{name}.json").read_text("utf-8"))
+    return json.loads(
+        resources.files("lance_sql.format.text_analysis").joinpath(f"tables/{name}.json").read_text("utf-8")
+    )
 
 
 def word_characters() -> Sequence[tuple[int, int]]:

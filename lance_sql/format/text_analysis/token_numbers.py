@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import Splitting
-from lance_sql.arrays import U32
-from lance_sql.text_analysis.analyzer import Analyzer, word_characters
+from lance_sql.format.text_analysis.analyzer import Analyzer, word_characters
+from lance_sql.values.arrays import U32
 
 LEFT_OUT: Final = 0xFFFFFFFF
 """The number of what is no token, but has a place."""

@@ -1,15 +1,15 @@
 """What is different between two versions of a table, or between two tables.
 
 difference         the result: columns, rows, cells, files
-columns            which columns two schemas share, and what became of the others
+compared_columns   which columns two schemas share, and what became of the others
 pairing            rows of two streams by key, within bounded memory
-rows               which rows differ: by the change feed, or by pairing all of them
+differing_rows     which rows differ: by the change feed, or by pairing all of them
 files              data files that only one version has
-report, page       the result as text for a terminal and as JSON, and as HTML
+difference_report, difference_page  the result as text for a terminal and as JSON, and as HTML
 compare            what users call: `diff`
 """
 
-from lance_sql.differences.compare import diff, open_named
-from lance_sql.differences.difference import Difference
+from lance_sql.health.differences.compare import diff, open_named
+from lance_sql.health.differences.difference import Difference
 
 __all__ = ["Difference", "diff", "open_named"]

@@ -9,20 +9,20 @@ from typing import Final
 import pyarrow as pa
 
 import lance_sql.dataset
-from lance_sql.casts.common_type import plain
 from lance_sql.changes.history import History
 from lance_sql.dataset import Dataset
-from lance_sql.differences import columns, rows
-from lance_sql.differences.columns import SharedColumns
-from lance_sql.differences.difference import DataFileChange, Difference, Side
 from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
-from lance_sql.progress import Progress, reporting
-from lance_sql.scan.system_columns import ROW_ID
-from lance_sql.schema import Schema
-from lance_sql.schema.primary_key import naming_columns, primary_key
+from lance_sql.format.casts.common_type import plain
+from lance_sql.format.schema import Schema
+from lance_sql.format.schema.primary_key import naming_columns, primary_key
+from lance_sql.health.differences import compared_columns, differing_rows
+from lance_sql.health.differences.compared_columns import SharedColumns
+from lance_sql.health.differences.difference import DataFileChange, Difference, Side
+from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.canonical import canonical_location
 from lance_sql.table.new_files import new_files
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
 
 MAX_ROWS: Final = 100
 
@@ -134,7 +134,7 @@ def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: 
         # A cleanup has removed a version between. Ids stay what they are, so all rows can be compared by them.
         names = _by_id(before.snapshot.manifest.schema, after.snapshot.manifest.schema)
         return _tables(before, after, chosen or [ROW_ID], max_rows, names, True)
-    shared = columns.shared(before.schema, after.schema, names)
+    shared = compared_columns.shared(before.schema, after.schema, names)
     # images of the feed have the later version's names and types
     in_feed = SharedColumns(
         {name: name for name in names},
@@ -142,12 +142,12 @@ def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: 
         (),
     )
     shown = chosen or [ROW_ID, *_label(after, names)]
-    differences = rows.RowDifferences(in_feed, tuple(shown), max_rows)
+    differences = differing_rows.RowDifferences(in_feed, tuple(shown), max_rows)
     if chosen is None:
-        rows.by_row_id(feed, differences)
+        differing_rows.by_row_id(feed, differences)
     else:
         _check_key(chosen, shared)
-        rows.by_changed_key(feed, differences, chosen, _names(before, after))
+        differing_rows.by_changed_key(feed, differences, chosen, _names(before, after))
     return _result(before, after, differences, chosen or [ROW_ID], names, (), is_one_table=True)
 
 
@@ -160,14 +160,14 @@ def _tables(
     is_one_table: bool,
 ) -> Difference:
     """Any two, all of whose rows are read."""
-    shared = columns.shared(before.schema, after.schema, names)
+    shared = compared_columns.shared(before.schema, after.schema, names)
     if key == [ROW_ID]:
         shown = [ROW_ID, *_label(after, names)]
     else:
         shown = key
         _check_key(key, shared)
-    differences = rows.RowDifferences(shared, tuple(shown), max_rows)
-    rows.by_key(before, after, differences, key, _names(before, after))
+    differences = differing_rows.RowDifferences(shared, tuple(shown), max_rows)
+    differing_rows.by_key(before, after, differences, key, _names(before, after))
     return _result(before, after, differences, key, names, shared.not_compared, is_one_table=is_one_table)
 
 
@@ -237,7 +237,7 @@ def _names(before: Dataset, after: Dataset) -> tuple[str, str]:
 def _result(
     before: Dataset,
     after: Dataset,
-    differences: rows.RowDifferences,
+    differences: differing_rows.RowDifferences,
     key: Sequence[str],
     names: Mapping[str, str],
     not_compared: tuple[str, ...],
@@ -251,7 +251,7 @@ def _result(
         after=_side(after, second),
         key=tuple(key),
         shown=differences.shown,
-        columns=columns.changes(before.schema, after.schema, names),
+        columns=compared_columns.changes(before.schema, after.schema, names),
         not_compared=not_compared,
         rows_inserted=differences.num_inserted,
         rows_deleted=differences.num_deleted,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lance_sql.casts.common_type import common_type
-from lance_sql.differences.difference import ColumnChange
+from lance_sql.format.casts.common_type import common_type
+from lance_sql.health.differences.difference import ColumnChange
 
 
 @dataclass(frozen=True)

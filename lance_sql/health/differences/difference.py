@@ -150,27 +150,27 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in types of JSON."""
-        from lance_sql.differences import report
+        from lance_sql.health.differences import difference_report
 
-        return report.as_dict(self)
+        return difference_report.as_dict(self)
 
     def to_text(self, *, width: int | None = None) -> str:
         """A report.
 
         width: lines are cut to so many characters; not at all without it
         """
-        from lance_sql.differences import report
+        from lance_sql.health.differences import difference_report
 
-        return report.as_text(self, width)
+        return difference_report.as_text(self, width)
 
     def to_html(self) -> str:
         """A page in one file, which needs no network.
 
         raises: MissingDependency where Jinja2 is not installed
         """
-        from lance_sql.differences import page
+        from lance_sql.health.differences import difference_page
 
-        return page.as_page(self)
+        return difference_page.as_page(self)
 
     def head(self, num_rows: int) -> Difference:
         """The difference with at most so many of the inserted, deleted and updated rows; the counts stay."""
@@ -182,9 +182,9 @@ class Difference:
         )
 
     def _repr_html_(self) -> str | None:
-        from lance_sql.differences import page
+        from lance_sql.health.differences import difference_page
 
-        return page.as_part(self)
+        return difference_page.as_part(self)
 
     def __str__(self) -> str:
         return self.to_text()

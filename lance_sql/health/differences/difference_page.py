@@ -8,8 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql import pages
-from lance_sql.differences.difference import Difference
-from lance_sql.value_text import values
+from lance_sql.health.differences.difference import Difference
+from lance_sql.values.value_text import values
 
 _MAX_FILES: Final = 200
 _ROWS_IN_A_PART: Final = 10

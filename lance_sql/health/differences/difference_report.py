@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.differences.difference import ColumnChange, DataFileChange, Difference, UpdatedRow
-from lance_sql.terminal_text import cut, one_line
-from lance_sql.value_text import as_json, text, values
+from lance_sql.health.differences.difference import ColumnChange, DataFileChange, Difference, UpdatedRow
+from lance_sql.runtime.terminal_text import cut, one_line
+from lance_sql.values.value_text import as_json, text, values
 
 _SIGNS: Final = {"added": "+", "dropped": "-"}
 _FILES_SHOWN: Final = 5

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.arrays import BoolMask
-from lance_sql.casts.common_type import plain, to_type
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
-from lance_sql.differences.columns import SharedColumns
-from lance_sql.differences.difference import Cell, UpdatedRow
-from lance_sql.differences.pairing import Meeting, OnlyAfter, OnlyBefore, Paired, pair
-from lance_sql.equal_values import same
-from lance_sql.scan.system_columns import ROW_ID
-from lance_sql.value_text import values
+from lance_sql.format.casts.common_type import plain, to_type
+from lance_sql.health.differences.compared_columns import SharedColumns
+from lance_sql.health.differences.difference import Cell, UpdatedRow
+from lance_sql.health.differences.pairing import Meeting, OnlyAfter, OnlyBefore, Paired, pair
+from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.values import selection
+from lance_sql.values.arrays import BoolMask
+from lance_sql.values.equal_values import same
+from lance_sql.values.value_text import values
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed

@@ -21,12 +21,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
-from lance_sql.key_numbers import numbered
-from lance_sql.progress import Work
-from lance_sql.value_text import values
+from lance_sql.runtime.progress import Work
+from lance_sql.values import selection
+from lance_sql.values.arrays import U64
+from lance_sql.values.key_numbers import numbered
+from lance_sql.values.value_text import values
 
 MEMORY_BYTES: Final = 256 << 20
 """So much of both streams is held, or of a partition: about a hundredth of what is on disk."""

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.arrays import U64
+from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.versions import as_ranges
-from lance_sql.terminal_text import one_line
+from lance_sql.values.arrays import U64
 
 
 class Kind(StrEnum):

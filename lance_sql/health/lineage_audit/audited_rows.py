@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import LanceError
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64, BoolMask
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lance_sql.arrays import U64, BoolMask
-from lance_sql.lineage_audit.report import Fault, Kind
-from lance_sql.lineage_audit.rows import LiveRows
+from lance_sql.health.lineage_audit.audit_report import Fault, Kind
+from lance_sql.health.lineage_audit.audited_rows import LiveRows
+from lance_sql.values.arrays import U64, BoolMask
 
 
 @dataclass

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from lance_sql.arrays import U64
-from lance_sql.lineage_audit.findings import Findings, rows_text
-from lance_sql.lineage_audit.report import Kind
-from lance_sql.lineage_audit.rows import LiveRows
+from lance_sql.health.lineage_audit.audit_report import Kind
+from lance_sql.health.lineage_audit.audited_rows import LiveRows
+from lance_sql.health.lineage_audit.findings import Findings, rows_text
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U64
 
 
 def check_next_id(snapshot: Snapshot, before: int, findings: Findings) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lance_sql.commit.operations import Append, Operation, Overwrite
 from lance_sql.errors import LanceError
-from lance_sql.lineage_audit.rows import wrong_length
+from lance_sql.health.lineage_audit.audited_rows import wrong_length
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.segments import Range
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.operations import Append, Operation, Overwrite
 
 
 def others(

@@ -26,9 +26,17 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.arrays import I64, U64, BoolMask
-from lance_sql.commit import data_files
-from lance_sql.commit.operations import (
+from lance_sql.errors import LanceError
+from lance_sql.health.lineage_audit.audit_report import Kind
+from lance_sql.health.lineage_audit.audited_rows import LiveRows
+from lance_sql.health.lineage_audit.findings import Findings, rows_text
+from lance_sql.health.lineage_audit.invariants import check_given, check_sequences
+from lance_sql.table import row_ids
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.writes.commit import data_files
+from lance_sql.writes.commit.operations import (
     Append,
     DataReplacement,
     Delete,
@@ -39,14 +47,6 @@ from lance_sql.commit.operations import (
     Update,
     UpdateMode,
 )
-from lance_sql.errors import LanceError
-from lance_sql.lineage_audit.findings import Findings, rows_text
-from lance_sql.lineage_audit.invariants import check_given, check_sequences
-from lance_sql.lineage_audit.report import Kind
-from lance_sql.lineage_audit.rows import LiveRows
-from lance_sql.table import row_ids
-from lance_sql.table.fragment import Fragment
-from lance_sql.table.snapshot import Snapshot
 
 _INSERTING: Final = (Append, Update, Overwrite)
 _REMOVING: Final = (Delete, Update, Overwrite)

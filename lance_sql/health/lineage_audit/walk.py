@@ -10,16 +10,14 @@ from uuid import UUID
 
 import numpy as np
 
-from lance_sql.changes.difference import changed_fragments
+from lance_sql.changes.fragment_difference import changed_fragments
 from lance_sql.changes.history import History
-from lance_sql.commit import transactions
-from lance_sql.commit.operations import Clone, Operation, Other, Overwrite, Restore
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
-from lance_sql.lineage_audit import invariants, plain_inserts, rules, zones
-from lance_sql.lineage_audit.findings import Findings
-from lance_sql.lineage_audit.report import Fault, Kind, Report
-from lance_sql.lineage_audit.rows import LiveRows
-from lance_sql.lineage_audit.rules import Step
+from lance_sql.health.lineage_audit import invariants, plain_inserts, rules, zones
+from lance_sql.health.lineage_audit.audit_report import Fault, Kind, Report
+from lance_sql.health.lineage_audit.audited_rows import LiveRows
+from lance_sql.health.lineage_audit.findings import Findings
+from lance_sql.health.lineage_audit.rules import Step
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.table.compared_files import ComparedFiles
@@ -27,6 +25,8 @@ from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.table.transactions import read_bytes
+from lance_sql.writes.commit import transactions
+from lance_sql.writes.commit.operations import Clone, Operation, Other, Overwrite, Restore
 
 Progress = Callable[[int, int], None]
 """Told how many of how many versions have been audited."""

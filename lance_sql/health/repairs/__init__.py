@@ -1,7 +1,7 @@
 """Making a damaged table whole again, and getting out of it what can be read."""
 
-from lance_sql.repairs.losses import Loss, Salvage
-from lance_sql.repairs.repairing import Repair, carry_out, plan, repair
-from lance_sql.repairs.salvaging import salvage
+from lance_sql.health.repairs.losses import Loss, Salvage
+from lance_sql.health.repairs.repairing import Repair, carry_out, plan, repair
+from lance_sql.health.repairs.salvaging import salvage
 
 __all__ = ["Loss", "Repair", "Salvage", "carry_out", "plan", "repair", "salvage"]

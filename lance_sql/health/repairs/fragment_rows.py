@@ -12,16 +12,16 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import BoolMask
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
-from lance_sql.layouts.page import concat
-from lance_sql.repairs.losses import Losses
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.plan import FragmentScan
-from lance_sql.scan.projection import OutputColumn
-from lance_sql.scan.scan import Scan
+from lance_sql.format.layouts.page import concat
+from lance_sql.health.repairs.losses import Losses
+from lance_sql.reads.scan.plan import FragmentScan
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.scan import Scan
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import BoolMask
+from lance_sql.values.row_ranges import RowRanges
 
 # A page of which so many batches failed is not tried any longer: it may claim any number of rows.
 _MOST_FAILURES: Final = 64

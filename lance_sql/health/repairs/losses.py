@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lance_sql import row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
-from lance_sql.row_ranges import RowRanges
-from lance_sql.terminal_text import one_line
+from lance_sql.runtime.terminal_text import one_line
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 _RANGES_SHOWN: Final = 8
 

@@ -16,23 +16,24 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql import file_versions, row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
-from lance_sql.repairs.fragment_rows import FragmentRows, ReadableRows, nulls
-from lance_sql.repairs.losses import Losses, Salvage
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.batches import rows_per_batch
-from lance_sql.scan.projection import OutputColumn, resolve
-from lance_sql.scan.scan import Scan
+from lance_sql.format import file_versions
+from lance_sql.health.repairs.fragment_rows import FragmentRows, ReadableRows, nulls
+from lance_sql.health.repairs.losses import Losses, Salvage
+from lance_sql.health.verification import Progress
+from lance_sql.health.verification.damaged_pages import pages_in
+from lance_sql.reads.scan.batches import rows_per_batch
+from lance_sql.reads.scan.projection import OutputColumn, resolve
+from lance_sql.reads.scan.scan import Scan
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot, open_snapshot
-from lance_sql.verification import Progress
-from lance_sql.verification.damaged_pages import pages_in
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 from lance_sql.writing import write
 
 _NO_FILES: Final = "the manifest names no data file"

@@ -1,6 +1,6 @@
 """Checking a table for damage: the check, its report, and the report as a page."""
 
-from lance_sql.verification.check import Progress, verify
-from lance_sql.verification.report import Problem, Report
+from lance_sql.health.verification.check import Progress, verify
+from lance_sql.health.verification.verification_report import Problem, Report
 
 __all__ = ["Problem", "Progress", "Report", "verify"]

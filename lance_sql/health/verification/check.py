@@ -17,10 +17,13 @@ from functools import partial
 from typing import Any
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
-from lance_sql.schema import Field
+from lance_sql.format.schema import Field
+from lance_sql.health.verification import rows_check
+from lance_sql.health.verification.damaged_pages import pages_in
+from lance_sql.health.verification.verification_report import Affected, Compared, Problem, Report
+from lance_sql.reads import write_ahead_log
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
-from lance_sql.table import write_ahead_log
 from lance_sql.table.compared_files import Changed, ComparedFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragments import Fragments
@@ -28,9 +31,6 @@ from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, list_snapshots
 from lance_sql.table.transactions import TooLong, read_bytes
-from lance_sql.verification import rows_check
-from lance_sql.verification.damaged_pages import pages_in
-from lance_sql.verification.report import Affected, Compared, Problem, Report
 
 Progress = Callable[[int, int], None]
 """Told how many of how many fragments of versions have been checked."""

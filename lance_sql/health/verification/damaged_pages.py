@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from lance_sql.errors import LanceError
-from lance_sql.file.metadata_v2 import MetadataV2
-from lance_sql.schema import Field
+from lance_sql.format.file.metadata_v2 import MetadataV2
+from lance_sql.format.schema import Field
 from lance_sql.store import ByteRange
 from lance_sql.table.fragment import DataFile
 from lance_sql.table.snapshot import Snapshot

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, at
-from lance_sql.scan.batches import cut, rows_per_batch
-from lance_sql.schema import Field
+from lance_sql.format.schema import Field
+from lance_sql.reads.scan.batches import cut, rows_per_batch
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64
 
 
 def decode(rows: OpenFragment, column: Field) -> None:

@@ -10,7 +10,7 @@ from lance_sql.table.location import table_name
 from lance_sql.table.versions import as_ranges
 
 if TYPE_CHECKING:
-    from lance_sql.verification.report import Report
+    from lance_sql.health.verification.verification_report import Report
 
 State: TypeAlias = Literal["ok", "bad", "none", "unknown"]
 

@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.frames import Frames
+from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.versions import as_ranges
-from lance_sql.terminal_text import one_line
+from lance_sql.values.frames import Frames
 
 Affected: TypeAlias = Literal["rows", "index", "record", "unknown"]
 """What a problem is about: rows or values that cannot be read, or are not those that were written; an index, which
@@ -133,14 +133,14 @@ class Report(Frames):
 
         raises: MissingDependency where Jinja2 is not installed
         """
-        from lance_sql.verification import page
+        from lance_sql.health.verification import verification_page
 
-        return page.as_page(self)
+        return verification_page.as_page(self)
 
     def _repr_html_(self) -> str | None:
-        from lance_sql.verification import page
+        from lance_sql.health.verification import verification_page
 
-        return page.as_part(self)
+        return verification_page.as_part(self)
 
     def __str__(self) -> str:
         checked = f"{self.uri}: {as_ranges(self.versions)} checked" + (", every page decoded" if self.is_deep else "")

@@ -16,16 +16,16 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from lance_sql.applying import history
-from lance_sql.applying.application import Application, Part, Run
-from lance_sql.applying.events import Source, read
-from lance_sql.applying.history import History
-from lance_sql.applying.latest import Latest
-from lance_sql.applying.target_rows import opened
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
-from lance_sql.distributed import change_rows
 from lance_sql.errors import InvalidArgument
+from lance_sql.jobs.applying import history
+from lance_sql.jobs.applying.application import Application, Part, Run
+from lance_sql.jobs.applying.events import Source, read
+from lance_sql.jobs.applying.history import History
+from lance_sql.jobs.applying.latest import Latest
+from lance_sql.jobs.applying.target_rows import opened
+from lance_sql.jobs.distributed import change_rows
 
 __all__ = ["Application", "Part", "Run", "Source", "apply_changes", "choose", "opened", "read", "schema_of"]
 

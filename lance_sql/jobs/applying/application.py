@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lance_sql.applying import state
-from lance_sql.applying.events import Events
-from lance_sql.applying.state import KeyState
-from lance_sql.commit.committer import Expected
-from lance_sql.distributed import ChangeJob, Written
 from lance_sql.errors import InvalidArgument
+from lance_sql.jobs.applying import state
+from lance_sql.jobs.applying.events import Events
+from lance_sql.jobs.applying.state import KeyState
+from lance_sql.jobs.distributed import ChangeJob, Written
 from lance_sql.table import applied
 from lance_sql.table.applied import Applied
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.committer import Expected
 
 HISTORY_COLUMNS: Final = ("valid_from", "valid_to", "is_current")
 """What a table of all rows has beside the columns of the changes."""

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.applying.order import SEQUENCE, concat, key_numbers
-from lance_sql.arrays import I64, BoolMask
-from lance_sql.casts.common_type import joinable, plain
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, PREIMAGE
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-from lance_sql.scan.predicates import evaluate, from_sql
-from lance_sql.scan.system_columns import ROW_ID
-from lance_sql.statements.source import to_reader
+from lance_sql.format.casts.common_type import joinable, plain
+from lance_sql.jobs.applying.order import SEQUENCE, concat, key_numbers
+from lance_sql.reads.scan.predicates import evaluate, from_sql
+from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.values import selection
+from lance_sql.values.arrays import I64, BoolMask
+from lance_sql.writes.statements.source import to_reader
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.applying import state, target_rows
-from lance_sql.applying.application import HISTORY_COLUMNS, Application, Part
-from lance_sql.applying.events import Events, Source
-from lance_sql.applying.order import SEQUENCE, concat, equal_rows, filled, firsts, key_numbers, lasts, ranks
-from lance_sql.applying.state import KeyState
-from lance_sql.applying.target_rows import TargetRows
-from lance_sql.arrays import I64, BoolMask
-from lance_sql.casts.common_type import column_to_type
-from lance_sql.distributed import ChangeJob
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.casts.common_type import column_to_type
+from lance_sql.jobs.applying import state, target_rows
+from lance_sql.jobs.applying.application import HISTORY_COLUMNS, Application, Part
+from lance_sql.jobs.applying.events import Events, Source
+from lance_sql.jobs.applying.order import (
+    SEQUENCE,
+    concat,
+    equal_rows,
+    filled,
+    firsts,
+    key_numbers,
+    lasts,
+    ranks,
+)
+from lance_sql.jobs.applying.state import KeyState
+from lance_sql.jobs.applying.target_rows import TargetRows
+from lance_sql.jobs.distributed import ChangeJob
 from lance_sql.table.applied import Applied
+from lance_sql.values.arrays import I64, BoolMask
 
 VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS
 

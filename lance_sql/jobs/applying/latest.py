@@ -13,16 +13,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.applying import state, target_rows
-from lance_sql.applying.application import Application, Part
-from lance_sql.applying.events import Events
-from lance_sql.applying.order import concat, equal_rows, filled, firsts, key_numbers, lasts, ranks, start_of_run
-from lance_sql.applying.state import KeyState
-from lance_sql.applying.target_rows import TargetRows
-from lance_sql.arrays import I64, BoolMask
-from lance_sql.distributed import ChangeJob
 from lance_sql.errors import InvalidArgument
+from lance_sql.jobs.applying import state, target_rows
+from lance_sql.jobs.applying.application import Application, Part
+from lance_sql.jobs.applying.events import Events
+from lance_sql.jobs.applying.order import (
+    concat,
+    equal_rows,
+    filled,
+    firsts,
+    key_numbers,
+    lasts,
+    ranks,
+    start_of_run,
+)
+from lance_sql.jobs.applying.state import KeyState
+from lance_sql.jobs.applying.target_rows import TargetRows
+from lance_sql.jobs.distributed import ChangeJob
 from lance_sql.table.applied import Applied
+from lance_sql.values.arrays import I64, BoolMask
 
 
 @dataclass(frozen=True)

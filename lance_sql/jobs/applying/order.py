@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.arrays import I64, BoolMask
-from lance_sql.casts.common_type import column_to_type, common_type
-from lance_sql.equal_values import same
 from lance_sql.errors import InvalidArgument
-from lance_sql.key_numbers import number, plain_values
+from lance_sql.format.casts.common_type import column_to_type, common_type
+from lance_sql.values.arrays import I64, BoolMask
+from lance_sql.values.equal_values import same
+from lance_sql.values.key_numbers import number, plain_values
 
 SEQUENCE: Final = "__sequence_"
 """Before the number of a column that orders events."""

@@ -14,15 +14,15 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.applying.events import Events
-from lance_sql.applying.order import SEQUENCE, concat, key_numbers
-from lance_sql.casts.common_type import column_to_type
 from lance_sql.errors import CorruptFile, at
+from lance_sql.format.casts.common_type import column_to_type
+from lance_sql.jobs.applying.events import Events
+from lance_sql.jobs.applying.order import SEQUENCE, concat, key_numbers
 from lance_sql.table import applied_files
 from lance_sql.table.applied import Applied
 from lance_sql.table.paths import APPLIED
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import selection
 
 _KIND: Final = "__event"
 _ROW, _DELETE, _NONE = 0, 1, 2

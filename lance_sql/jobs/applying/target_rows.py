@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.arrays import I64, U64, BoolMask
-from lance_sql.casts.common_type import column_to_type, joinable
-from lance_sql.casts.table import TableCast
 from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
-from lance_sql.distributed import CHANGE, DELETE, WRITE
 from lance_sql.errors import ColumnNotFound, InvalidArgument, TableExists, TableNotFound
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.scan.take import take
-from lance_sql.schema import Schema
-from lance_sql.statements.matching import match
+from lance_sql.format.casts.common_type import column_to_type, joinable
+from lance_sql.format.casts.table import TableCast
+from lance_sql.format.schema import Schema
+from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE
+from lance_sql.reads.scan.key_matching import match
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.reads.scan.take import take
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import selection
+from lance_sql.values.arrays import I64, U64, BoolMask
 from lance_sql.writing import write
 
 _BATCH_ROWS = 64 * 1024

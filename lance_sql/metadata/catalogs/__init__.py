@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from lance_sql.catalogs.contract import Catalog, TableEntry
+from lance_sql.metadata.catalogs.contract import Catalog, TableEntry
 
 __all__ = ["Catalog", "TableEntry", "catalog"]
 
@@ -33,9 +33,9 @@ def catalog(
         return place
     text = os.fspath(place)
     if text.startswith(("http://", "https://")):
-        from lance_sql.catalogs.rest import RestCatalog
+        from lance_sql.metadata.catalogs.rest import RestCatalog
 
         return RestCatalog(text, token=token, headers=headers)
-    from lance_sql.catalogs.directory import DirectoryCatalog
+    from lance_sql.metadata.catalogs.directory import DirectoryCatalog
 
     return DirectoryCatalog(text)

@@ -22,11 +22,11 @@ from typing import Any, Final
 import pyarrow as pa
 
 import lance_sql.dataset
-from lance_sql import table_folders
-from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.schema import primary_key
+from lance_sql.format.schema import primary_key
+from lance_sql.metadata import table_folders
+from lance_sql.metadata.catalogs.contract import Catalog, Name, TableEntry, parts
 from lance_sql.store.open import absolute, open_store
 from lance_sql.writing import write
 

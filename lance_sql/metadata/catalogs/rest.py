@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from lance_sql import table_folders
-from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
 from lance_sql.errors import (
     InvalidArgument,
     LanceError,
@@ -18,6 +16,8 @@ from lance_sql.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from lance_sql.metadata import table_folders
+from lance_sql.metadata.catalogs.contract import Catalog, Name, TableEntry, parts
 
 _BETWEEN: Final = "$"
 _MOST_PAGES: Final = 10_000

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lance_sql.dataset import Dataset
-    from lance_sql.metadata_tables.column_rows import columns
-    from lance_sql.metadata_tables.cursor_pages import cursor_page
-    from lance_sql.metadata_tables.file_rows import files, fragments
-    from lance_sql.metadata_tables.index_rows import indices
-    from lance_sql.metadata_tables.name_rows import branches, cursors, tags
-    from lance_sql.metadata_tables.rule_rows import rules
-    from lance_sql.metadata_tables.statistics_rows import statistics
-    from lance_sql.metadata_tables.version_rows import versions
+    from lance_sql.metadata.metadata_tables.column_rows import columns
+    from lance_sql.metadata.metadata_tables.cursor_pages import cursor_page
+    from lance_sql.metadata.metadata_tables.file_rows import files, fragments
+    from lance_sql.metadata.metadata_tables.index_rows import indices
+    from lance_sql.metadata.metadata_tables.name_rows import branches, cursors, tags
+    from lance_sql.metadata.metadata_tables.rule_rows import rules
+    from lance_sql.metadata.metadata_tables.statistics_rows import statistics
+    from lance_sql.metadata.metadata_tables.version_rows import versions
 
 __all__ = [
     "NAMES",
@@ -66,7 +66,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "cursor_page":
-            from lance_sql.metadata_tables.cursor_pages import cursor_page
+            from lance_sql.metadata.metadata_tables.cursor_pages import cursor_page
 
             return cursor_page
         if name not in _MODULES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lance_sql.dataset import Dataset
-from lance_sql.metadata_tables.name_rows import cursors
+from lance_sql.metadata.metadata_tables.name_rows import cursors
 
 
 def cursor_page(dataset: Dataset) -> str:

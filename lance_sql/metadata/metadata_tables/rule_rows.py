@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.contracts.rules import as_table
+from lance_sql.changes.contracts.rules import as_table
 from lance_sql.dataset import Dataset
 
 

@@ -10,6 +10,6 @@ where none is given. `:table` is the path of the table. The dialect is DuckDB's;
 runs them in every engine.
 """
 
-from lance_sql.everyday.queries import EverydayQuery, Parameter, everyday_queries, everyday_query
+from lance_sql.metadata.recipes.queries import EverydayQuery, Parameter, everyday_queries, everyday_query
 
 __all__ = ["EverydayQuery", "Parameter", "everyday_queries", "everyday_query"]

@@ -66,7 +66,7 @@ class EverydayQuery:
         values: of the parameters, by name
         raises: InvalidArgument for parameters that are not known, not given, or of another kind
 
-        >>> from lance_sql.everyday import everyday_query
+        >>> from lance_sql.metadata.recipes import everyday_query
         >>> text = everyday_query("changed-since").to_sql("examples/orders.lance", {"since": 4})
         >>> lance_sql.sql(text).to_pylist()[0]["deleted"]
         50
@@ -92,7 +92,7 @@ class EverydayQuery:
 @cache
 def everyday_queries() -> tuple[EverydayQuery, ...]:
     """All queries, by name."""
-    folder = resources.files("lance_sql.everyday") / "files"
+    folder = resources.files("lance_sql.metadata.recipes") / "files"
     files = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return tuple(_parsed(name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for name, file in files)
 

@@ -3,7 +3,7 @@
 definition   the query, and the versions that the rows are from, in the table's config
 shape        whether rows that changed tell which rows of the view do
 images       the rows that count anew, as they were and as they are
-difference   what becomes of the view's rows
+view_rows    what becomes of the view's rows
 view         made, refreshed, verified
 """
 

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.local_paths import expanded
 from lance_sql.table.commit_summary import VIEW
+from lance_sql.values.local_paths import expanded
 
 KEY: Final = VIEW
 

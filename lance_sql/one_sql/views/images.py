@@ -19,7 +19,7 @@ from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.row_changes import new_name
 from lance_sql.one_sql.views.shape import Shape, aliased, nodes
 from lance_sql.providers.sources import Source
-from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.reads.scan.system_columns import ROW_ID
 
 KEY = "__lance_key"
 """The row id, among the columns of an image."""

@@ -20,7 +20,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.one_sql.dialects import generate, tokenize
 from lance_sql.one_sql.references import Reference, reference, references
-from lance_sql.scan.system_columns import NAMES as SYSTEM_COLUMNS
+from lance_sql.reads.scan.system_columns import NAMES as SYSTEM_COLUMNS
 
 _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "distinct"})
 _WITHOUT_CALL: Final = ("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp")

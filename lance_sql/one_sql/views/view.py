@@ -10,19 +10,19 @@ from typing import Any, Final, Literal
 
 import pyarrow as pa
 
-from lance_sql.commit.committer import Expected
 from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
-from lance_sql.distributed import ChangeJob, Written, change_rows
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.local_paths import shown
-from lance_sql.one_sql.views import definition, difference
+from lance_sql.jobs.distributed import ChangeJob, Written, change_rows
+from lance_sql.one_sql.views import definition, view_rows
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
-from lance_sql.one_sql.views.difference import ViewChangedError
 from lance_sql.one_sql.views.images import Versions, counted_anew
 from lance_sql.one_sql.views.query import ViewQuery
 from lance_sql.one_sql.views.shape import Shape
-from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.one_sql.views.view_rows import ViewChangedError
+from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.values.local_paths import shown
+from lance_sql.writes.commit.committer import Expected
 
 _OPERATION: Final = "refresh"
 _MOST_ROWS: Final = 0.25
@@ -217,7 +217,7 @@ class View:
             raise LanceError(
                 f"{self.dataset.snapshot.label}: a table was written to meanwhile; refresh and verify again"
             )
-        count = difference.num_different(kind, self.dataset, query.prepared().reader().read_all(), query.engine)
+        count = view_rows.num_different(kind, self.dataset, query.prepared().reader().read_all(), query.engine)
         if count:
             raise LanceError(
                 f"{self.dataset.snapshot.label} differs from its query in {count} rows: refresh(full=True) computes it"
@@ -284,7 +284,7 @@ class _Run:
             self.mode, self.reason = "changes", None
             return [job.write(rows.combine_chunks().to_batches())]
         self.mode = "whole"
-        return [job.write(difference.replacement(view, query.prepared().reader()))]
+        return [job.write(view_rows.replacement(view, query.prepared().reader()))]
 
     def _changes(self, query: ViewQuery, recorded: Definition | None, view: Dataset) -> pa.Table | None:
         """What changed in the view; None where all of it has to be computed, and `reason` says why."""
@@ -326,7 +326,7 @@ class _Run:
         if images.num_rows > max(_FEW_ROWS, _MOST_ROWS * versions.after[kind.tables[0]].count_rows()):
             self.reason = f"{images.num_rows:,} images of rows count anew"
             return None
-        return difference.changes(kind, versions, images, view, query.engine)
+        return view_rows.changes(kind, versions, images, view, query.engine)
 
 
 def _changed_by_hand(view: Dataset) -> bool:

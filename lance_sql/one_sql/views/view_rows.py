@@ -17,15 +17,15 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from lance_sql.dataset import Dataset
-from lance_sql.distributed import CHANGE, DELETE, WRITE
 from lance_sql.errors import LanceError
+from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE
 from lance_sql.one_sql.dialects import OwnQuery
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.row_changes import new_name
 from lance_sql.one_sql.views.images import KEY, Images, Versions, name_in
 from lance_sql.one_sql.views.shape import Shape, nodes
 from lance_sql.providers.sources import Source
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 
 _MAX_VALUES: Final = 4096
 """A filter of so many values is looked up in statistics and indices; beyond it is a join alone."""

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.frames import Frames
-from lance_sql.fresh_rows.sources import counted_rows
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.predicates.evaluation import evaluate
-from lance_sql.scan.projection import OutputColumn, resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.schema import Field
+from lance_sql.format.schema import Field
+from lance_sql.reads.mem_wal.log_sources import counted_rows
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.predicates.evaluation import evaluate
+from lance_sql.reads.scan.projection import OutputColumn, resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.values.frames import Frames
 
 if TYPE_CHECKING:
-    from lance_sql.fresh_rows.rows import FreshRows
+    from lance_sql.reads.mem_wal.newest_rows import FreshRows
 
 
 @dataclass(frozen=True, repr=False)

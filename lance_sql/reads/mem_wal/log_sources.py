@@ -12,15 +12,15 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.arrays import BoolMask
-from lance_sql.casts.conversion import convert
-from lance_sql.casts.validation import Validation
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.schema import Field, arrow_field
+from lance_sql.format.casts.conversion import convert
+from lance_sql.format.casts.validation import Validation
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.write_ahead_log import FIELD_ID, TOMBSTONE, SSTable, open_sstable, read_entry
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.write_ahead_log import FIELD_ID, TOMBSTONE, SSTable, open_sstable, read_entry
+from lance_sql.values.arrays import BoolMask
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import U64, BoolMask
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.fresh_rows.scan import FreshScan
-from lance_sql.fresh_rows.sources import OfEntries, OfSSTable, Source
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.predicates import Predicate, conjunction
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.system_columns import NAMES
-from lance_sql.schema import Field
-from lance_sql.schema.primary_key import primary_key
-from lance_sql.statements.matching import match
-from lance_sql.table import write_ahead_log
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.reads import write_ahead_log
+from lance_sql.reads.mem_wal.fresh_scan import FreshScan
+from lance_sql.reads.mem_wal.log_sources import OfEntries, OfSSTable, Source
+from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.key_matching import match
+from lance_sql.reads.scan.predicates import Predicate, conjunction
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.system_columns import NAMES
+from lance_sql.reads.write_ahead_log import TOMBSTONE, WriteAheadLog
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.write_ahead_log import TOMBSTONE, WriteAheadLog
+from lance_sql.values.arrays import U64, BoolMask
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

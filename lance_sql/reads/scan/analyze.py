@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from lance_sql import row_ranges
 from lance_sql.errors import InvalidArgument
-from lance_sql.file.leaves import is_leaf
-from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind
-from lance_sql.scan import read_ahead
-from lance_sql.scan.members import stored_member
-from lance_sql.scan.projection import restrict
-from lance_sql.schema import Field, arrow_field
+from lance_sql.format.file.leaves import is_leaf
+from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, key_kind
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan import read_ahead
+from lance_sql.reads.scan.members import stored_member
+from lance_sql.reads.scan.projection import restrict
 from lance_sql.table import learning
 from lance_sql.table.open_fragment import OpenFragment, UnknownColumn
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
 
 _ROWS_AT_A_TIME = 32 * ROWS_PER_ZONE
 

@@ -14,16 +14,16 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, BoolMask
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import read_shape
-from lance_sql.scan.plan import FragmentScan, ReadPlan
-from lance_sql.scan.read_shape import ReadShape
+from lance_sql.reads.scan import read_shape
+from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
+from lance_sql.reads.scan.read_shape import ReadShape
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.wide_fragments import is_wide
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, BoolMask
+from lance_sql.values.row_ranges import RowRanges
 
 BATCH_ROWS = 64 * 1024
 """Rows of a batch, unless its rows are very narrow or very wide: those that an engine works on and those that are being

@@ -14,12 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64
-from lance_sql.row_ranges import RowRanges
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 
 @dataclass(frozen=True)

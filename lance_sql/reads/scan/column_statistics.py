@@ -16,22 +16,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql import value_text
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
-from lance_sql.index_files import order
-from lance_sql.index_files.bitmap import Bitmaps
-from lance_sql.index_files.zone_map import ZoneMap
-from lance_sql.scan.analyze import analyze
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence.covered import Covered
-from lance_sql.scan.predicates import plain_type
-from lance_sql.schema import Field, arrow_field
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
+from lance_sql.format.index_files import order
+from lance_sql.format.index_files.bitmap import Bitmaps
+from lance_sql.format.index_files.zone_map import ZoneMap
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan.analyze import analyze
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.predicates import plain_type
+from lance_sql.reads.scan.pruning.covered import Covered
 from lance_sql.table import learning
 from lance_sql.table.index_kinds import Opened
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import value_text
 
 MOST_ITEMS: Final = 1 << 20
 """Of larger dictionaries nothing is said."""

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-from lance_sql.file.leaves import is_leaf
-from lance_sql.schema import Field, arrow_field
+from lance_sql.format.file.leaves import is_leaf
+from lance_sql.format.schema import Field, arrow_field
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 
@@ -20,7 +20,7 @@ MAX_DICTIONARY_ITEMS = 10_000
 MAX_FILES = 512
 """Tables of more data files keep their texts, for every footer has to be read to know."""
 
-# Not binaries: DuckDB takes no dictionaries of them; see `providers.duckdb_tables.widen`.
+# Not binaries: DuckDB takes no dictionaries of them; see `providers.duckdb.tables.widen`.
 _TEXTS = (pa.types.is_string, pa.types.is_large_string)
 
 

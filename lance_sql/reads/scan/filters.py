@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from lance_sql.caches import LruCache
 from lance_sql.errors import ColumnNotFound
-from lance_sql.scan import system_columns
-from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.runtime.caches import LruCache
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import I64
+from lance_sql.values.arrays import I64
 
 MAX_KEYS: Final = 1 << 18
 """Of more keys, too many flags would be set."""

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.gathering import gathered
-from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.statements.key_filter import MAX_KEYS, KeyFilter, can_be_filtered
-from lance_sql.statements.scanning import row_ids_at, scan, scanning, watched
+from lance_sql.reads.scan.key_filter import MAX_KEYS, KeyFilter, can_be_filtered
+from lance_sql.reads.scan.scanning import row_ids_at, scan, scanning, watched
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.coalesce import gathered
 
 MAX_LISTED_KEYS: Final = 4096
 """Of up to so many keys each is looked for in what is known of pages, and in indices; of more, only their range."""

@@ -12,15 +12,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
 from lance_sql._kernels import SequenceForm
-from lance_sql.arrays import I64, U64, BoolMask
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import system_columns
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.masks import true_ranges
-from lance_sql.scan.predicates import (
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.masks import true_ranges
+from lance_sql.reads.scan.predicates import (
     And,
     ColumnRef,
     Compare,
@@ -32,10 +29,13 @@ from lance_sql.scan.predicates import (
     may_match,
     must_match,
 )
-from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
+from lance_sql.reads.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
 from lance_sql.table.fragment_table import FragmentTable, SequenceBounds
 from lance_sql.table.open_fragment import OpenFragment, check_row_history
 from lance_sql.table.row_versions import DEFAULT_VERSION
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.row_ranges import RowRanges
 
 _RUN_COLUMNS = frozenset({(CREATED_AT,), (LAST_UPDATED_AT,)})
 _NUMBERS = frozenset({ROW_ID, ROW_ADDRESS})

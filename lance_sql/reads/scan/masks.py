@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import U8
-from lance_sql.encodings.blocks import bitmap_and
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.blocks import bitmap_and
+from lance_sql.values.arrays import U8
+from lance_sql.values.row_ranges import RowRanges
 
 
 def from_flags(flags: U8) -> pa.BooleanArray:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.file.columns import streamed
-from lance_sql.file.leaves import is_leaf
-from lance_sql.file.native_columns import NativeRows
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.predicates import Path
-from lance_sql.scan.virtual_columns import missing_column
-from lance_sql.schema import Field, arrow_field
+from lance_sql.format.file.leaves import is_leaf
+from lance_sql.format.file.native_columns import NativeRows
+from lance_sql.format.file.read_columns import streamed
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan.predicates import Path
+from lance_sql.reads.scan.virtual_columns import missing_column
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values.row_ranges import RowRanges
 
 
 def stored_member(field: Field, path: Path) -> Field | None:

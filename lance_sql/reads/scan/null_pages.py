@@ -5,13 +5,13 @@ Engines ask whether the key of every join is NULL. Where the pages of a batch kn
 
 from __future__ import annotations
 
-from lance_sql.file.column_pages import split_by_page
-from lance_sql.file.columns import Column
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.batches import Batch, Piece
-from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import Path
-from lance_sql.scan.projection import restrict
+from lance_sql.format.file.column_pages import split_by_page
+from lance_sql.format.file.read_columns import Column
+from lance_sql.reads.scan.batches import Batch, Piece
+from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.predicates import Path
+from lance_sql.reads.scan.projection import restrict
+from lance_sql.values.row_ranges import RowRanges
 
 
 def answered(plan: ReadPlan, batch: Batch) -> ReadPlan:

@@ -13,16 +13,13 @@ from itertools import islice, pairwise
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
 from lance_sql.errors import at
-from lance_sql.file.column_pages import value_bytes
-from lance_sql.file.columns import Column
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import lineage
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence import SOURCES, Evidence
-from lance_sql.scan.evidence.known_rows import rows_at
-from lance_sql.scan.predicates import (
+from lance_sql.format.file.column_pages import value_bytes
+from lance_sql.format.file.read_columns import Column
+from lance_sql.format.schema import Field, Schema, arrow_field
+from lance_sql.reads.scan import lineage
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.predicates import (
     And,
     ColumnTest,
     Const,
@@ -36,11 +33,14 @@ from lance_sql.scan.predicates import (
     num_bytes,
     steps,
 )
-from lance_sql.scan.projection import OutputColumn, filter_fields, restrict
-from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.reads.scan.projection import OutputColumn, filter_fields, restrict
+from lance_sql.reads.scan.pruning import SOURCES, Evidence
+from lance_sql.reads.scan.pruning.known_rows import rows_at
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 MAX_PREFETCHED = 64
 """Fragments whose files are opened ahead of their rows."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-from lance_sql.scan import system_columns
-from lance_sql.schema import Field, arrow_field
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan import system_columns
 from lance_sql.table.snapshot import Snapshot
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.caches import Measured, Usage
+from lance_sql.runtime.caches import Measured, Usage
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")

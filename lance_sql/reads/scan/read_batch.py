@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges, selection
 from lance_sql.errors import CorruptFile, at
-from lance_sql.layouts.page import concat
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import masks, system_columns
-from lance_sql.scan.batches import Batch, Piece
-from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import And, Predicate, evaluate
-from lance_sql.schema import Field
+from lance_sql.format.layouts.page import concat
+from lance_sql.format.schema import Field
+from lance_sql.reads.scan import masks, system_columns
+from lance_sql.reads.scan.batches import Batch, Piece
+from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.predicates import And, Predicate, evaluate
 from lance_sql.table import learning, small_fragments, wide_fragments
+from lance_sql.values import row_ranges, selection
+from lance_sql.values.row_ranges import RowRanges
 
 ROWS_PER_RUN = 8
 """With a run of survivors in fewer rows of the batch than this, they are found cheaper by decoding everything."""

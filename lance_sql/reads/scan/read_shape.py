@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.arrays import I64
-from lance_sql.file.columns import Column
-from lance_sql.scan.plan import ReadPlan
+from lance_sql.format.file.read_columns import Column
+from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values.arrays import I64
 
 PAGE_ROWS: Final = 32 * 1024
 """Batches respect the borders of pages of at least so many rows."""

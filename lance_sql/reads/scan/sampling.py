@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lance_sql import row_ranges
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.plan import FragmentScan
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.plan import FragmentScan
+from lance_sql.values import row_ranges
 
 SPOTS = 8
 ROWS_PER_SPOT = 1024

@@ -10,20 +10,21 @@ from itertools import chain
 
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
+from lance_sql import _kernels
 from lance_sql.errors import at
-from lance_sql.frames import Frames
-from lance_sql.scan import batches, null_pages, read_ahead
-from lance_sql.scan.evidence.learned import count_decided
-from lance_sql.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import OutputColumn
-from lance_sql.scan.read_batch import read, record_batch
-from lance_sql.scan.sampling import sample
-from lance_sql.scan.stream import runs
+from lance_sql.reads import write_ahead_log
+from lance_sql.reads.scan import batches, null_pages, read_ahead
+from lance_sql.reads.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.pruning.learned import count_decided
+from lance_sql.reads.scan.read_batch import read, record_batch
+from lance_sql.reads.scan.sampling import sample
+from lance_sql.reads.scan.stream import runs
 from lance_sql.store import release_memory
-from lance_sql.table import write_ahead_log
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.frames import Frames
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import progress, row_ranges
-from lance_sql.arrays import U64
-from lance_sql.bitmaps import U64Set
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.plan import FragmentScan
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.plan import FragmentScan
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.runtime import progress
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64
+from lance_sql.values.bitmaps import U64Set
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

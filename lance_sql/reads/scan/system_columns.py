@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
-from lance_sql.row_ranges import RowRanges
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64
+from lance_sql.values.row_ranges import RowRanges
 
 ROW_ID = "_rowid"
 ROW_ADDRESS = "_rowaddr"

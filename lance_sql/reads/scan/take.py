@@ -7,17 +7,17 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges, selection
-from lance_sql.arrays import I64, U64
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan import lineage, read_shape
-from lance_sql.scan.batches import Piece, cut, rows_per_batch
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.projection import OutputColumn
-from lance_sql.scan.read_batch import read, record_batch
+from lance_sql.reads.scan import lineage, read_shape
+from lance_sql.reads.scan.batches import Piece, cut, rows_per_batch
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.read_batch import read, record_batch
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges, selection
+from lance_sql.values.arrays import I64, U64
 
 MAX_PART_ROWS: Final = 128 * 1024
 MAX_PART_BYTES: Final = 32 * 1024 * 1024

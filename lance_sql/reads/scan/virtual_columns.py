@@ -17,15 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.file.native_columns import InPages, NativeColumn, NativeRows
-from lance_sql.layouts.matching import ValueTest, range_test
-from lance_sql.layouts.native import Form, NativePage, constant_page
-from lance_sql.layouts.nest import Chain
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import system_columns
+from lance_sql.format.file.native_columns import InPages, NativeColumn, NativeRows
+from lance_sql.format.layouts.matching import ValueTest, range_test
+from lance_sql.format.layouts.native import Form, NativePage, constant_page
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.reads.scan import system_columns
 from lance_sql.store import ByteRange
 from lance_sql.table import row_ids
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values.row_ranges import RowRanges
 
 _ROWS_PER_RUN: Final = 4
 """Numbers in shorter runs are made batch by batch, for the runs would take more memory than some batches of them."""

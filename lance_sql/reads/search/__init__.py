@@ -1,13 +1,13 @@
 """Rows ranked by how near their vectors are, or by their words, at any version."""
 
-from lance_sql.search.asked import Asked
-from lance_sql.search.hybrid import HybridQuery
-from lance_sql.search.joining import JoinQuery, join_query
-from lance_sql.search.ranking import Ranker, Ranking
-from lance_sql.search.rows import SearchRows
-from lance_sql.search.scan import SearchScan
-from lance_sql.search.text_query import TextQuery, text_query
-from lance_sql.search.vector_query import VectorQuery, is_vector, vector_column, vector_query
+from lance_sql.reads.search.asked import Asked
+from lance_sql.reads.search.hybrid import HybridQuery
+from lance_sql.reads.search.joining import JoinQuery, join_query
+from lance_sql.reads.search.ranking import Ranker, Ranking
+from lance_sql.reads.search.search_rows import SearchRows
+from lance_sql.reads.search.search_scan import SearchScan
+from lance_sql.reads.search.text_query import TextQuery, text_query
+from lance_sql.reads.search.vector_query import VectorQuery, is_vector, vector_column, vector_query
 
 __all__ = [
     "Asked",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.search.hybrid import HybridQuery
-from lance_sql.search.text_query import TextQuery, text_query
-from lance_sql.search.vector_query import VectorQuery, vector_query
+from lance_sql.reads.search.hybrid import HybridQuery
+from lance_sql.reads.search.text_query import TextQuery, text_query
+from lance_sql.reads.search.vector_query import VectorQuery, vector_query
 from lance_sql.table.snapshot import Snapshot
 
 

@@ -13,15 +13,15 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import U64, BoolMask
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U64, BoolMask
 
 if TYPE_CHECKING:
-    from lance_sql.search.vector_query import VectorQuery
+    from lance_sql.reads.search.vector_query import VectorQuery
 
 
 _MOST_THREADS: Final = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lance_sql.index_files.full_text import TextPartition
+from lance_sql.format.index_files.full_text import TextPartition
 
 
 def expansions(

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from lance_sql.search.fuzzy import is_within
-from lance_sql.search.numbering import row_numbers
-from lance_sql.search.text_column import analyzer_of
-from lance_sql.search.text_query import Boolean, Boost, Match, MultiMatch, Part, Phrase, TextQuery
+from lance_sql.format.text_analysis.analyzer import Analyzer
+from lance_sql.reads.search.fuzzy import is_within
+from lance_sql.reads.search.numbering import row_numbers
+from lance_sql.reads.search.text_column import analyzer_of
+from lance_sql.reads.search.text_query import Boolean, Boost, Match, MultiMatch, Part, Phrase, TextQuery
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.text_analysis.analyzer import Analyzer
 
 Piece: TypeAlias = tuple[str, bool]
 """A part of a text, and whether the query has found it."""

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.predicates import Predicate
-from lance_sql.search.ranking import DISTANCE, SCORE, Ranking
-from lance_sql.search.text_query import TextQuery
-from lance_sql.search.vector_query import VectorQuery
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.search.ranking import DISTANCE, SCORE, Ranking
+from lance_sql.reads.search.text_query import TextQuery
+from lance_sql.reads.search.vector_query import VectorQuery
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U64
 
 HYBRID_SCORE: Final = "_hybrid_score"
 FUSIONS: Final = ("linear", "rrf")

@@ -12,20 +12,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import F32, U64, BoolMask
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.scan.take import parts, take_at
-from lance_sql.search import exact
-from lance_sql.search.numbering import RowNumbers, row_numbers
-from lance_sql.search.stored_vectors import Probed, vector_distances
-from lance_sql.search.vector_segments import ColumnIndex, VectorSegment
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.reads.search import exact
+from lance_sql.reads.search.numbering import RowNumbers, row_numbers
+from lance_sql.reads.search.stored_vectors import Probed, vector_distances
+from lance_sql.reads.search.vector_segments import ColumnIndex, VectorSegment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import F32, U64, BoolMask
 
 if TYPE_CHECKING:
-    from lance_sql.search.vector_query import VectorQuery
+    from lance_sql.reads.search.vector_query import VectorQuery
 
 Array = F32
 

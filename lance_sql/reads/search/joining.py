@@ -9,16 +9,16 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan import system_columns
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.search.ranking import DISTANCE, QUERY_INDEX, Ranking
-from lance_sql.search.vector_query import MOST_QUERIES, VectorQuery, vector_column, vector_query
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.search.ranking import DISTANCE, QUERY_INDEX, Ranking
+from lance_sql.reads.search.vector_query import MOST_QUERIES, VectorQuery, vector_column, vector_query
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U64
 
 QUERY_ROW_ID: Final = "_query_rowid"
 

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.scan.predicates import Predicate
-from lance_sql.search import exact, indexed
-from lance_sql.search.ranking import DISTANCE, QUERY_INDEX, Ranking
-from lance_sql.search.vector_segments import NO_INDEX, ColumnIndex, column_index
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.search import exact, indexed
+from lance_sql.reads.search.ranking import DISTANCE, QUERY_INDEX, Ranking
+from lance_sql.reads.search.vector_segments import NO_INDEX, ColumnIndex, column_index
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from lance_sql.search.vector_query import VectorQuery
+    from lance_sql.reads.search.vector_query import VectorQuery
 
 
 def rank(query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:

@@ -13,16 +13,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64, BoolMask
-from lance_sql.caches import Measured, Usage
-from lance_sql.index_files.vector_index import Partition
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.format.index_files.vector_index import Partition
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.runtime.caches import Measured, Usage
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64, BoolMask
 
 _OFFSETS: Final = np.uint64(2**32 - 1)
 _SPARSE: Final = 4

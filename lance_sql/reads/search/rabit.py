@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.arrays import F32
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.index_files import rabit_codes
-from lance_sql.index_files.rotation import rotation_of
-from lance_sql.index_files.vector_index import Array, Partition, VectorIndex
+from lance_sql.format.index_files import rabit_codes
+from lance_sql.format.index_files.rotation import rotation_of
+from lance_sql.format.index_files.vector_index import Array, Partition, VectorIndex
+from lance_sql.values.arrays import F32
 
 _MOST_AT_ONCE: Final = 1 << 22
 """Values of codes that are unpacked at once."""

@@ -10,9 +10,9 @@ from typing import Self
 
 import pyarrow as pa
 
-from lance_sql.frames import Frames
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import OutputColumn
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.values.frames import Frames
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 import pyarrow as pa
 
-from lance_sql.arrays import U64
-from lance_sql.scan.predicates import Predicate
+from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U64
 
 DISTANCE: Final = "_distance"
 SCORE: Final = "_score"

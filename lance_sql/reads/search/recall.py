@@ -10,14 +10,14 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.take import take_at
-from lance_sql.search.ranking import QUERY_INDEX
-from lance_sql.search.vector_query import VectorQuery, vector_column, vector_query
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.take import take_at
+from lance_sql.reads.search.ranking import QUERY_INDEX
+from lance_sql.reads.search.vector_query import VectorQuery, vector_column, vector_query
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64
 
 NPROBES: Final = (1, 5, 10, 20, 50)
 _SEED: Final = 7

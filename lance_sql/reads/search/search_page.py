@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from lance_sql import pages
-from lance_sql.search.highlighting import MOST_CHARACTERS, Highlighter, Piece, highlighters
-from lance_sql.search.hybrid import HybridQuery
-from lance_sql.search.ranking import DISTANCE, QUERY_INDEX, Ranker
-from lance_sql.search.text_query import TextQuery
-from lance_sql.search.vector_query import is_vector
+from lance_sql.reads.search.highlighting import MOST_CHARACTERS, Highlighter, Piece, highlighters
+from lance_sql.reads.search.hybrid import HybridQuery
+from lance_sql.reads.search.ranking import DISTANCE, QUERY_INDEX, Ranker
+from lance_sql.reads.search.text_query import TextQuery
+from lance_sql.reads.search.vector_query import is_vector
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from lance_sql.search.scan import SearchScan
+    from lance_sql.reads.search.search_scan import SearchScan
 
 MOST_HITS: Final = 200
 _TONES: Final = {"new": "ins", "changed": "upd", "gone": "del"}

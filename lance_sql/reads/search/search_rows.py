@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, at
-from lance_sql.scan import projection, system_columns
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.predicates import Predicate, conjunction, conjuncts, from_arrow, from_sql
-from lance_sql.scan.projection import OutputColumn
-from lance_sql.search.ranking import Ranker, Ranking
-from lance_sql.search.scan import SearchScan
+from lance_sql.reads.scan import projection, system_columns
+from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.predicates import Predicate, conjunction, conjuncts, from_arrow, from_sql
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.search.ranking import Ranker, Ranking
+from lance_sql.reads.search.search_scan import SearchScan
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:

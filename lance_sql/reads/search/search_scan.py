@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import I64
 from lance_sql.errors import at
-from lance_sql.scan.predicates.evaluation import evaluate
-from lance_sql.scan.projection import OutputColumn
-from lance_sql.scan.read_batch import record_batch
-from lance_sql.scan.take import parts, take_at
-from lance_sql.search.ranked_scan import RankedScan, cut
-from lance_sql.search.ranking import Ranking
+from lance_sql.reads.scan.predicates.evaluation import evaluate
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.read_batch import record_batch
+from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.reads.search.ranked_scan import RankedScan, cut
+from lance_sql.reads.search.ranking import Ranking
+from lance_sql.values.arrays import I64
 
 if TYPE_CHECKING:
-    from lance_sql.search.rows import SearchRows
+    from lance_sql.reads.search.search_rows import SearchRows
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +89,7 @@ class SearchScan(RankedScan):
 
         raises: MissingDependency where Jinja2 is not installed; as reading
         """
-        from lance_sql.search.page import search_page
+        from lance_sql.reads.search.search_page import search_page
 
         return search_page(self)
 

@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lance_sql import _kernels
-from lance_sql.arrays import F32, I64, BoolMask
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.index_files.vector_index import Array, Partition, VectorIndex
-from lance_sql.search.rabit import RabitVectors
+from lance_sql.format.index_files.vector_index import Array, Partition, VectorIndex
+from lance_sql.reads.search.rabit import RabitVectors
+from lance_sql.values.arrays import F32, I64, BoolMask
 
 _MOST_CODES: Final = 1 << 16
 

@@ -16,19 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import _kernels
-from lance_sql.arrays import F32, I64, U32
-from lance_sql.caches import LruCache, Measured, Usage
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.index_files.full_text import MOST_VERSION, FullTextIndex, TextPartition
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import OutputColumn, resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.search.numbering import RowNumbers
+from lance_sql.format.index_files.full_text import MOST_VERSION, FullTextIndex, TextPartition
+from lance_sql.format.text_analysis.analyzer import Analyzer, Token
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import OutputColumn, resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.reads.search.numbering import RowNumbers
+from lance_sql.runtime.caches import LruCache, Measured, Usage
 from lance_sql.table.index_kinds import FULL_TEXT
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.text_analysis.analyzer import Analyzer, Token
+from lance_sql.values.arrays import F32, I64, U32
 
 K1: Final = np.float32(1.2)
 B: Final = np.float32(0.75)

@@ -9,10 +9,10 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.search import text_ranking
-from lance_sql.search.ranking import SCORE, Ranking
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.search import text_ranking
+from lance_sql.reads.search.ranking import SCORE, Ranking
 from lance_sql.table.index_kinds import FULL_TEXT
 from lance_sql.table.snapshot import Snapshot
 

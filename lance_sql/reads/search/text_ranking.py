@@ -15,19 +15,19 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.arrays import F32, BoolMask
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.take import parts, take_at
-from lance_sql.search.fuzzy import expansions
-from lance_sql.search.numbering import RowNumbers, row_numbers
-from lance_sql.search.ranking import SCORE, Ranking
-from lance_sql.search.text_column import K1, B, Documents, TextColumn, open_column, tokens_of
+from lance_sql.format.text_analysis.analyzer import Token
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.reads.search.fuzzy import expansions
+from lance_sql.reads.search.numbering import RowNumbers, row_numbers
+from lance_sql.reads.search.ranking import SCORE, Ranking
+from lance_sql.reads.search.text_column import K1, B, Documents, TextColumn, open_column, tokens_of
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.text_analysis.analyzer import Token
+from lance_sql.values.arrays import F32, BoolMask
 
 if TYPE_CHECKING:
-    from lance_sql.search.text_query import Match, Part, Phrase, TextQuery
+    from lance_sql.reads.search.text_query import Match, Part, Phrase, TextQuery
 
 Hits = tuple[BoolMask, F32]
 """Which rows there are by their numbers, and their scores; 0 for other rows."""
@@ -38,7 +38,7 @@ _HALF: Final = np.float32(0.5)
 
 def rank(query: TextQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
     """The best rows; see `Ranker.rank`."""
-    from lance_sql.search.text_query import Match
+    from lance_sql.reads.search.text_query import Match
 
     search = _Search(query, snapshot, allowed)
     if isinstance(query.part, Match) and not query.part.fuzziness and query.part.boost > 0:
@@ -66,7 +66,7 @@ class _Search:
 
     def hits(self, part: Part) -> Hits:
         """The rows of a part of the query."""
-        from lance_sql.search.text_query import Boolean, Boost, Match, MultiMatch, Phrase
+        from lance_sql.reads.search.text_query import Boolean, Boost, Match, MultiMatch, Phrase
 
         match part:
             case Match():

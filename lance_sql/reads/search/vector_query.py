@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.projection import OutputColumn, resolve
-from lance_sql.search import nearest
-from lance_sql.search.ranking import DISTANCE, QUERY_INDEX, Ranking
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.projection import OutputColumn, resolve
+from lance_sql.reads.search import nearest
+from lance_sql.reads.search.ranking import DISTANCE, QUERY_INDEX, Ranking
 from lance_sql.table.snapshot import Snapshot
 
 METRICS: Final = ("l2", "cosine", "dot", "hamming")

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.index_files.vector_index import METRICS, VectorIndex
-from lance_sql.search.stored_vectors import StoredVectors, stored_vectors
+from lance_sql.format.index_files.vector_index import METRICS, VectorIndex
+from lance_sql.reads.search.stored_vectors import StoredVectors, stored_vectors
 from lance_sql.table.index_kinds import VECTOR
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from lance_sql.search.vector_query import VectorQuery
+    from lance_sql.reads.search.vector_query import VectorQuery
 
 _MOST_VERSION: Final = 2
 

@@ -14,8 +14,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from lance_sql.commit.draft import Draft
-from lance_sql.commit.operations import Merge
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.table import features, indices, row_ids, row_versions
 from lance_sql.table.fragment import Fragment
@@ -23,6 +21,8 @@ from lance_sql.table.index_kinds import SYSTEM
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Range
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.draft import Draft
+from lance_sql.writes.commit.operations import Merge
 
 # Ids stay below 2^63, which other engines take for numbers with a sign.
 _MAX_FRAGMENT_ID: Final = 2**31 - 2

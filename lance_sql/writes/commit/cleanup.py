@@ -26,18 +26,18 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import NamedKind
-from lance_sql.commit.clones import real_root, root_of
 from lance_sql.errors import CorruptFile, InvalidArgument, RetryableConflict
-from lance_sql.progress import Work
+from lance_sql.runtime.progress import Work
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
-from lance_sql.table import applied, checksums, cursors, features, versions
+from lance_sql.table import applied, checksums, cursor_files, features, versions
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
 from lance_sql.table.own_files import own_files
 from lance_sql.table.paths import APPLIED, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
 from lance_sql.table.snapshot import Snapshot, let_go
 from lance_sql.table.versions import VersionFile
+from lance_sql.writes.commit.clones import real_root, root_of
 
 MIN_LEFTOVER_AGE: Final = timedelta(days=7)
 """A writer that takes longer than this from its first file to its commit loses the files."""
@@ -238,7 +238,7 @@ def _wanted(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
     for each in refs.values():
         if snapshot.branch in (each.branch, each.name):
             wanted[f"branch {each.name}"] = (each.version, _MAX_VERSION)
-    for record in cursors.read_all(snapshot.main):
+    for record in cursor_files.read_all(snapshot.main):
         # up to where the branch that it reads has left this one
         branch, last = record.branch, _MAX_VERSION
         for _ in refs:

@@ -18,12 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from lance_sql.commit.committer import put_version
-from lance_sql.commit.draft import NextVersion, recounted
-from lance_sql.commit.operations import Clone
-from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import InvalidArgument, RetryableConflict, TableExists, UnsupportedFeature, VersionNotFound
-from lance_sql.local_paths import shown
 from lance_sql.store import Store, open_store
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.open import absolute, files_uri, local_path
@@ -44,7 +39,12 @@ from lance_sql.table.paths import (
     NamingScheme,
 )
 from lance_sql.table.snapshot import Snapshot, commit_id_of, let_go
-from lance_sql.version_names import unknown_name
+from lance_sql.table.version_names import unknown_name
+from lance_sql.values.local_paths import shown
+from lance_sql.writes.commit.committer import put_version
+from lance_sql.writes.commit.draft import NextVersion, recounted
+from lance_sql.writes.commit.operations import Clone
+from lance_sql.writes.commit.transactions import Transaction
 
 _FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, APPLIED)
 

@@ -23,24 +23,6 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
 
-from lance_sql import file_versions
-from lance_sql.arrays import U32
-from lance_sql.commit import (
-    conflicts,
-    consumed,
-    gate,
-    manifest_builder,
-    rebase,
-    repeated_ids,
-    transactions,
-    turns,
-    written_files,
-)
-from lance_sql.commit.conflicts import Outcome
-from lance_sql.commit.draft import NextVersion
-from lance_sql.commit.operations import Delete, Merge, Operation, Overwrite, Update
-from lance_sql.commit.rebase import Committed
-from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import (
     CommitConflict,
     ContractBroken,
@@ -54,7 +36,7 @@ from lance_sql.errors import (
     VersionNotFound,
     at,
 )
-from lance_sql.local_paths import shown
+from lance_sql.format import file_versions
 from lance_sql.store import Store, open_store
 from lance_sql.store.checksums import Checksum
 from lance_sql.store.durable import UnconfirmedError
@@ -67,6 +49,24 @@ from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest
 from lance_sql.table.snapshot import Snapshot, commit_id_of
 from lance_sql.table.transactions import TooLong, read_bytes
 from lance_sql.table.versions import VersionFile
+from lance_sql.values.arrays import U32
+from lance_sql.values.local_paths import shown
+from lance_sql.writes.commit import (
+    conflicts,
+    consumed,
+    gate,
+    manifest_builder,
+    rebase,
+    repeated_ids,
+    transactions,
+    turns,
+    written_files,
+)
+from lance_sql.writes.commit.conflicts import Outcome
+from lance_sql.writes.commit.draft import NextVersion
+from lance_sql.writes.commit.operations import Delete, Merge, Operation, Overwrite, Update
+from lance_sql.writes.commit.rebase import Committed
+from lance_sql.writes.commit.transactions import Transaction
 
 _HINT: Final = f"{VERSIONS}/latest_version_hint.json"
 _PUT_ATTEMPTS: Final = 4

@@ -20,7 +20,7 @@ from enum import Enum
 from typing import Final
 from uuid import UUID
 
-from lance_sql.commit.operations import (
+from lance_sql.writes.commit.operations import (
     Append,
     Clone,
     CreateIndex,

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from lance_sql import file_versions
 from lance_sql.errors import InvalidArgument
-from lance_sql.schema import Schema
+from lance_sql.format import file_versions
+from lance_sql.format.schema import Schema
 from lance_sql.table.fragment import TOMBSTONE, DataFile, Fragment
 from lance_sql.table.manifest import Manifest
 

@@ -16,7 +16,6 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.commit import data_files, lineage
 from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.table import features, indices, row_ids, row_versions
 from lance_sql.table.fragment import Fragment
@@ -25,6 +24,7 @@ from lance_sql.table.manifest import Manifest
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Range
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit import data_files, lineage
 
 # So many fragments are asked whether they have row ids that are said to be free.
 _YOUNGEST: Final = 16

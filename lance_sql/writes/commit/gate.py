@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-from lance_sql.commit.operations import Operation
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.paths import NamingScheme, manifest_path
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
+from lance_sql.writes.commit.operations import Operation
 
 _RULES: Final = "lance_sql.rule."
-_ENFORCEMENT: Final = "lance_sql.contracts.enforcement"
+_ENFORCEMENT: Final = "lance_sql.changes.contracts.enforcement"
 """By name, because it stands on a higher floor: it reads rows and changes. A commit that took it as an argument would
 be one that a caller can forget to check."""
 

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.arrays import I64, U32, U64, BoolMask
-from lance_sql.bitmaps import U64Set
 from lance_sql.errors import InvalidArgument
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import I64, U32, U64, BoolMask
+from lance_sql.values.bitmaps import U64Set
 
 _IDS_AT_ONCE: Final = 1 << 17
 """Looked for together: what that takes is several times the ids, and finding a few costs no less than many."""

@@ -13,10 +13,17 @@ from datetime import datetime
 
 import numpy as np
 
-from lance_sql.bitmaps import U64Set
-from lance_sql.commit import assigned_ids, data_files, metadata, repeated_ids
-from lance_sql.commit.draft import MAX_FRAGMENT_ID, Draft, NextVersion
-from lance_sql.commit.operations import (
+from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql.format.schema import Schema
+from lance_sql.table import applied, features, indices, row_ids, versions
+from lance_sql.table.fragment import TOMBSTONE, Fragment
+from lance_sql.table.fragments import Fragments
+from lance_sql.table.manifest import Manifest
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.bitmaps import U64Set
+from lance_sql.writes.commit import assigned_ids, data_files, metadata, repeated_ids
+from lance_sql.writes.commit.draft import MAX_FRAGMENT_ID, Draft, NextVersion
+from lance_sql.writes.commit.operations import (
     Append,
     CreateIndex,
     DataReplacement,
@@ -32,13 +39,6 @@ from lance_sql.commit.operations import (
     UpdateConfig,
     UpdateMode,
 )
-from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature, VersionNotFound
-from lance_sql.schema import Schema
-from lance_sql.table import applied, features, indices, row_ids, versions
-from lance_sql.table.fragment import TOMBSTONE, Fragment
-from lance_sql.table.fragments import Fragments
-from lance_sql.table.manifest import Manifest
-from lance_sql.table.snapshot import Snapshot
 
 
 def first_version(

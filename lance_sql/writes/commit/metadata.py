@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from lance_sql.commit.operations import UpdateConfig, UpdateMap
 from lance_sql.errors import CommitConflict, InvalidArgument
-from lance_sql.schema import Field, Schema
+from lance_sql.format.schema import Field, Schema
 from lance_sql.table.manifest import Manifest
+from lance_sql.writes.commit.operations import UpdateConfig, UpdateMap
 
 _PRIMARY_KEY: Final = "lance-schema:unenforced-primary-key"
 

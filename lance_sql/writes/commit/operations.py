@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from lance_sql.arrays import U32
-from lance_sql.schema import Schema
+from lance_sql.format.schema import Schema
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.paths import BasePath
+from lance_sql.values.arrays import U32
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lance_sql.arrays import U32
-from lance_sql.commit.operations import (
+from lance_sql.errors import RetryableConflict
+from lance_sql.format.schema import Field, Schema
+from lance_sql.table import deletions
+from lance_sql.table.fragment import DataFile, DeletionFileType, Fragment
+from lance_sql.table.indices import IndexSegment
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U32
+from lance_sql.writes.commit.operations import (
     Append,
     CreateIndex,
     DataReplacement,
@@ -35,12 +41,6 @@ from lance_sql.commit.operations import (
     Update,
     UpdateMode,
 )
-from lance_sql.errors import RetryableConflict
-from lance_sql.schema import Field, Schema
-from lance_sql.table import deletions
-from lance_sql.table.fragment import DataFile, DeletionFileType, Fragment
-from lance_sql.table.indices import IndexSegment
-from lance_sql.table.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

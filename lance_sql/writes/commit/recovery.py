@@ -22,9 +22,15 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
 
-from lance_sql.commit import manifest_builder, transactions
-from lance_sql.commit.committer import MAX_ATTEMPTS, commit, naming_scheme, put_version
-from lance_sql.commit.operations import (
+from lance_sql.errors import CorruptFile, LanceError, RetryableConflict
+from lance_sql.table import features, versions
+from lance_sql.table.paths import DATA, TRANSACTIONS
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.transactions import MAX_BYTES
+from lance_sql.table.versions import VersionFile
+from lance_sql.writes.commit import manifest_builder, transactions
+from lance_sql.writes.commit.committer import MAX_ATTEMPTS, commit, naming_scheme, put_version
+from lance_sql.writes.commit.operations import (
     Append,
     Merge,
     Operation,
@@ -34,13 +40,7 @@ from lance_sql.commit.operations import (
     Rewrite,
     Update,
 )
-from lance_sql.commit.transactions import Transaction
-from lance_sql.errors import CorruptFile, LanceError, RetryableConflict
-from lance_sql.table import features, versions
-from lance_sql.table.paths import DATA, TRANSACTIONS
-from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.transactions import MAX_BYTES
-from lance_sql.table.versions import VersionFile
+from lance_sql.writes.commit.transactions import Transaction
 
 _LOG: Final = logging.getLogger("lance_sql")
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from lance_sql.commit.draft import MAX_FRAGMENT_ID
-from lance_sql.commit.operations import Merge
 from lance_sql.errors import CorruptFile
 from lance_sql.table import deletions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.draft import MAX_FRAGMENT_ID
+from lance_sql.writes.commit.operations import Merge
 
 
 def merge_with_own_ids(snapshot: Snapshot) -> Merge:

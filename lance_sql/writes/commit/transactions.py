@@ -14,9 +14,15 @@ from typing import Any, Final
 import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from lance_sql import bitmaps
-from lance_sql.arrays import U32
-from lance_sql.commit.operations import (
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
+from lance_sql.format.proto import transaction_pb2
+from lance_sql.format.schema.wire import from_messages, to_messages
+from lance_sql.table import fragment_wire, indices
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.paths import BasePath
+from lance_sql.values import bitmaps
+from lance_sql.values.arrays import U32
+from lance_sql.writes.commit.operations import (
     Append,
     Clone,
     CreateIndex,
@@ -38,12 +44,6 @@ from lance_sql.commit.operations import (
     UpdateMap,
     UpdateMode,
 )
-from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
-from lance_sql.proto import transaction_pb2
-from lance_sql.schema.wire import from_messages, to_messages
-from lance_sql.table import fragment_wire, indices
-from lance_sql.table.fragment import Fragment
-from lance_sql.table.paths import BasePath
 
 _Message = transaction_pb2.Transaction
 

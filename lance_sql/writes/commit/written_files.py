@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from lance_sql.commit.operations import (
+from lance_sql.store.checksums import Checksum
+from lance_sql.table.fragment import DataFile, Fragment
+from lance_sql.table.paths import DATA, DELETIONS, INDICES
+from lance_sql.writes.commit.operations import (
     Append,
     CreateIndex,
     DataReplacement,
@@ -15,9 +18,6 @@ from lance_sql.commit.operations import (
     Rewrite,
     Update,
 )
-from lance_sql.store.checksums import Checksum
-from lance_sql.table.fragment import DataFile, Fragment
-from lance_sql.table.paths import DATA, DELETIONS, INDICES
 
 
 def checksums(operation: Operation) -> dict[str, Checksum]:

@@ -14,25 +14,25 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.casts.assignment import assign
-from lance_sql.casts.conversion import convert
-from lance_sql.commit.operations import Merge, Project
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.gathering import gathered
-from lance_sql.progress import Work
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
-from lance_sql.schema import Field, Schema, arrow_field, primary_key
-from lance_sql.schema.from_arrow import check_names, check_top_names, extend
-from lance_sql.schema.projection import split_path
-from lance_sql.statements import column_files, expressions
-from lance_sql.statements.scanning import read_fragments
-from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
-from lance_sql.table import write_ahead_log
+from lance_sql.format.casts.assignment import assign
+from lance_sql.format.casts.conversion import convert
+from lance_sql.format.schema import Field, Schema, arrow_field, primary_key
+from lance_sql.format.schema.from_arrow import check_names, check_top_names, extend
+from lance_sql.format.schema.projection import split_path
+from lance_sql.reads import write_ahead_log
+from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.scanning import read_fragments
+from lance_sql.runtime.progress import Work
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.coalesce import gathered
+from lance_sql.values.row_ranges import RowRanges
+from lance_sql.writes.commit.operations import Merge, Project
+from lance_sql.writes.statements import column_files, expressions
+from lance_sql.writes.statements.session import RowCounts, WriteSession, file_version, on_latest
 
 _MAX_FIELD_ID: Final = 2**31 - 1
 # More than new columns ever have, with all that is in them.

@@ -14,13 +14,13 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges, selection
-from lance_sql.file.writer import FileWriter, WrittenFile
-from lance_sql.row_ranges import RowRanges
-from lance_sql.schema import Schema
-from lance_sql.statements.fragments import data_file
-from lance_sql.statements.session import WriteSession
+from lance_sql.format.file.writer import FileWriter, WrittenFile
+from lance_sql.format.schema import Schema
 from lance_sql.table.fragment import DataFile
+from lance_sql.values import row_ranges, selection
+from lance_sql.values.row_ranges import RowRanges
+from lance_sql.writes.statements.fragments import data_file
+from lance_sql.writes.statements.session import WriteSession
 
 MOST_WAITING: Final = 2
 """So many files at most are complete but for their ends."""

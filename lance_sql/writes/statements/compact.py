@@ -13,17 +13,10 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.commit.operations import Rewrite, RewriteGroup
 from lance_sql.errors import InvalidArgument
-from lance_sql.progress import Work
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.batches import cut
-from lance_sql.statements import copying
-from lance_sql.statements import indices as indexing
-from lance_sql.statements.fragments import FileLimits
-from lance_sql.statements.scanning import read_fragments
-from lance_sql.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.reads.scan.batches import cut
+from lance_sql.reads.scan.scanning import read_fragments
+from lance_sql.runtime.progress import Work
 from lance_sql.table import row_ids, row_versions, segments
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.indices import IndexSegment
@@ -32,6 +25,13 @@ from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
+from lance_sql.writes.commit.operations import Rewrite, RewriteGroup
+from lance_sql.writes.statements import copying
+from lance_sql.writes.statements import indices as indexing
+from lance_sql.writes.statements.fragments import FileLimits
+from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
 
 _LOG: Final = logging.getLogger("lance_sql")
 

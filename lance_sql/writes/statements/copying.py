@@ -11,20 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lance_sql import dictionaries, file_versions
-from lance_sql.file import copied_pages
-from lance_sql.file.leaves import is_leaf, leaves
-from lance_sql.file.metadata_v2 import ColumnMetadata
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.tree import Layers
-from lance_sql.progress import Work
-from lance_sql.schema import Field
-from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, data_file
-from lance_sql.statements.scanning import read_fragments
-from lance_sql.statements.session import WriteSession, file_version
+from lance_sql.format import file_versions
+from lance_sql.format.file import copied_pages
+from lance_sql.format.file.leaves import is_leaf, leaves
+from lance_sql.format.file.metadata_v2 import ColumnMetadata
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.tree import Layers
+from lance_sql.format.schema import Field
+from lance_sql.reads.scan.scanning import read_fragments
+from lance_sql.runtime.progress import Work
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import dictionaries
+from lance_sql.writes.statements.fragments import MAX_BYTES_PER_FILE, data_file
+from lance_sql.writes.statements.session import WriteSession, file_version
 
 LEAST_BYTES: Final = 128 << 10
 """Of a page, on average; shorter ones cost readers more than they cost whoever joins them."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from lance_sql.commit.operations import Delete
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.predicates import Predicate
-from lance_sql.statements.rows import delete_rows
-from lance_sql.statements.scanning import addresses
-from lance_sql.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.scanning import addresses
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.operations import Delete
+from lance_sql.writes.statements.removed_rows import delete_rows
+from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.arrays import I64, U64, BoolMask
-from lance_sql.equal_values import same
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.take import parts, take_at
-from lance_sql.schema import Field
+from lance_sql.format.schema import Field
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.take import parts, take_at
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import selection
+from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.equal_values import same
 
 
 def differing(

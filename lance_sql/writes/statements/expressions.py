@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import selection
-from lance_sql.casts import python_values
-from lance_sql.casts.conversion import convert
 from lance_sql.errors import InvalidArgument, missing_package
-from lance_sql.schema.extensions import with_extensions
+from lance_sql.format.casts import python_values
+from lance_sql.format.casts.conversion import convert
+from lance_sql.format.schema.extensions import with_extensions
+from lance_sql.values import selection
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-_SQL = "lance_sql.providers.expressions"
+_SQL = "lance_sql.providers.duckdb.expressions"
 
 
 class Expressions(Protocol):

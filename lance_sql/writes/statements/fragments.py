@@ -11,8 +11,8 @@ from uuid import uuid4
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, LanceError
-from lance_sql.file.writer import FileWriter, WrittenFile
-from lance_sql.schema import Schema
+from lance_sql.format.file.writer import FileWriter, WrittenFile
+from lance_sql.format.schema import Schema
 from lance_sql.store import Store
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, DataFile, Fragment
 

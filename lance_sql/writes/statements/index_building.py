@@ -14,19 +14,19 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.arrays import U64
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import bloom_values, order
-from lance_sql.index_files.write_bitmap import BitmapBuilder
-from lance_sql.index_files.write_bloom import BloomBuilder
-from lance_sql.index_files.write_btree import BTreeBuilder
-from lance_sql.index_files.write_zone_map import ROWS_PER_ZONE, ZoneMapBuilder
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.statements import search_indices
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files import bloom_values, order
+from lance_sql.format.index_files.write_bitmap import BitmapBuilder
+from lance_sql.format.index_files.write_bloom import BloomBuilder
+from lance_sql.format.index_files.write_btree import BTreeBuilder
+from lance_sql.format.index_files.write_zone_map import ROWS_PER_ZONE, ZoneMapBuilder
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.store import Store
 from lance_sql.table import index_kinds
 from lance_sql.table.index_kinds import IndexKind
 from lance_sql.table.indices import zone_map_details
+from lance_sql.values.arrays import U64
+from lance_sql.writes.statements import search_indices
 
 Rows: TypeAlias = Iterable[tuple[pa.Array, U64]]
 

@@ -21,20 +21,14 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import U64
-from lance_sql.commit.operations import CreateIndex
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files.vector_model import VectorModel
-from lance_sql.progress import Work
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.schema import Field, arrow_field
-from lance_sql.schema.types import is_json
-from lance_sql.statements import search_indices
-from lance_sql.statements.index_building import BUILT, BuiltKind, Destination
-from lance_sql.statements.scanning import numbers, read_fragments
-from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files.vector_model import VectorModel
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.types import is_json
+from lance_sql.reads.scan.scanning import numbers, read_fragments
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.runtime.progress import Work
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.index_kinds import BLOOM_FILTER, BTREE, FRAGMENT_REUSE
@@ -42,6 +36,12 @@ from lance_sql.table.index_summaries import column_name
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.paths import INDICES
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64
+from lance_sql.writes.commit.operations import CreateIndex
+from lance_sql.writes.statements import search_indices
+from lance_sql.writes.statements.index_building import BUILT, BuiltKind, Destination
+from lance_sql.writes.statements.session import RowCounts, WriteSession, file_version, on_latest
 
 
 def create(

@@ -13,24 +13,24 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql import file_versions
-from lance_sql.casts.table import TableCast
-from lance_sql.commit import committer
-from lance_sql.commit.operations import Append, Merge, Operation, Overwrite
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.local_paths import shown
-from lance_sql.progress import Work
-from lance_sql.schema import Schema, primary_key
-from lance_sql.schema.from_arrow import extend, from_arrow
-from lance_sql.statements import columns
-from lance_sql.statements.fragments import FileLimits, FragmentWriter
-from lance_sql.statements.session import check_writable, file_version
+from lance_sql.format import file_versions
+from lance_sql.format.casts.table import TableCast
+from lance_sql.format.schema import Schema, primary_key
+from lance_sql.format.schema.from_arrow import extend, from_arrow
+from lance_sql.runtime.progress import Work
 from lance_sql.store import Store, open_store
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.paths import DATA
 from lance_sql.table.snapshot import Snapshot, open_snapshot
-from lance_sql.version_names import split_name
+from lance_sql.table.version_names import split_name
+from lance_sql.values.local_paths import shown
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.operations import Append, Merge, Operation, Overwrite
+from lance_sql.writes.statements import column_changes
+from lance_sql.writes.statements.fragments import FileLimits, FragmentWriter
+from lance_sql.writes.statements.session import check_writable, file_version
 
 Mode: TypeAlias = Literal["create", "append", "overwrite"]
 
@@ -242,7 +242,7 @@ def _with_new_columns(snapshot: Snapshot, rows: pa.Schema, file_version: str) ->
     new = [field.with_nullable(True) for field in rows if field.name not in current.names]
     if not new:
         return current
-    widened = extend(current, new, columns.next_field_id(snapshot), file_version=file_version)
+    widened = extend(current, new, column_changes.next_field_id(snapshot), file_version=file_version)
     primary_key.check(widened)
     return widened
 

@@ -6,14 +6,14 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-from lance_sql.commit import recovery
-from lance_sql.commit.operations import Restore, UpdateConfig, UpdateMap
 from lance_sql.errors import InvalidArgument, VersionNotFound
-from lance_sql.statements.session import RowCounts, WriteSession, on_latest, summarize
 from lance_sql.table import identity, refs, versions
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
+from lance_sql.writes.commit import recovery
+from lance_sql.writes.commit.operations import Restore, UpdateConfig, UpdateMap
+from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest, summarize
 
 
 def restore(

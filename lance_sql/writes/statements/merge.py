@@ -15,25 +15,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql import selection
-from lance_sql.arrays import I64, U64
-from lance_sql.bitmaps import U64Set
-from lance_sql.casts.table import TableCast
-from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-from lance_sql.progress import Work
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.take import parts, take
-from lance_sql.schema import Schema
-from lance_sql.schema.primary_key import primary_key
-from lance_sql.statements.equal_rows import differing
-from lance_sql.statements.matching import Matches, match
-from lance_sql.statements.rows import carrying, delete_rows
-from lance_sql.statements.scanning import addresses
-from lance_sql.statements.session import RowCounts, WriteSession, on_latest
-from lance_sql.statements.source import to_reader
+from lance_sql.format.casts.table import TableCast
+from lance_sql.format.schema import Schema
+from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.reads.scan.key_matching import Matches, match
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.scanning import addresses
+from lance_sql.reads.scan.take import parts, take
+from lance_sql.runtime.progress import Work
 from lance_sql.table import row_ids
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import selection
+from lance_sql.values.arrays import I64, U64
+from lance_sql.values.bitmaps import U64Set
+from lance_sql.writes.commit.operations import Update
+from lance_sql.writes.statements.equal_rows import differing
+from lance_sql.writes.statements.removed_rows import carrying, delete_rows
+from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.writes.statements.source import to_reader
 
 WhenMatched: TypeAlias = Literal["update", "delete", "keep", "fail"]
 WhenNotMatched: TypeAlias = Literal["insert", "ignore"]

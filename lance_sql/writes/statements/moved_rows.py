@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lance_sql.arrays import U64
-from lance_sql.bitmaps import U64Set
 from lance_sql.table import segments
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Segment
+from lance_sql.values.arrays import U64
+from lance_sql.values.bitmaps import U64Set
 
 
 @dataclass

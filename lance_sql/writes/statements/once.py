@@ -6,7 +6,7 @@ An application numbers its writes; the transaction of each has the name of the a
                             write 41    tried again: version 7 has it, nothing is written
                             write 42    version 9
 
-The table's config has the number of the last write of each application; see `commit.turns`.
+The table's config has the number of the last write of each application; see `writes.commit.turns`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lance_sql.commit import turns
 from lance_sql.errors import InvalidArgument
 from lance_sql.table import versions
 from lance_sql.table.commit_summary import TXN_APP_ID, TXN_VERSION
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit import turns
 
 _MAX_NUMBER: Final = 2**63
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lance_sql.arrays import U32
-from lance_sql.bitmaps import U64Set
 from lance_sql.errors import CorruptFile
 from lance_sql.table import deletions, row_ids
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U32
+from lance_sql.values.bitmaps import U64Set
 
 
 @dataclass(frozen=True, slots=True)

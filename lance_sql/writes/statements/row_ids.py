@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from lance_sql.commit import assigned_ids
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict
-from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit import assigned_ids
+from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
 
 Indices: TypeAlias = Literal["keep", "drop"]
 

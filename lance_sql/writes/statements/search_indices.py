@@ -16,24 +16,24 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.arrays import U64
 from lance_sql.errors import CorruptFile, InvalidArgument, MissingDependency, UnsupportedFeature
-from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import write_full_text, write_vector
-from lance_sql.index_files.clustering import num_threads
-from lance_sql.index_files.full_text import FullTextIndex
-from lance_sql.index_files.vector_index import VectorIndex
-from lance_sql.index_files.vector_model import VectorModel, model_of, new_model
-from lance_sql.index_files.write_full_text import FullTextBuilder, parameters_of
-from lance_sql.index_files.write_vector import VectorBuilder
-from lance_sql.progress import Work
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.take import parts, take_at
-from lance_sql.schema import Field, arrow_field
+from lance_sql.format.file.writer import WrittenFile
+from lance_sql.format.index_files import write_full_text, write_vector
+from lance_sql.format.index_files.clustering import num_threads
+from lance_sql.format.index_files.full_text import FullTextIndex
+from lance_sql.format.index_files.vector_index import VectorIndex
+from lance_sql.format.index_files.vector_model import VectorModel, model_of, new_model
+from lance_sql.format.index_files.write_full_text import FullTextBuilder, parameters_of
+from lance_sql.format.index_files.write_vector import VectorBuilder
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.runtime.progress import Work
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import U64
 
 Rows = Iterator[tuple[pa.Array, U64]]
 

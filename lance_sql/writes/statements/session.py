@@ -18,18 +18,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from lance_sql import file_versions
-from lance_sql.arrays import U32
-from lance_sql.commit import committer
-from lance_sql.commit.operations import Operation, ReserveFragments
 from lance_sql.errors import CorruptFile, LanceError, RetryableConflict, TableNotFound, UnsupportedFeature
-from lance_sql.file.writer import FileWriter
-from lance_sql.schema import Field, Schema
-from lance_sql.statements.fragments import FileLimits, FragmentWriter, new_file_name
+from lance_sql.format import file_versions
+from lance_sql.format.file.writer import FileWriter
+from lance_sql.format.schema import Field, Schema
 from lance_sql.table import commit_origin, features, versions
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import U32
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.operations import Operation, ReserveFragments
+from lance_sql.writes.statements.fragments import FileLimits, FragmentWriter, new_file_name
 
 MAX_ATTEMPTS: Final = 10
 MAX_SECONDS: Final = 30.0

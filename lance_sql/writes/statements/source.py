@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.casts import python_values
-from lance_sql.casts.conversion import convert
 from lance_sql.errors import InvalidArgument
-from lance_sql.schema.duckdb_types import check_types, is_relation
-from lance_sql.schema.extensions import with_extensions
+from lance_sql.format.casts import python_values
+from lance_sql.format.casts.conversion import convert
+from lance_sql.format.schema.duckdb_types import check_types, is_relation
+from lance_sql.format.schema.extensions import with_extensions
 
 
 def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema | None = None) -> pa.RecordBatchReader:

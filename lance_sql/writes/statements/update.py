@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lance_sql.casts.assignment import assign
-from lance_sql.commit.operations import Update
 from lance_sql.errors import InvalidArgument
-from lance_sql.gathering import gathered
-from lance_sql.scan.predicates import Predicate
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.schema import Schema
-from lance_sql.statements import expressions
-from lance_sql.statements.moved_rows import MovedRows
-from lance_sql.statements.rows import carrying, delete_rows
-from lance_sql.statements.scanning import numbers, scan
-from lance_sql.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.format.casts.assignment import assign
+from lance_sql.format.schema import Schema
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.scanning import numbers, scan
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.coalesce import gathered
+from lance_sql.writes.commit.operations import Update
+from lance_sql.writes.statements import expressions
+from lance_sql.writes.statements.moved_rows import MovedRows
+from lance_sql.writes.statements.removed_rows import carrying, delete_rows
+from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

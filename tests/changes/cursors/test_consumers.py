@@ -192,8 +192,8 @@ def test_processes_that_are_killed_at_each_step(tmp_path: Path) -> None:
     # a run that has nothing to take ends before most steps
     for step in (*range(1, 34, 3), *range(2, 34, 3), *range(3, 34, 3)):
         story.change()
-        command = [sys.executable, "-m", "tests.cursors.consumer", story.path, story.copy, str(step)]
-        done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+        command = [sys.executable, "-m", "tests.changes.cursors.consumer", story.path, story.copy, str(step)]
+        done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True)
         assert done.returncode in (0, consumer.KILLED), done.stderr
         died += done.returncode == consumer.KILLED
         if died > 5:

@@ -14,8 +14,8 @@ import pytest
 
 import lance_sql
 from lance_sql import Cursor, Dataset
-from lance_sql.commit import cleanup
 from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, VersionNotFound
+from lance_sql.writes.commit import cleanup
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_where_a_new_cursor_begins(table: Dataset, start: str | int, expected: i
 
 def test_peek_and_lag_move_nothing(table: Dataset) -> None:
     cursor = table.cursor("w", start="latest")
-    assert cursor.lag() == lance_sql.cursors.Lag(0, 0, 0.0)
+    assert cursor.lag() == lance_sql.changes.cursors.Lag(0, 0, 0.0)
     table.delete("id < 3")
     lag = cursor.lag()
     assert (lag.versions, lag.rows) == (1, 2)

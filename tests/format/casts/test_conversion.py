@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lance_sql.casts.conversion import convert
-from lance_sql.casts.rounding import is_text
+from lance_sql.format.casts.conversion import convert
+from lance_sql.format.casts.rounding import is_text
 
 INTEGERS: Final = (
     *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.casts.conversion import convert
-from lance_sql.casts.lossless import is_lossless
+from lance_sql.format.casts.conversion import convert
+from lance_sql.format.casts.lossless import is_lossless
 
 _INTEGERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 _TEXTS = [pa.string(), pa.large_string(), pa.string_view()]

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql.casts import python_values
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.casts import python_values
 
 NOON = dt.datetime(2026, 1, 1, 12, 0, 0, 5)
 LOST = [

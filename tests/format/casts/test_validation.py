@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql.casts.validation import Validation
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.casts.validation import Validation
 
 FAR = 2**30
 

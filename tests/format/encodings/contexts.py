@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.encodings.blocks import Block, VariableWidth, to_array
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.codecs import decode_block, decode_fixed_values, decode_mini_block, decode_variable_values
-from lance_sql.encodings.tree import Encoding
+from lance_sql.format.encodings.blocks import Block, VariableWidth, to_array
+from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.codecs import (
+    decode_block,
+    decode_fixed_values,
+    decode_mini_block,
+    decode_variable_values,
+)
+from lance_sql.format.encodings.tree import Encoding
+from lance_sql.values import row_ranges
 from tests.kernels.pages import Chunk, build
 
 Array = np.ndarray[Any, Any]

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.encodings.tree import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.tree import (
     ByteStreamSplit,
     Constant,
     Encoding,
@@ -18,7 +19,6 @@ from lance_sql.encodings.tree import (
     OutOfLineBitpacking,
     Rle,
 )
-from lance_sql.errors import CorruptFile, UnsupportedFeature
 from tests.kernels import oracles
 
 from .contexts import Array, block, fixed_values, mini_block

@@ -8,9 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.encodings import general
-from lance_sql.encodings.tree import Compression, Encoding, Flat, General, InlineBitpacking, Rle, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import general
+from lance_sql.format.encodings.tree import (
+    Compression,
+    Encoding,
+    Flat,
+    General,
+    InlineBitpacking,
+    Rle,
+    Variable,
+)
 from tests.kernels import oracles
 
 from .contexts import block, chunk_rows, lz4, mini_block, variable_values, zstd

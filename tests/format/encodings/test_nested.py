@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.encodings.blocks import FixedWidth, Lists, Struct
-from lance_sql.encodings.tree import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.blocks import FixedWidth, Lists, Struct
+from lance_sql.format.encodings.tree import (
     Constant,
     Encoding,
     FixedSizeList,
@@ -21,7 +22,6 @@ from lance_sql.encodings.tree import (
     Variable,
     VariablePackedStruct,
 )
-from lance_sql.errors import CorruptFile, UnsupportedFeature
 from tests.kernels import oracles
 
 from .contexts import fixed_values, mini_block, sound, variable_values

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql.encodings.preferences import Preferences, from_metadata
-from lance_sql.encodings.tree import Compression
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.encodings.preferences import Preferences, from_metadata
+from lance_sql.format.encodings.tree import Compression
 
 KEYS = [
     "compression",

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql import file_versions
-from lance_sql.encodings.from_arrow import from_array
-from lance_sql.encodings.scalar import scalar_of
-from lance_sql.layouts.encode import encode_layout
-from lance_sql.layouts.shredded import ShreddedPage
-from lance_sql.layouts.tree import Layer
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.format import file_versions
+from lance_sql.format.encodings.from_arrow import from_array
+from lance_sql.format.encodings.scalar import scalar_of
+from lance_sql.format.layouts.encode import encode_layout
+from lance_sql.format.layouts.shredded import ShreddedPage
+from lance_sql.format.layouts.tree import Layer
+from lance_sql.format.schema.from_arrow import from_arrow
 
 
 def calls_of(function: Callable[[], Any]) -> int:

@@ -6,12 +6,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql import row_ranges
-from lance_sql.encodings import stored
-from lance_sql.encodings.blocks import FixedWidth
-from lance_sql.encodings.codecs import decode_stored
-from lance_sql.encodings.tree import Bitpacked, Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import stored
+from lance_sql.format.encodings.blocks import FixedWidth
+from lance_sql.format.encodings.codecs import decode_stored
+from lance_sql.format.encodings.tree import (
+    Bitpacked,
+    Encoding,
+    Flat,
+    InlineBitpacking,
+    OutOfLineBitpacking,
+    Variable,
+)
+from lance_sql.values import row_ranges
 from tests.kernels import oracles
 
 RNG = np.random.default_rng(2)

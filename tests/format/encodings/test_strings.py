@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.encodings import variable
-from lance_sql.encodings.blocks import Dictionary, FixedWidth, Nulls
-from lance_sql.encodings.tree import Constant, Flat, Fsst, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings import variable
+from lance_sql.format.encodings.blocks import Dictionary, FixedWidth, Nulls
+from lance_sql.format.encodings.tree import Constant, Flat, Fsst, Variable
 from tests.kernels import oracles
 
 from .contexts import block, mini_block, sound, strings, variable_values

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lance_sql.encodings.tree import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.tree import (
     Binary,
     Bitpacked,
     Compression,
@@ -25,9 +26,8 @@ from lance_sql.encodings.tree import (
     Stored,
     StructHeader,
 )
-from lance_sql.encodings.wire_v2_0 import MAX_DEPTH, encoding_from_wire, encoding_to_wire
-from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.proto import encodings_v2_0_pb2 as pb
+from lance_sql.format.encodings.wire_v2_0 import MAX_DEPTH, encoding_from_wire, encoding_to_wire
+from lance_sql.format.proto import encodings_v2_0_pb2 as pb
 
 Message = dict[str, Any]
 

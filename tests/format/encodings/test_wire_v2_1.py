@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lance_sql.encodings.tree import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.tree import (
     ByteStreamSplit,
     Compression,
     Constant,
@@ -23,9 +24,8 @@ from lance_sql.encodings.tree import (
     Variable,
     VariablePackedStruct,
 )
-from lance_sql.encodings.wire_v2_1 import MAX_DEPTH, encoding_from_wire
-from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.proto import encodings_v2_1_pb2 as pb
+from lance_sql.format.encodings.wire_v2_1 import MAX_DEPTH, encoding_from_wire
+from lance_sql.format.proto import encodings_v2_1_pb2 as pb
 
 FLAT32: dict[str, Any] = {"flat": {"bits_per_value": 32}}
 VARIABLE: dict[str, Any] = {"variable": {"offsets": FLAT32}}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
-from lance_sql.file.blob_v2 import DESCRIPTOR, BlobSource
+from lance_sql.format.file.blob_v2 import DESCRIPTOR, BlobSource
 from lance_sql.store import ByteRange, MemoryStore, Store
 
 DATA = b"..inline bytes.."

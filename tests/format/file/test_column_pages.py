@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql import row_ranges
-from lance_sql.file.column_pages import pages_with, split_by_page
+from lance_sql.format.file.column_pages import pages_with, split_by_page
+from lance_sql.values import row_ranges
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=7), st.sets(st.integers(0, 41), min_size=1))

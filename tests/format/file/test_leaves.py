@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile
-from lance_sql.file.leaves import join, leaves
-from lance_sql.schema import Field
+from lance_sql.format.file.leaves import join, leaves
+from lance_sql.format.schema import Field
 
 
 def field(name: str, id: int, type: str, *children: Field, **metadata: str) -> Field:

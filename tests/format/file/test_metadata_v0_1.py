@@ -10,17 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql import file_versions, row_ranges
 from lance_sql.errors import CorruptFile
-from lance_sql.file.columns import read_columns
-from lance_sql.file.leaves import Leaf, leaves
-from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.page_cache import PageCache
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.nest import Chain
-from lance_sql.proto import file_pb2, table_pb2
-from lance_sql.schema import Field
+from lance_sql.format import file_versions
+from lance_sql.format.file.leaves import Leaf, leaves
+from lance_sql.format.file.opening import Listed, open_column
+from lance_sql.format.file.page_cache import PageCache
+from lance_sql.format.file.read_columns import read_columns
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.proto import file_pb2, table_pb2
+from lance_sql.format.schema import Field
 from lance_sql.store import MemoryStore
+from lance_sql.values import row_ranges
 
 TEXT = Field("c", 4, -1, "string")
 NUMBER = Field("n", 6, -1, "int32")

@@ -19,22 +19,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql import row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.file import column_pages
-from lance_sql.file.columns import filter_columns, read_columns
-from lance_sql.file.file_bytes import FileBytes
-from lance_sql.file.leaf_column import LeafColumn
-from lance_sql.file.native_columns import NativeRows
-from lance_sql.file.page_cache import KNOWN
-from lance_sql.file.path_columns import PathColumn
-from lance_sql.layouts.mini_block import MiniBlockPage
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.compact_types import compact_types
+from lance_sql.format.file import column_pages
+from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.leaf_column import LeafColumn
+from lance_sql.format.file.native_columns import NativeRows
+from lance_sql.format.file.page_cache import KNOWN
+from lance_sql.format.file.path_columns import PathColumn
+from lance_sql.format.file.read_columns import filter_columns, read_columns
+from lance_sql.format.layouts.mini_block import MiniBlockPage
+from lance_sql.reads.scan.compact_types import compact_types
 from lance_sql.store import ByteRange
 from lance_sql.store.fsspec import FsspecStore
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 NUM_ROWS = 30_000
 

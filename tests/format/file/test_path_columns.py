@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.encodings import tree
-from lance_sql.file.path_columns import PathColumn
+from lance_sql.format.encodings import tree
+from lance_sql.format.file.path_columns import PathColumn
 from tests.golden.compare import difference
 
 NUM_ROWS = 3000

@@ -12,16 +12,17 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import file_versions, row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.file import file_bytes
-from lance_sql.file.columns import read_columns
-from lance_sql.file.leaf_column import LeafColumn
-from lance_sql.file.page_cache import PageCache
-from lance_sql.file.reader import FileReader
-from lance_sql.layouts.nest import Chain
-from lance_sql.proto import file2_pb2
+from lance_sql.format import file_versions
+from lance_sql.format.file import file_bytes
+from lance_sql.format.file.leaf_column import LeafColumn
+from lance_sql.format.file.page_cache import PageCache
+from lance_sql.format.file.read_columns import read_columns
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.proto import file2_pb2
 from lance_sql.store import MemoryStore
+from lance_sql.values import row_ranges
 from tests.damaged.messages import with_columns
 from tests.damaged.tables import data_file, in_memory, write
 

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.file import shredding
-from lance_sql.file.paging import LeafPages
-from lance_sql.file.shredding import Shredded
-from lance_sql.layouts.shredded import ShreddedPage
-from lance_sql.layouts.tree import Layer
-from lance_sql.schema import Field
-from lance_sql.schema.from_arrow import from_arrow
-from tests.layouts.shredding import chain_of, random_rows
-from tests.layouts.shredding import shred as shred_by_hand
+from lance_sql.format.file import shredding
+from lance_sql.format.file.paging import LeafPages
+from lance_sql.format.file.shredding import Shredded
+from lance_sql.format.layouts.shredded import ShreddedPage
+from lance_sql.format.layouts.tree import Layer
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.from_arrow import from_arrow
+from tests.format.layouts.shredding import chain_of, random_rows
+from tests.format.layouts.shredding import shred as shred_by_hand
 
 ITEMS = st.sampled_from([Layer.ALL_VALID_ITEM, Layer.NULLABLE_ITEM])
 LAYERS = st.tuples(ITEMS, st.lists(st.sampled_from(list(Layer)), max_size=4)).map(lambda pair: (pair[0], *pair[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.file.statistics import PageStatistics, of_written
+from lance_sql.format.file.statistics import PageStatistics, of_written
 
 NUM_VALUES = np.array([10, 10, 10], np.int64)
 NULL_COUNTS = pa.array([0, 3, None], pa.int64())

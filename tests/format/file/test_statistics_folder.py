@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_sql._kernels import ValueOrder
-from lance_sql.file import statistics_folder
-from lance_sql.file.statistics_folder import Columns, StatisticsFolder, StoredStatistics
-from lance_sql.file.zone_statistics import KeyKind
+from lance_sql.format.file import statistics_folder
+from lance_sql.format.file.statistics_folder import Columns, StatisticsFolder, StoredStatistics
+from lance_sql.format.file.zone_statistics import KeyKind
 
 SIGNED = KeyKind(ValueOrder.SIGNED, 64)
 TEXT = KeyKind(ValueOrder.UNSIGNED, 64, is_prefix=True)

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.file import pages_to_write, paging, writer
-from lance_sql.file.writer import FileWriter
-from lance_sql.layouts import encode_numbers
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.format.file import pages_to_write, paging, writer
+from lance_sql.format.file.writer import FileWriter
+from lance_sql.format.layouts import encode_numbers
+from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.store import LocalStore, MemoryStore
-from tests.file.random_tables import random_batches
-from tests.file.written import commit, open_both, write_file
+from tests.format.file.random_tables import random_batches
+from tests.format.file.written import commit, open_both, write_file
 from tests.golden.compare import difference
 
 VERSIONS = ("2.0", "2.1", "2.2")

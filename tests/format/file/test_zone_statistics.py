@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 
 from lance_sql import _kernels
 from lance_sql._kernels import ValueOrder
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_kind, new_bounds, observe_array, statistics
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.file.zone_statistics import (
+    ROWS_PER_ZONE,
+    KeyKind,
+    key_kind,
+    new_bounds,
+    observe_array,
+    statistics,
+)
 
 TYPES = [
     pa.int8(),

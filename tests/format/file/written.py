@@ -9,8 +9,8 @@ import lance
 import pyarrow as pa
 
 import lance_sql
-from lance_sql.file.writer import FileWriter, WrittenFile
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.format.file.writer import FileWriter, WrittenFile
+from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.store import LocalStore
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile
-from lance_sql.index_files import btree, index_file, zone_map
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.format.index_files import btree, index_file, zone_map
+from lance_sql.format.index_files.index_file import IndexFile
 from lance_sql.store.local import LocalStore
 
 

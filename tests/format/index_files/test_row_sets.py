@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from lance_sql.errors import CorruptFile, LanceError
-from lance_sql.index_files import row_sets
+from lance_sql.format.index_files import row_sets
 
 numbers = st.lists(
     st.builds(lambda upper, lower: upper << 32 | lower, st.integers(0, 5), st.integers(0, 2**32 - 1))

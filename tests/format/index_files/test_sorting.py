@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lance_sql.index_files import order
-from lance_sql.index_files.sorting import Sorter
+from lance_sql.format.index_files import order
+from lance_sql.format.index_files.sorting import Sorter
 
 TYPES: dict[pa.DataType, st.SearchStrategy[object]] = {
     pa.int32(): st.integers(-5, 5),

@@ -8,17 +8,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle, Variable
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file.native_columns import InPages, NativeColumn
-from lance_sql.layouts import nested
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.pages import head_ranges, open_page
-from lance_sql.layouts.reading import run
-from lance_sql.layouts.tree import FullZip, Layers, MiniBlock, PageLayout, max_repetition
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.encodings.tree import (
+    Encoding,
+    Flat,
+    InlineBitpacking,
+    OutOfLineBitpacking,
+    Rle,
+    Variable,
+)
+from lance_sql.format.file.native_columns import InPages, NativeColumn
+from lance_sql.format.layouts import nested
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.pages import head_ranges, open_page
+from lance_sql.format.layouts.reading import run
+from lance_sql.format.layouts.tree import FullZip, Layers, MiniBlock, PageLayout, max_repetition
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 from tests.kernels import oracles
 from tests.kernels.pages import Chunk, build
 

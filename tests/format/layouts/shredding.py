@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.tree import Layer, Layers, max_repetition, max_visible
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.tree import Layer, Layers, max_repetition, max_visible
 
 Array = np.ndarray[Any, Any]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql import row_ranges
-from lance_sql.encodings.tree import (
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.format.encodings.tree import (
     Binary,
     Bitpacked,
     Compression,
@@ -31,12 +31,12 @@ from lance_sql.encodings.tree import (
     Stored,
     StructHeader,
 )
-from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.array_tree import ArrayPage, head_ranges
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.reading import run
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.layouts.array_tree import ArrayPage, head_ranges
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.reading import run
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 from tests.kernels import oracles
 
 from .by_hand import some_rows, take

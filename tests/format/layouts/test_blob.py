@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.encodings.tree import Flat, PackedStruct
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.tree import Blob, Layer, Layers, MiniBlock
+from lance_sql.format.encodings.tree import Flat, PackedStruct
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.tree import Blob, Layer, Layers, MiniBlock
 from tests.kernels.pages import Chunk, build
 
 from .by_hand import HandPage

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lance_sql import row_ranges
-from lance_sql.encodings import tree
-from lance_sql.encodings.tree import Compression
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
-from lance_sql.layouts.tree import Constant, FullZip, Layer, MiniBlock
+from lance_sql.format.encodings import tree
+from lance_sql.format.encodings.tree import Compression
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.shredded import EncodedPage, ShreddedPage
+from lance_sql.format.layouts.tree import Constant, FullZip, Layer, MiniBlock
+from lance_sql.values import row_ranges
 from tests.strategies import RandomArrow
 
 from .by_hand import some_rows, take

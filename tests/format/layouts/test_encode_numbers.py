@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql import file_versions
-from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking
-from lance_sql.file_versions import PageRules
-from lance_sql.layouts import encode_numbers
-from lance_sql.layouts.encode import encode_page
-from lance_sql.layouts.shredded import EncodedPage
-from lance_sql.layouts.tree import Constant, MiniBlock
-from lance_sql.schema import Field
+from lance_sql.format import file_versions
+from lance_sql.format.encodings.tree import Encoding, Flat, InlineBitpacking
+from lance_sql.format.file_versions import PageRules
+from lance_sql.format.layouts import encode_numbers
+from lance_sql.format.layouts.encode import encode_page
+from lance_sql.format.layouts.shredded import EncodedPage
+from lance_sql.format.layouts.tree import Constant, MiniBlock
+from lance_sql.format.schema import Field
 
 from .written import flat_page, layout_of
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.layouts.tree import Layer
+from lance_sql.format.layouts.tree import Layer
 from tests.covering import covering
 
 from .shredding import chain_of, random_rows

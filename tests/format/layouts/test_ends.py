@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile
-from lance_sql.layouts import ends
-from lance_sql.row_ranges import RowRanges
+from lance_sql.format.layouts import ends
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 
 @st.composite

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.encodings.tree import Flat, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.levels import level_encoding, levels_from_buffer
-from lance_sql.layouts.nest import Slots, unravel
-from lance_sql.layouts.tree import Layer, max_definition, max_repetition, max_visible
+from lance_sql.format.encodings.tree import Flat, Variable
+from lance_sql.format.layouts.levels import level_encoding, levels_from_buffer
+from lance_sql.format.layouts.nest import Slots, unravel
+from lance_sql.format.layouts.tree import Layer, max_definition, max_repetition, max_visible
 
 from .by_hand import LEVEL_ENCODINGS, encode_levels, full_zip, mini_block, some_rows, take
 from .shredding import chain_of, random_rows, shred

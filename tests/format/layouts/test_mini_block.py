@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql import row_ranges
-from lance_sql.encodings.tree import Flat, Variable
 from lance_sql.errors import CorruptFile
-from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.tree import Layer, MiniBlock
+from lance_sql.format.encodings.tree import Flat, Variable
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.tree import Layer, MiniBlock
+from lance_sql.values import row_ranges
 from tests.kernels.pages import Chunk, build
 
 from .by_hand import FLAT16, HandPage, mini_block

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lance_sql.encodings.tree import Constant, Flat, OffsetBinary, OffsetList, Stored, StructHeader
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.plain import lists_page, values_page
+from lance_sql.format.encodings.tree import Constant, Flat, OffsetBinary, OffsetList, Stored, StructHeader
+from lance_sql.format.layouts.plain import lists_page, values_page
 from lance_sql.store import ByteRange
 
 FILE_SIZE = 10_000

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile
-from lance_sql.layouts.reading import Reading, Shared, run, together
+from lance_sql.format.layouts.reading import Reading, Shared, run, together
 from lance_sql.store import ByteRange
 
 DATA = pa.py_buffer(bytes(range(100)))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lance_sql.encodings.tree import Flat, InlineBitpacking, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, MiniBlock, PageLayout
-from lance_sql.layouts.wire_v2_1 import layout_from_wire
-from lance_sql.proto import encodings_v2_1_pb2 as pb
+from lance_sql.format.encodings.tree import Flat, InlineBitpacking, Variable
+from lance_sql.format.layouts.tree import Blob, Constant, FullZip, Layer, MiniBlock, PageLayout
+from lance_sql.format.layouts.wire_v2_1 import layout_from_wire
+from lance_sql.format.proto import encodings_v2_1_pb2 as pb
 
 FLAT8 = {"flat": {"bits_per_value": 8}}
 FLAT16 = {"flat": {"bits_per_value": 16}}

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 from google.protobuf.any_pb2 import Any as AnyMessage
 
-from lance_sql import file_versions
-from lance_sql.layouts.encode import encode_page
-from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
-from lance_sql.layouts.tree import Layer, Layers, PageLayout
-from lance_sql.layouts.wire_v2_1 import layout_from_wire
-from lance_sql.proto import file2_pb2, file_pb2
-from lance_sql.schema import Field
-from lance_sql.schema.from_arrow import from_arrow
-from lance_sql.schema.wire import to_messages
+from lance_sql.format import file_versions
+from lance_sql.format.layouts.encode import encode_page
+from lance_sql.format.layouts.shredded import EncodedPage, ShreddedPage
+from lance_sql.format.layouts.tree import Layer, Layers, PageLayout
+from lance_sql.format.layouts.wire_v2_1 import layout_from_wire
+from lance_sql.format.proto import file2_pb2, file_pb2
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.from_arrow import from_arrow
+from lance_sql.format.schema.wire import to_messages
 
 from .by_hand import HandPage
 from .shredding import shred

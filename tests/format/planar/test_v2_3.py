@@ -12,8 +12,8 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 
 import lance_sql
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.proto import encodings_v2_3_pb2 as pb
-from lance_sql.proto import file2_pb2
+from lance_sql.format.proto import encodings_v2_3_pb2 as pb
+from lance_sql.format.proto import file2_pb2
 from tests.damaged import messages
 
 NUM_ROWS = 5000

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import ColumnNotFound, CorruptFile, InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.proto import file_pb2
-from lance_sql.schema import DictionaryLocation, Schema, build
-from lance_sql.schema.projection import split_path
+from lance_sql.format.proto import file_pb2
+from lance_sql.format.schema import DictionaryLocation, Schema, build
+from lance_sql.format.schema.projection import split_path
 
 
 def stored(name: str, number: int, parent: int = -1, logical_type: str = "int32", **more: Any) -> file_pb2.Field:

@@ -10,9 +10,9 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.schema import Schema
-from lance_sql.schema.from_arrow import extend, from_arrow
-from lance_sql.schema.wire import from_messages, to_messages
+from lance_sql.format.schema import Schema
+from lance_sql.format.schema.from_arrow import extend, from_arrow
+from lance_sql.format.schema.wire import from_messages, to_messages
 
 BFLOAT16 = {"ARROW:extension:name": "lance.bfloat16", "ARROW:extension:metadata": ""}
 TYPES = [

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
-from lance_sql.schema import jsonb
+from lance_sql.format.schema import jsonb
 
 NULL, STRING, NUMBER, FALSE, TRUE, NESTED = range(6)
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.schema import Field, arrow_field, storage_type
-from lance_sql.schema.types import leaf_type
+from lance_sql.format.schema import Field, arrow_field, storage_type
+from lance_sql.format.schema.types import leaf_type
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql.differences import Difference
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-from lance_sql.terminal_text import width_of
+from lance_sql.health.differences import Difference
+from lance_sql.runtime.terminal_text import width_of
 
 Rows = Sequence[Mapping[str, Any]]
 

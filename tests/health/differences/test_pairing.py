@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lance_sql.differences.pairing import OnlyAfter, OnlyBefore, Paired, pair
 from lance_sql.errors import InvalidArgument
+from lance_sql.health.differences.pairing import OnlyAfter, OnlyBefore, Paired, pair
 
 
 def reader(table: pa.Table) -> pa.RecordBatchReader:

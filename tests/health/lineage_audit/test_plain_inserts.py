@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import lance_sql
-from lance_sql.lineage_audit import rules
-from lance_sql.lineage_audit.rules import Step
+from lance_sql.health.lineage_audit import rules
+from lance_sql.health.lineage_audit.rules import Step
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
-from lance_sql.commit.operations import CreateIndex
-from lance_sql.index_files import writing
-from lance_sql.lineage_audit.report import Kind
+from lance_sql.format.index_files import writing
+from lance_sql.health.lineage_audit.audit_report import Kind
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.operations import CreateIndex
 
 
 def with_zones(path: Path, places: list[tuple[int, int, int]]) -> None:

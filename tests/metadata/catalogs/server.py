@@ -10,8 +10,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from lance_sql.catalogs.directory import DirectoryCatalog
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound
+from lance_sql.metadata.catalogs.directory import DirectoryCatalog
 
 TOKEN = "secret"
 PAGE = 2

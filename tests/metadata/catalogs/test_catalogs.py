@@ -13,7 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
-from tests.catalogs.server import TOKEN, serving
+from tests.metadata.catalogs.server import TOKEN, serving
 
 ROWS = {"id": [1, 2, 3]}
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import lance_sql
-from lance_sql.catalogs.directory import CONTENTS, DirectoryCatalog
 from lance_sql.errors import LanceError, TableExists, TableNotFound
+from lance_sql.metadata.catalogs.directory import CONTENTS, DirectoryCatalog
 
 WRITERS = 6
 

@@ -20,8 +20,8 @@ from click.testing import CliRunner
 
 import lance_sql
 from lance_sql.cli import main
-from lance_sql.distributed import change_rows
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, TableExists, UnsupportedFeature
+from lance_sql.jobs.distributed import change_rows
 from lance_sql.one_sql import views
 
 QUERY = "SELECT customer, sum(amount)::BIGINT AS spent FROM 'orders.lance' GROUP BY customer"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance.mem_wal import CompactedSsTable, LsmScanner, ShardSnapshot
 
 import lance_sql
-from lance_sql.table import write_ahead_log
+from lance_sql.reads import write_ahead_log
 
 SCHEMA = pa.schema(
     [

@@ -190,7 +190,7 @@ def test_damage_of_the_log_is_one_line(path: str, part: str, damage: str) -> Non
 
 
 def test_a_shard_that_leads_out_of_the_table_is_damage(path: str) -> None:
-    from lance_sql.proto import mem_wal_pb2
+    from lance_sql.format.proto import mem_wal_pb2
 
     for file in Path(path).glob("_mem_wal/*/manifest/*.binpb"):
         message = mem_wal_pb2.ShardManifest.FromString(file.read_bytes())

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.file.learned import LEARNED
-from lance_sql.scan.column_statistics import ColumnStatistics
-from lance_sql.scan.scan import ScanTask
+from lance_sql.format.file.learned import LEARNED
+from lance_sql.reads.scan.column_statistics import ColumnStatistics
+from lance_sql.reads.scan.scan import ScanTask
 
 ROWS = 30_000
 

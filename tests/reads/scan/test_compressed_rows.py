@@ -13,12 +13,12 @@ import pytest
 
 import lance_sql
 from lance_sql import _kernels
-from lance_sql.encodings import general
-from lance_sql.encodings.tree import Compression
-from lance_sql.file import native_columns
+from lance_sql.format.encodings import general
+from lance_sql.format.encodings.tree import Compression
+from lance_sql.format.file import native_columns
 from tests.golden.compare import difference
-from tests.scan.test_nested_rows import FileVersion, assert_streams, file_versions, random_table
-from tests.scan.test_stream_runs import read_by_python
+from tests.reads.scan.test_nested_rows import FileVersion, assert_streams, file_versions, random_table
+from tests.reads.scan.test_stream_runs import read_by_python
 
 SEEDS = range(4)
 SLOW_SEEDS = range(len(SEEDS), 200)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lance_sql
-from lance_sql.index_files.zones import Zones
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence.covered import Covered
+from lance_sql.format.index_files.zones import Zones
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.pruning.covered import Covered
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ORDERS = Path(__file__).parents[2] / "examples" / "orders.lance"
+ORDERS = Path(__file__).parents[3] / "examples" / "orders.lance"
 
 HALF_READ = """
 import lance_sql

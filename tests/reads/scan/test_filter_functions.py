@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.scan.predicates import evaluate, from_sql
+from lance_sql.reads.scan.predicates import evaluate, from_sql
 from tests.covering import covering
 
 SPACES = " \t\n\u00a0\u2003\u3000\x1f"

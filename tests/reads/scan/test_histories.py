@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 import lance_sql
-from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, NAMES, ROW_ADDRESS, ROW_ID
+from lance_sql.reads.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, NAMES, ROW_ADDRESS, ROW_ID
 
 from .histories import History
 

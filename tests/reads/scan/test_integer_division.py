@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql.scan.predicates import integer_division
+from lance_sql.reads.scan.predicates import integer_division
 
 LEAST, MOST = -(2**63), 2**63 - 1
 NUMBERS = st.one_of(st.none(), st.integers(LEAST, MOST), st.integers(-5, 300))

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.statements import key_filter, matching
-from lance_sql.statements.key_filter import KeyFilter, can_be_filtered
+from lance_sql.reads.scan import key_filter, key_matching
+from lance_sql.reads.scan.key_filter import KeyFilter, can_be_filtered
 
 TYPES = [
     pa.int8(),
@@ -52,10 +52,10 @@ def test_matches_are_those_of_a_join(
     table = lance_sql.write(pa.table({"k": rows}), tmp_path / "t", max_rows_per_file=7000)
     found = []
     for most_keys in (0, key_filter.MAX_KEYS):
-        monkeypatch.setattr(matching, "MAX_KEYS", most_keys)
+        monkeypatch.setattr(key_matching, "MAX_KEYS", most_keys)
         for nulls_are_equal in (False, with_nulls):
             source = pa.table({"k": wanted})
-            matches = matching.match(table.snapshot, source, ["k"], one_each=False, nulls_are_equal=nulls_are_equal)
+            matches = key_matching.match(table.snapshot, source, ["k"], one_each=False, nulls_are_equal=nulls_are_equal)
             found.append((matches.addresses.tolist(), matches.source.tolist(), matches.unmatched.tolist()))
     assert found[:2] == found[2:]
     assert len(found[0][0]) == most // 20

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lance_sql import row_ranges
-from lance_sql.scan.evidence.known_rows import KnownRows, distinct, everything, numbers_of
+from lance_sql.reads.scan.pruning.known_rows import KnownRows, distinct, everything, numbers_of
+from lance_sql.values import row_ranges
 
 ROWS = 6
 NUM_FRAGMENTS = 4

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
-from lance_sql.commit.operations import CreateIndex
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.operations import CreateIndex
 
 ROWS = 3000
 

@@ -24,14 +24,14 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql._kernels import ValueOrder
-from lance_sql.file.learned import LEARNED, LearnedKey, LearnedStatistics
-from lance_sql.file.zone_statistics import KeyKind, new_bounds
-from lance_sql.row_ranges import count, expand, single
-from lance_sql.scan import batches
-from lance_sql.scan.evidence.learned import LearnedZones
-from lance_sql.scan.scan import Scan
+from lance_sql.format.file.learned import LEARNED, LearnedKey, LearnedStatistics
+from lance_sql.format.file.zone_statistics import KeyKind, new_bounds
+from lance_sql.reads.scan import batches
+from lance_sql.reads.scan.pruning.learned import LearnedZones
+from lance_sql.reads.scan.scan import Scan
 from lance_sql.store import file_statuses
 from lance_sql.table import learning
+from lance_sql.values.row_ranges import count, expand, single
 from tests.covering import covering
 
 ROWS = 40_000

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import lance_sql
 from lance_sql._kernels import ValueOrder
 from lance_sql.dataset import Dataset
-from lance_sql.file.columns import Filtered
-from lance_sql.layouts.matching import KEY_BYTES, KeyRange
-from lance_sql.scan.batches import Run
-from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import column_tests, conjuncts, evaluate, from_sql
-from lance_sql.scan.stream import runs
+from lance_sql.format.file.read_columns import Filtered
+from lance_sql.format.layouts.matching import KEY_BYTES, KeyRange
+from lance_sql.reads.scan.batches import Run
+from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.predicates import column_tests, conjuncts, evaluate, from_sql
+from lance_sql.reads.scan.stream import runs
 from lance_sql.table.open_fragment import OpenFragment
 
 NUM_ROWS = 40_000

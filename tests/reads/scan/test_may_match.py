@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.scan.predicates import Path, from_sql, may_match, must_match
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.reads.scan.predicates import Path, from_sql, may_match, must_match
 
 SCHEMA = pa.schema(
     [

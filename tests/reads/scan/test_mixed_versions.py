@@ -10,7 +10,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile
-from lance_sql.proto import table_pb2
+from lance_sql.format.proto import table_pb2
 from tests.damaged.messages import with_manifest
 from tests.damaged.tables import data_file, in_memory, manifest_file, write
 from tests.golden.compare import assert_same

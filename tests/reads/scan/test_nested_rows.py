@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.file import native_columns
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.stream import runs
-from tests.file.random_tables import AnyArrow
+from lance_sql.format.file import native_columns
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.stream import runs
+from tests.format.file.random_tables import AnyArrow
 from tests.golden.compare import difference
-from tests.scan.test_stream_runs import read_by_python, runs_of
+from tests.reads.scan.test_stream_runs import read_by_python, runs_of
 
 FileVersion: TypeAlias = Literal["2.0", "2.1", "2.2"]
 SEEDS = range(24)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql.index_files.ngram import trigrams
+from lance_sql.format.index_files.ngram import trigrams
 
 ALPHABET = "abcABC019 -%_\u00e9\u00df\u0130\u212a\u00c6\u0391\u4e2de\u0301\U0001f600\ufb01"
 

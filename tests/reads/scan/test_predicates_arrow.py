@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pytest
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, UnsupportedFeature
-from lance_sql.scan.predicates import And, In, Opaque, Or, evaluate, from_arrow
-from lance_sql.scan.predicates.arrow_expression import Constant, Field, Function, decode
+from lance_sql.reads.scan.predicates import And, In, Opaque, Or, evaluate, from_arrow
+from lance_sql.reads.scan.predicates.arrow_expression import Constant, Field, Function, decode
 
 SCHEMA = pa.schema(
     [

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.predicates import Predicate, evaluate, from_sql, passing
+from lance_sql.reads.scan.predicates import Predicate, evaluate, from_sql, passing
 
 NAN, INF = float("nan"), float("inf")
 FLOATS = [NAN, INF, -INF, 0.0, -0.0, 1.5, None]

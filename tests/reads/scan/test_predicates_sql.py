@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, UnsupportedFeature
-from lance_sql.scan.predicates import ColumnRef, Compare, Literal, conjuncts, from_sql
+from lance_sql.reads.scan.predicates import ColumnRef, Compare, Literal, conjuncts, from_sql
 
 SCHEMA = pa.schema(
     [

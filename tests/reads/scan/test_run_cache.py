@@ -22,9 +22,9 @@ import pytest
 import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.stream import run_cache, runs
-from lance_sql.scan.stream.run_cache import RUN_CACHE, PreparedRun, RunCache
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.stream import run_cache, runs
+from lance_sql.reads.scan.stream.run_cache import RUN_CACHE, PreparedRun, RunCache
 from lance_sql.store import ByteRange, LocalStore
 from lance_sql.table.snapshot import let_go
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from lance.indices import IndexConfig
 
 import lance_sql
-from lance_sql.commit import committer
-from lance_sql.commit.operations import CreateIndex
-from lance_sql.index_files import writing
+from lance_sql.format.index_files import writing
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.operations import CreateIndex
 
 ROWS = 6000
 

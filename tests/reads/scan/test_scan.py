@@ -21,12 +21,12 @@ import pytest
 import lance_sql
 from lance_sql import Dataset
 from lance_sql.errors import ColumnNotFound, CorruptFile, InvalidArgument
-from lance_sql.proto import table_pb2
-from lance_sql.scan import read_ahead
-from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
+from lance_sql.format.proto import table_pb2
+from lance_sql.reads.scan import read_ahead
+from lance_sql.reads.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
 from tests.damaged.messages import column_messages, with_manifest
 from tests.damaged.tables import data_file, files_below, in_memory, manifest_file, write
-from tests.file.counting import CountingStore
+from tests.format.file.counting import CountingStore
 
 NUM_ROWS = 3000
 

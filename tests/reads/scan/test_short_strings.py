@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql.scan import batches
-from lance_sql.scan.compact_types import compact_types
-from lance_sql.scan.stream import runs
+from lance_sql.reads.scan import batches
+from lance_sql.reads.scan.compact_types import compact_types
+from lance_sql.reads.scan.stream import runs
 
 NUM_ROWS = 80_000
 FILTERS = (None, "number < 98", "number = 3", "short > 'M'", "short IS NOT NULL AND number <> 5")

@@ -22,19 +22,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql import _kernels, row_ranges
+from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.file import writer
-from lance_sql.file.native_columns import NativeColumn
-from lance_sql.scan import batches
-from lance_sql.scan.compact_types import compact_types
-from lance_sql.scan.predicates import value_tests
-from lance_sql.scan.predicates.evaluation import passing
-from lance_sql.scan.scan import Scan
-from lance_sql.scan.stream import output, runs
-from lance_sql.scan.stream.run_cache import RUN_CACHE
+from lance_sql.format.file import writer
+from lance_sql.format.file.native_columns import NativeColumn
+from lance_sql.reads.scan import batches
+from lance_sql.reads.scan.compact_types import compact_types
+from lance_sql.reads.scan.predicates import value_tests
+from lance_sql.reads.scan.predicates.evaluation import passing
+from lance_sql.reads.scan.scan import Scan
+from lance_sql.reads.scan.stream import output, runs
+from lance_sql.reads.scan.stream.run_cache import RUN_CACHE
 from lance_sql.table.row_ids import RowIds
+from lance_sql.values import row_ranges
 
 NUM_ROWS = 120_000
 COLUMNS = ("id", "small", "price", "mode", "letter", "text", "some", "tags", "point", "place", "maybe")

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import row_ranges
-from lance_sql.scan import batches
+from lance_sql.reads.scan import batches
+from lance_sql.values import row_ranges
 
 
 @pytest.fixture

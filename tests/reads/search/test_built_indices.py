@@ -14,11 +14,11 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.index_files import write_full_text, write_vector
-from lance_sql.index_files.full_text import FullTextIndex, TextPartition
-from lance_sql.index_files.vector_index import VectorIndex
-from lance_sql.index_files.vector_model import model_of
-from lance_sql.statements import indices, search_indices
+from lance_sql.format.index_files import write_full_text, write_vector
+from lance_sql.format.index_files.full_text import FullTextIndex, TextPartition
+from lance_sql.format.index_files.vector_index import VectorIndex
+from lance_sql.format.index_files.vector_model import model_of
+from lance_sql.writes.statements import indices, search_indices
 
 WORDS = [
     "the",

@@ -9,8 +9,8 @@ import pytest
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.index_files.token_fst import TokenFst
-from lance_sql.text_analysis.analyzer import Analyzer
+from lance_sql.format.index_files.token_fst import TokenFst
+from lance_sql.format.text_analysis.analyzer import Analyzer
 
 
 @pytest.mark.parametrize(

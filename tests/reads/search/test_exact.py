@@ -13,7 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import ColumnNotFound, InvalidArgument, UnsupportedFeature
-from tests.search.brute_force import best, distances
+from tests.reads.search.brute_force import best, distances
 
 DIMENSIONS = (1, 3, 8, 32, 45, 128)
 TYPES: dict[str, Any] = {

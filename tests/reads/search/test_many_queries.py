@@ -23,11 +23,11 @@ import pytest
 from lance.query import BooleanQuery, FullTextOperator, MatchQuery, Occur, PhraseQuery
 
 import lance_sql
-from lance_sql.search.text_ranking import has_phrase
-from lance_sql.text_analysis.analyzer import Analyzer
-from tests.search.test_text import WORDS, texts
-from tests.search.test_vector_indices import DIMENSION, compare, theirs
-from tests.search.test_vector_indices import rows as vector_rows
+from lance_sql.format.text_analysis.analyzer import Analyzer
+from lance_sql.reads.search.text_ranking import has_phrase
+from tests.reads.search.test_text import WORDS, texts
+from tests.reads.search.test_vector_indices import DIMENSION, compare, theirs
+from tests.reads.search.test_vector_indices import rows as vector_rows
 
 pytestmark = pytest.mark.slow
 

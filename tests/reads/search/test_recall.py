@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql.cli.main import main
 from lance_sql.errors import InvalidArgument
-from lance_sql.search.recall import recalls
+from lance_sql.reads.search.recall import recalls
 from lance_sql.testing import assert_search
 
 

@@ -13,9 +13,9 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.index_files import rabit_codes
-from lance_sql.index_files.vector_index import VectorIndex
-from lance_sql.index_files.vector_model import model_of
+from lance_sql.format.index_files import rabit_codes
+from lance_sql.format.index_files.vector_index import VectorIndex
+from lance_sql.format.index_files.vector_model import model_of
 
 Array = npt.NDArray[Any]
 

@@ -15,7 +15,7 @@ from lance.query import BooleanQuery, BoostQuery, FullTextOperator, MatchQuery, 
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.text_analysis.analyzer import Analyzer
+from lance_sql.format.text_analysis.analyzer import Analyzer
 
 TEXT = """
 river apple running runs quick brown fox the a of Orders ordering café naïve Straße dogs dog hello world jumped jumps

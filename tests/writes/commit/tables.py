@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 import lance_sql
-from lance_sql.arrays import U32
-from lance_sql.commit.committer import create
-from lance_sql.commit.operations import Delete, Overwrite, Update
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.table import deletions, row_ids
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.values.arrays import U32
+from lance_sql.writes.commit.committer import create
+from lance_sql.writes.commit.operations import Delete, Overwrite, Update
 
 SYSTEM = ("_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version")
 

@@ -11,14 +11,14 @@ import lance
 import pytest
 
 import lance_sql
-from lance_sql.commit.cleanup import execute, plan
-from lance_sql.commit.clones import create_branch, shallow_clone
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Append, Delete, Restore
 from lance_sql.errors import CorruptFile, InvalidArgument, RetryableConflict
 from lance_sql.table import refs
 from lance_sql.table.snapshot import Snapshot, open_snapshot
-from tests.commit.tables import created, deletion, fragments, keys, latest, rows, table
+from lance_sql.writes.commit.cleanup import execute, plan
+from lance_sql.writes.commit.clones import create_branch, shallow_clone
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import Append, Delete, Restore
+from tests.writes.commit.tables import created, deletion, fragments, keys, latest, rows, table
 
 LATER = datetime.now(UTC) + timedelta(days=30)
 

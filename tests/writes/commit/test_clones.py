@@ -8,13 +8,13 @@ import lance
 import pytest
 
 import lance_sql
-from lance_sql.commit.clones import create_branch, delete_branch, shallow_clone
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Append
 from lance_sql.errors import InvalidArgument, TableExists, VersionNotFound
 from lance_sql.table import refs
 from lance_sql.table.snapshot import Snapshot, open_snapshot
-from tests.commit.tables import created, deletion, fragments, keys, latest, table
+from lance_sql.writes.commit.clones import create_branch, delete_branch, shallow_clone
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import Append
+from tests.writes.commit.tables import created, deletion, fragments, keys, latest, table
 
 
 @pytest.fixture

@@ -11,9 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql.commit import transactions
-from lance_sql.commit.conflicts import Outcome, judge
-from lance_sql.commit.operations import (
+from lance_sql.errors import CorruptFile
+from lance_sql.format.proto import transaction_pb2
+from lance_sql.format.schema import Field, Schema
+from lance_sql.table.fragment import DataFile, DeletionFile, DeletionFileType, Fragment
+from lance_sql.table.indices import IndexSegment
+from lance_sql.table.paths import BasePath
+from lance_sql.writes.commit import transactions
+from lance_sql.writes.commit.conflicts import Outcome, judge
+from lance_sql.writes.commit.operations import (
     Append,
     Clone,
     CreateIndex,
@@ -35,13 +41,7 @@ from lance_sql.commit.operations import (
     UpdateMap,
     UpdateMode,
 )
-from lance_sql.commit.transactions import Transaction
-from lance_sql.errors import CorruptFile
-from lance_sql.proto import transaction_pb2
-from lance_sql.schema import Field, Schema
-from lance_sql.table.fragment import DataFile, DeletionFile, DeletionFileType, Fragment
-from lance_sql.table.indices import IndexSegment
-from lance_sql.table.paths import BasePath
+from lance_sql.writes.commit.transactions import Transaction
 
 FILE = DataFile("a.lance", (0, 1), (0, 1), (2, 2), 100)
 SCHEMA = Schema((Field("k", 0, -1, "int64"), Field("v", 1, -1, "string")))

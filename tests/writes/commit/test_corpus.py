@@ -9,13 +9,13 @@ import lance
 import pytest
 
 import lance_sql
-from lance_sql.arrays import U32
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Operation, Restore, UpdateConfig, UpdateMap
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.table.snapshot import Snapshot, open_snapshot
-from tests.commit.tables import deletion
+from lance_sql.values.arrays import U32
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import Operation, Restore, UpdateConfig, UpdateMap
 from tests.conftest import Case
+from tests.writes.commit.tables import deletion
 
 
 def first_row(snapshot: Snapshot) -> tuple[Operation, dict[int, U32]] | None:

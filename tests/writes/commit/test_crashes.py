@@ -13,16 +13,16 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import cleanup, clones, committer
-from lance_sql.commit.committer import commit, create
-from lance_sql.commit.operations import Append, Operation, Overwrite, UpdateConfig, UpdateMap
 from lance_sql.errors import LanceError, VersionNotFound
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.store import LocalStore, PutMode
 from lance_sql.table import refs
 from lance_sql.table.snapshot import Snapshot
-from tests.commit.failing_store import Broken, FailingStore, on
-from tests.commit.tables import created, deletion, fragments, keys, latest, rows, table, update
+from lance_sql.writes.commit import cleanup, clones, committer
+from lance_sql.writes.commit.committer import commit, create
+from lance_sql.writes.commit.operations import Append, Operation, Overwrite, UpdateConfig, UpdateMap
+from tests.writes.commit.failing_store import Broken, FailingStore, on
+from tests.writes.commit.tables import created, deletion, fragments, keys, latest, rows, table, update
 
 Change = Callable[[Snapshot], Snapshot]
 

@@ -12,10 +12,10 @@ import pytest
 
 import lance_sql
 from lance_sql import Dataset, RetryableConflict
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Append, Delete
-from lance_sql.proto import table_pb2
-from tests.commit.tables import deletion, fragments, latest, table
+from lance_sql.format.proto import table_pb2
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import Append, Delete
+from tests.writes.commit.tables import deletion, fragments, latest, table
 
 
 def edit_manifest(path: Path, edit: Callable[[table_pb2.Manifest], object]) -> None:

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Append
 from lance_sql.errors import CommitConflict, InvalidArgument, TableExists
-from lance_sql.statements import insert
 from lance_sql.store import LocalStore, ObjectInfo, PutMode, Store
 from lance_sql.table import files, location, versions
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path
-from tests.commit.failing_store import FailingStore, on
-from tests.commit.tables import created, fragments, keys, latest, table
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import Append
+from lance_sql.writes.statements import insert
+from tests.writes.commit.failing_store import FailingStore, on
+from tests.writes.commit.tables import created, fragments, keys, latest, table
 
 
 class LateStore(FailingStore):

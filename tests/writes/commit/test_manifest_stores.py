@@ -11,16 +11,16 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
-from lance_sql.commit.committer import commit, create
-from lance_sql.commit.operations import Append, Overwrite
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.store import ExternalManifests, LocalStore, ManifestEntry, ManifestStore, SqliteManifestStore
 from lance_sql.table.paths import NamingScheme
 from lance_sql.table.snapshot import Snapshot
-from tests.commit.failing_store import Broken, Call, FailingStore
-from tests.commit.tables import fragments, table
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.committer import commit, create
+from lance_sql.writes.commit.operations import Append, Overwrite
+from tests.writes.commit.failing_store import Broken, Call, FailingStore
+from tests.writes.commit.tables import fragments, table
 
 
 class FailingManifestStore:

@@ -13,8 +13,15 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit.committer import commit, create
-from lance_sql.commit.operations import (
+from lance_sql.errors import InvalidArgument, TableExists, UnsupportedFeature
+from lance_sql.format.schema import Field, Schema
+from lance_sql.format.schema.from_arrow import from_arrow
+from lance_sql.table import row_ids, row_versions
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.paths import NamingScheme
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.committer import commit, create
+from lance_sql.writes.commit.operations import (
     Append,
     DataReplacement,
     Delete,
@@ -31,14 +38,8 @@ from lance_sql.commit.operations import (
     UpdateMap,
     UpdateMode,
 )
-from lance_sql.errors import InvalidArgument, TableExists, UnsupportedFeature
-from lance_sql.schema import Field, Schema
-from lance_sql.schema.from_arrow import from_arrow
-from lance_sql.table import row_ids, row_versions
-from lance_sql.table.fragment import Fragment
-from lance_sql.table.paths import NamingScheme
-from lance_sql.table.snapshot import Snapshot
-from tests.commit.tables import (
+from tests.damaged.messages import with_manifest
+from tests.writes.commit.tables import (
     created,
     deletion,
     extend_with_pylance,
@@ -50,7 +51,6 @@ from tests.commit.tables import (
     table,
     update,
 )
-from tests.damaged.messages import with_manifest
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

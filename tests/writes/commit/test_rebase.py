@@ -9,8 +9,13 @@ from typing import Any
 import lance
 import pytest
 
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import (
+from lance_sql.errors import CommitConflict, RetryableConflict, UnsupportedFeature
+from lance_sql.format.schema import Field, Schema
+from lance_sql.format.schema.from_arrow import from_arrow
+from lance_sql.table.fragment import DeletionFileType
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import (
     Append,
     Clone,
     Delete,
@@ -22,12 +27,7 @@ from lance_sql.commit.operations import (
     UpdateConfig,
     UpdateMap,
 )
-from lance_sql.errors import CommitConflict, RetryableConflict, UnsupportedFeature
-from lance_sql.schema import Field, Schema
-from lance_sql.schema.from_arrow import from_arrow
-from lance_sql.table.fragment import DeletionFileType
-from lance_sql.table.snapshot import Snapshot
-from tests.commit.tables import (
+from tests.writes.commit.tables import (
     created,
     deletion,
     extend_with_pylance,

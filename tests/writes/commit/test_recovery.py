@@ -13,11 +13,11 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql import CommitConflict, CorruptFile, VersionNotFound
 from lance_sql.cli.main import main
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Append, ReserveFragments
 from lance_sql.store import LocalStore, PutMode
-from tests.commit.failing_store import FailingStore, on
-from tests.commit.tables import created, extend_with_pylance, fragments, history, keys, latest, table
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import Append, ReserveFragments
+from tests.writes.commit.failing_store import FailingStore, on
+from tests.writes.commit.tables import created, extend_with_pylance, fragments, history, keys, latest, table
 
 
 def manifest(root: Path, version: int) -> Path:

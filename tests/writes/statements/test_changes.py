@@ -24,10 +24,10 @@ from lance_sql import (
     UnsupportedFeature,
     VersionNotFound,
 )
-from lance_sql.statements import matching
+from lance_sql.reads.scan import key_matching
 from lance_sql.store import LocalStore, Sink
-from tests.commit.failing_store import Broken, FailingStore, on
 from tests.damaged.messages import with_manifest
+from tests.writes.commit.failing_store import Broken, FailingStore, on
 
 HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
 
@@ -278,7 +278,7 @@ def test_merge_of_many_keys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("num_keys", [100, 5000])
 def test_rows_are_matched_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_keys: int) -> None:
-    monkeypatch.setattr(matching, "MIN_PART_ROWS", 1500)
+    monkeypatch.setattr(key_matching, "MIN_PART_ROWS", 1500)
     durations = pa.array(range(20_000), pa.duration("ms"))
     columns = {"k": durations, "v": pa.array([0] * 20_000)}
     table = lance_sql.write(pa.table(columns), tmp_path / "t", max_rows_per_file=700)

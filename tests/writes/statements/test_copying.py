@@ -13,9 +13,9 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile
-from lance_sql.file import pages_to_write
-from lance_sql.schema import Field
-from lance_sql.statements import copying
+from lance_sql.format.file import pages_to_write
+from lance_sql.format.schema import Field
+from lance_sql.writes.statements import copying
 from tests.strategies import RandomArrow
 
 NUM_ROWS = 700
@@ -37,7 +37,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             names.append(self.name)
             return super().encode()
 
-    for module in ("lance_sql.file.leaf_writer", "lance_sql.file.path_writer"):
+    for module in ("lance_sql.format.file.leaf_writer", "lance_sql.format.file.path_writer"):
         monkeypatch.setattr(f"{module}.PageJob", Watched)
     return names
 

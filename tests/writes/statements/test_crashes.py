@@ -18,11 +18,11 @@ import pytest
 
 import lance_sql
 from lance_sql import Dataset, LanceError
-from lance_sql.commit import committer
-from lance_sql.statements import fragments, insert
 from lance_sql.store import LocalStore, durable
 from lance_sql.table import files, location
-from tests.commit.failing_store import Broken, FailingStore
+from lance_sql.writes.commit import committer
+from lance_sql.writes.statements import fragments, insert
+from tests.writes.commit.failing_store import Broken, FailingStore
 
 # A file whose opening was reported as failed is closed by nobody.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
-from lance_sql.commit.operations import CreateIndex
 from lance_sql.errors import ColumnNotFound, InvalidArgument, UnsupportedFeature
+from lance_sql.writes.commit import committer
+from lance_sql.writes.commit.operations import CreateIndex
 from tests.properties.test_filters import TABLE
 
 KINDS = ("zonemap", "btree", "bitmap", "bloomfilter")
@@ -124,7 +124,7 @@ def test_operations_keep_what_is_built_right(tmp_path: Path, kind: str, *, stabl
 
 
 def test_an_index_over_what_another_writer_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lance_sql.statements import indices as indexing
+    from lance_sql.writes.statements import indices as indexing
 
     path = tmp_path / "t"
     lance.write_dataset(rows(), path, max_rows_per_file=250)
@@ -146,7 +146,7 @@ def test_an_index_over_what_another_writer_changes_meanwhile(tmp_path: Path, mon
 
 
 def test_two_writers_of_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lance_sql.statements import indices as indexing
+    from lance_sql.writes.statements import indices as indexing
 
     path = tmp_path / "t"
     lance.write_dataset(rows(), path)
@@ -280,7 +280,7 @@ def test_there_are_three_choices_for_indices(tmp_path: Path) -> None:
 
 
 def test_row_ids_that_change_their_meaning_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lance_sql.statements import indices as indexing
+    from lance_sql.writes.statements import indices as indexing
 
     path = tmp_path / "t"
     lance.write_dataset(rows(), path, max_rows_per_file=250)

@@ -42,8 +42,8 @@ def rows_of(path: str) -> pa.Table:
 
 def started(path: str, verb: str) -> subprocess.Popen[str]:
     """A process that has begun."""
-    command = [sys.executable, "-m", "tests.statements.killed", path, verb]
-    process = subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tests.writes.statements.killed", path, verb]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     return process

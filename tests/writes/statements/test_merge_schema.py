@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.commit import committer
 from lance_sql.errors import InvalidArgument, RetryableConflict
+from lance_sql.writes.commit import committer
 from lance_sql.writing import WriteJob
 
 OLD: dict[str, list[Any]] = {"id": [1, 2, 3], "a": ["x", "y", "z"]}

@@ -12,10 +12,10 @@ import pytest
 
 import lance_sql
 from lance_sql import CommitConflict, Dataset, InvalidArgument, RetryableConflict
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import DataReplacement, Replacement
 from lance_sql.store import LocalStore, PutMode
-from tests.commit.failing_store import FailingStore, on
+from lance_sql.writes.commit.committer import commit
+from lance_sql.writes.commit.operations import DataReplacement, Replacement
+from tests.writes.commit.failing_store import FailingStore, on
 
 
 class OvertakenStore(FailingStore):

@@ -10,9 +10,9 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
-from lance_sql.statements.matching import Matches, match
-from lance_sql.statements.merge import WhenMatched
+from lance_sql.reads.scan.key_matching import Matches, match
 from lance_sql.testing import assert_changes, assert_table_equal
+from lance_sql.writes.statements.merge import WhenMatched
 
 SCHEMA = pa.schema(
     [
@@ -93,6 +93,6 @@ def test_a_key_that_another_writer_brought_meanwhile_is_seen(
             lance_sql.write(other, table.uri, mode="append")
         return matches
 
-    monkeypatch.setattr("lance_sql.statements.merge.match", interrupted)
+    monkeypatch.setattr("lance_sql.writes.statements.merge.match", interrupted)
     merged = table.merge(rows(id=[9], v=["ours"]), unique=True)
     assert merged.scan(["id", "v"], filter="id = 9").to_table().to_pylist() == [{"id": 9, "v": "ours"}]

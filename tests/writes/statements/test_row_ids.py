@@ -15,12 +15,12 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql import Dataset, InvalidArgument, RetryableConflict, UnsupportedFeature
 from lance_sql.cli.main import main
-from lance_sql.commit import assigned_ids
-from lance_sql.commit.committer import commit
-from tests.commit.tables import rows, table
+from lance_sql.writes.commit import assigned_ids
+from lance_sql.writes.commit.committer import commit
 from tests.conftest import Case, corpus_params
 from tests.golden import test_old_writers as old_writers
 from tests.golden.compare import assert_same
+from tests.writes.commit.tables import rows, table
 
 START = 12
 

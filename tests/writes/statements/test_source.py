@@ -11,7 +11,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
-from lance_sql.statements.source import to_reader
+from lance_sql.writes.statements.source import to_reader
 
 pandas = pytest.importorskip("pandas")
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
-from . import columns, folding
+from . import column_names, folding
 from .arrow_expression import Constant, Decoded, Field, Function, Node, decode
 from .build import MIRRORED, conjunction, disjunction, negate, never
 from .constants import from_array, from_scalar, is_decimal, is_text, plain_type
@@ -190,7 +190,7 @@ class _Translator:
         raise _UnknownFormError
 
     def _resolve(self, path: tuple[str, ...]) -> _Typed:
-        return columns.resolve(self._schema, path, self._table)
+        return column_names.resolve(self._schema, path, self._table)
 
     def _opaque(self, call: Function) -> Predicate:
         used = list(dict.fromkeys(_fields(call)))

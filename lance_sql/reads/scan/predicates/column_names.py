@@ -9,7 +9,7 @@ from typing import NoReturn
 import pyarrow as pa
 
 from lance_sql.errors import ColumnNotFound
-from lance_sql.schema.extensions import extension_type
+from lance_sql.format.schema.extensions import extension_type
 
 from .tree import ColumnRef, Path
 
@@ -55,7 +55,7 @@ def _match(name: str, candidates: Sequence[str]) -> str | None:
 
 def _raise_missing(schema: pa.Schema, name: str, table: str) -> NoReturn:
     # What only an error needs: it is the planner's module, and a predicate alone does without it.
-    from lance_sql.scan import system_columns
+    from lance_sql.reads.scan import system_columns
 
     system_columns.require([name], stable_row_ids=False, table=table)
     user = [column for column in schema.names if column not in system_columns.NAMES]

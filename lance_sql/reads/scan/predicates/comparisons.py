@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.casts import rounding
+from lance_sql.format.casts import rounding
 
 from .build import MIRRORED
 from .constants import UNIT_NANOSECONDS, is_bytes, is_decimal, is_text, plain_type

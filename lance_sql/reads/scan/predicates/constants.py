@@ -20,8 +20,8 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.casts import rounding
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.format.casts import rounding
 
 from . import timestamps
 from .tree import Value

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.arrays import BoolMask
 from lance_sql.errors import InvalidArgument
+from lance_sql.values.arrays import BoolMask
 
 from .numbers import compared, integers
 from .tree import (

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import BoolMask
+from lance_sql.values.arrays import BoolMask
 
 from .numbers import compared
 from .numbers import numbers as stored_numbers
 from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Path, Predicate, TextMatch, Value
 
 if TYPE_CHECKING:
-    from lance_sql.file.statistics import PageStatistics
+    from lance_sql.format.file.statistics import PageStatistics
 
 Pages: TypeAlias = BoolMask
 

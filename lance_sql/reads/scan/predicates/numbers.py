@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.arrays import BoolMask
+from lance_sql.values.arrays import BoolMask
 
 from .tree import COMPARISONS
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.schema.extensions import extension_type
+from lance_sql.format.schema.extensions import extension_type
 
 from . import constants, terms
 from .constants import is_text, plain_type

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
-from . import columns, constants, sql_functions, terms
+from . import column_names, constants, sql_functions, terms
 from .common_type import common_type, type_of
 from .constants import Constant, Day, Instant, Span, is_decimal, is_text, plain_type
 from .sql_operand import Known, Operand, Typed, check_arguments, refuse, shown
@@ -39,7 +39,7 @@ class Operands:
         return translate(self, node)
 
     def column(self, names: list[str]) -> Typed:
-        column, type = columns.resolve_dotted(self._schema, names, self._table)
+        column, type = column_names.resolve_dotted(self._schema, names, self._table)
         return Typed(column, type)
 
     def call(self, function: str, node: exp.Expr, *operands: Operand) -> Operand:

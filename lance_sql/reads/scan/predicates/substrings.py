@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import _kernels
-from lance_sql.layouts.plain import is_stored_with_offsets
+from lance_sql.format.layouts.plain import is_stored_with_offsets
 
 
 def contain(texts: pa.Array, pattern: str | bytes) -> pa.BooleanArray:

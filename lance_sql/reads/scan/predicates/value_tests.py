@@ -1,4 +1,4 @@
-"""Predicates that look at one column as tests of its encoded values; see `layouts.matching`."""
+"""Predicates that look at one column as tests of its encoded values; see `format.layouts.matching`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from lance_sql._kernels import ValueOrder
-from lance_sql.arrays import BoolMask
-from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
-from lance_sql.layouts.plain import is_stored_with_offsets
-from lance_sql.layouts.value_codecs import key_order
+from lance_sql.format.layouts.matching import KeyRange, StringRange, ValueTest
+from lance_sql.format.layouts.plain import is_stored_with_offsets
+from lance_sql.format.layouts.value_codecs import key_order
+from lance_sql.values.arrays import BoolMask
 
 from .evaluation import passing
 from .tree import (

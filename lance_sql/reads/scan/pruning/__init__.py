@@ -10,11 +10,11 @@ these answers must be exact. Unknown is never "no match": what a source does not
 source that is damaged says so in `Evidence.notes` and rules out nothing.
 """
 
-from lance_sql.scan.evidence.learned import LearnedZones
-from lance_sql.scan.evidence.page_statistics import PageStatisticsSource
-from lance_sql.scan.evidence.row_lineage import RowLineage
-from lance_sql.scan.evidence.scalar_indices import ScalarIndices
-from lance_sql.scan.evidence.source import Evidence, Source
+from lance_sql.reads.scan.pruning.learned import LearnedZones
+from lance_sql.reads.scan.pruning.page_statistics import PageStatisticsSource
+from lance_sql.reads.scan.pruning.row_lineage import RowLineage
+from lance_sql.reads.scan.pruning.scalar_indices import ScalarIndices
+from lance_sql.reads.scan.pruning.source import Evidence, Source
 
 SOURCES: tuple[Source, ...] = (RowLineage(), ScalarIndices(), PageStatisticsSource(), LearnedZones())
 """In the order in which they are asked: what is cheap and rules out much comes first."""

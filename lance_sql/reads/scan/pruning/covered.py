@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import CorruptFile
-from lance_sql.index_files.row_sets import RowSet
-from lance_sql.index_files.zones import Zones
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import lineage
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence.known_rows import KnownRows, distinct, everything, numbers_of
+from lance_sql.format.index_files.row_sets import RowSet
+from lance_sql.format.index_files.zones import Zones
+from lance_sql.reads.scan import lineage
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.pruning.known_rows import KnownRows, distinct, everything, numbers_of
 from lance_sql.table.fragment_reuse import FragmentReuse
 from lance_sql.table.indices import IndexSegment
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.row_ranges import RowRanges
 
 _OFFSETS = np.uint64(2**32 - 1)
 _MAX_ROWS = 2**32

@@ -20,19 +20,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.arrays import U64, BoolMask
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.index_files import bloom_values, ngram, row_sets
-from lance_sql.index_files.bitmap import Bitmaps
-from lance_sql.index_files.bloom import BloomFilters
-from lance_sql.index_files.btree import BTree
-from lance_sql.index_files.label_list import Labels
-from lance_sql.index_files.ngram import Postings
-from lance_sql.index_files.zone_map import ZoneMap
-from lance_sql.index_files.zones import Zones
-from lance_sql.scan.evidence.covered import Covered
-from lance_sql.scan.evidence.known_rows import KnownRows
-from lance_sql.scan.predicates import (
+from lance_sql.format.index_files import bloom_values, ngram, row_sets
+from lance_sql.format.index_files.bitmap import Bitmaps
+from lance_sql.format.index_files.bloom import BloomFilters
+from lance_sql.format.index_files.btree import BTree
+from lance_sql.format.index_files.label_list import Labels
+from lance_sql.format.index_files.ngram import Postings
+from lance_sql.format.index_files.zone_map import ZoneMap
+from lance_sql.format.index_files.zones import Zones
+from lance_sql.reads.scan.predicates import (
     And,
     Call,
     ColumnRef,
@@ -50,8 +47,11 @@ from lance_sql.scan.predicates import (
     passing,
     plain_type,
 )
+from lance_sql.reads.scan.pruning.covered import Covered
+from lance_sql.reads.scan.pruning.known_rows import KnownRows
 from lance_sql.table import index_kinds
 from lance_sql.table.index_kinds import IndexKind
+from lance_sql.values.arrays import U64, BoolMask
 
 if TYPE_CHECKING:
     from pyroaring import BitMap64

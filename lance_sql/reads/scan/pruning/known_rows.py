@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lance_sql import row_ranges
-from lance_sql.arrays import I64
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.candidates import Candidates
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
 
 _Number = TypeVar("_Number", bound=np.integer[Any])
 

@@ -15,21 +15,22 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.arrays import I64, BoolMask
-from lance_sql.caches import Measured, Usage
-from lance_sql.file.leaves import leaf_in_structs
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence.known_rows import KnownRows, numbers_of
-from lance_sql.scan.evidence.source import Evidence
-from lance_sql.scan.members import stored_member
-from lance_sql.scan.predicates import Path, Predicate, may_match, must_match, num_bytes
-from lance_sql.scan.projection import restrict
-from lance_sql.schema import Field, arrow_field
+from lance_sql import _kernels
+from lance_sql.format.file.leaves import leaf_in_structs
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.members import stored_member
+from lance_sql.reads.scan.predicates import Path, Predicate, may_match, must_match, num_bytes
+from lance_sql.reads.scan.projection import restrict
+from lance_sql.reads.scan.pruning.known_rows import KnownRows, numbers_of
+from lance_sql.reads.scan.pruning.source import Evidence
+from lance_sql.runtime.caches import Measured, Usage
 from lance_sql.table import learning
 from lance_sql.table.files import TableFiles
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64, BoolMask
 
 _FEWEST_TESTED: Final = 16
 """The rows of fewer zones are tested in less time than it takes to find out which of them need no test."""

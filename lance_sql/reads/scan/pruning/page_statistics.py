@@ -10,15 +10,15 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql import row_ranges
-from lance_sql.file.statistics import PageStatistics
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence.source import Evidence
-from lance_sql.scan.predicates import Path, Predicate, may_match
-from lance_sql.scan.projection import restrict
-from lance_sql.schema import Field
+from lance_sql.format.file.statistics import PageStatistics
+from lance_sql.format.schema import Field
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.predicates import Path, Predicate, may_match
+from lance_sql.reads.scan.projection import restrict
+from lance_sql.reads.scan.pruning.source import Evidence
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 
 class PageStatisticsSource:

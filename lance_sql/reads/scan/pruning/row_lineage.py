@@ -1,13 +1,13 @@
-"""The parts of a filter that look at system columns only, which the manifest answers; see `scan.lineage`."""
+"""The parts of a filter that look at system columns only, which the manifest answers; see `reads.scan.lineage`."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from lance_sql.scan import lineage
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence.source import Evidence
-from lance_sql.scan.predicates import Predicate, conjuncts
+from lance_sql.reads.scan import lineage
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.predicates import Predicate, conjuncts
+from lance_sql.reads.scan.pruning.source import Evidence
 
 
 class RowLineage:

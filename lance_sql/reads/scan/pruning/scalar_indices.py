@@ -19,18 +19,13 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.index_files.bitmap import Bitmaps
-from lance_sql.index_files.bloom import BloomFilters
-from lance_sql.index_files.btree import BTree
-from lance_sql.index_files.label_list import Labels
-from lance_sql.index_files.zone_map import ZoneMap
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence import known_rows
-from lance_sql.scan.evidence.covered import Covered
-from lance_sql.scan.evidence.index_search import SEARCHES, Question, wanted_item
-from lance_sql.scan.evidence.known_rows import KnownRows
-from lance_sql.scan.evidence.source import Evidence
-from lance_sql.scan.predicates import (
+from lance_sql.format.index_files.bitmap import Bitmaps
+from lance_sql.format.index_files.bloom import BloomFilters
+from lance_sql.format.index_files.btree import BTree
+from lance_sql.format.index_files.label_list import Labels
+from lance_sql.format.index_files.zone_map import ZoneMap
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.predicates import (
     And,
     ColumnRef,
     Compare,
@@ -47,6 +42,11 @@ from lance_sql.scan.predicates import (
     TextMatch,
     plain_type,
 )
+from lance_sql.reads.scan.pruning import known_rows
+from lance_sql.reads.scan.pruning.covered import Covered
+from lance_sql.reads.scan.pruning.index_search import SEARCHES, Question, wanted_item
+from lance_sql.reads.scan.pruning.known_rows import KnownRows
+from lance_sql.reads.scan.pruning.source import Evidence
 from lance_sql.table.index_kinds import BY_DETAILS
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.open_indices import OpenIndices

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.predicates import Predicate
+from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.values.row_ranges import RowRanges
 
 
 @dataclass(frozen=True)

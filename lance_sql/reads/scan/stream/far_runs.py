@@ -19,17 +19,18 @@ from typing import Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
-from lance_sql.file import ahead
-from lance_sql.file.columns import Column
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import null_pages, read_ahead, read_shape, system_columns
-from lance_sql.scan.batches import BATCH_ROWS, Cutting, Run, runs
-from lance_sql.scan.plan import FragmentScan, ReadPlan
-from lance_sql.scan.projection import OutputColumn
-from lance_sql.scan.stream.run_cache import PreparedRun
+from lance_sql import _kernels
+from lance_sql.format.file import ahead
+from lance_sql.format.file.read_columns import Column
+from lance_sql.reads.scan import null_pages, read_ahead, read_shape, system_columns
+from lance_sql.reads.scan.batches import BATCH_ROWS, Cutting, Run, runs
+from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.stream.run_cache import PreparedRun
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.table.wide_fragments import is_wide
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 Prepare: TypeAlias = Callable[[ReadPlan, Run], PreparedRun | None]
 

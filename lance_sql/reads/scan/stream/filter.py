@@ -12,22 +12,31 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import Outcome, ValueOrder
-from lance_sql.file.columns import Column, streamed
-from lance_sql.file.leaves import is_leaf
-from lance_sql.file.native_columns import InPages, NativeRows, PageParts
-from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.plain import is_stored_with_offsets
-from lance_sql.layouts.value_codecs import key_order
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import system_columns
-from lance_sql.scan.members import member
-from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Path, RestTest, Step
-from lance_sql.scan.projection import restrict
-from lance_sql.scan.virtual_columns import missing_column, system_column
-from lance_sql.schema import Field
-from lance_sql.schema.types import arrow_field
+from lance_sql.format.file.leaves import is_leaf
+from lance_sql.format.file.native_columns import InPages, NativeRows, PageParts
+from lance_sql.format.file.read_columns import Column, streamed
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.plain import is_stored_with_offsets
+from lance_sql.format.layouts.value_codecs import key_order
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.types import arrow_field
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.members import member
+from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.predicates import (
+    AnyOf,
+    ColumnTest,
+    Compare,
+    Literal,
+    PairTest,
+    Path,
+    RestTest,
+    Step,
+)
+from lance_sql.reads.scan.projection import restrict
+from lance_sql.reads.scan.virtual_columns import missing_column, system_column
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values.row_ranges import RowRanges
 
 Pair: TypeAlias = (
     "tuple[_kernels.ColumnReader, PageParts, _kernels.ColumnReader, PageParts, ValueOrder | None, int, int]"

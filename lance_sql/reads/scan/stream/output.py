@@ -14,20 +14,21 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
+from lance_sql import _kernels
 from lance_sql._kernels import ShapeKind
-from lance_sql.file.columns import Column, streamed
-from lance_sql.file.leaves import is_leaf, leaves
-from lance_sql.file.native_columns import Items, NativeColumn, NativeRows
-from lance_sql.file.page_cache import PageCache
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import system_columns
-from lance_sql.scan.members import member
-from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import Path
-from lance_sql.scan.virtual_columns import missing_column, system_column
-from lance_sql.schema import Field
+from lance_sql.format.file.leaves import is_leaf, leaves
+from lance_sql.format.file.native_columns import Items, NativeColumn, NativeRows
+from lance_sql.format.file.page_cache import PageCache
+from lance_sql.format.file.read_columns import Column, streamed
+from lance_sql.format.schema import Field
+from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.members import member
+from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.predicates import Path
+from lance_sql.reads.scan.virtual_columns import missing_column, system_column
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 _NUM_BYTES: Final = 1024
 _MARK_BYTES: Final = 128

@@ -17,10 +17,11 @@ from threading import Lock
 from typing import Final
 from weakref import finalize, ref
 
-from lance_sql import _kernels, caches
+from lance_sql import _kernels
 from lance_sql.errors import LanceError
-from lance_sql.file.native_columns import LONG_FILE_ROWS
-from lance_sql.scan.plan import FragmentScan, ReadPlan
+from lance_sql.format.file.native_columns import LONG_FILE_ROWS
+from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
+from lance_sql.runtime import caches
 from lance_sql.store import ByteRange, MappedFile
 
 BUDGET_BYTES: Final = 64 * 1024 * 1024

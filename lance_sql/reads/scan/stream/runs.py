@@ -17,21 +17,22 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import page_parts
-from lance_sql.file.file_bytes import FileBytes
-from lance_sql.file.native_columns import InPages, Items
-from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import null_pages, read_ahead
-from lance_sql.scan.batches import Cutting, Run, runs_of
-from lance_sql.scan.plan import FragmentScan, ReadPlan
-from lance_sql.scan.stream.far_runs import FarRuns
-from lance_sql.scan.stream.filter import EncodedFilter
-from lance_sql.scan.stream.output import output
-from lance_sql.scan.stream.run_cache import CachedRuns, PreparedRun
+from lance_sql.format.file import page_parts
+from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.native_columns import InPages, Items
+from lance_sql.reads.scan import null_pages, read_ahead
+from lance_sql.reads.scan.batches import Cutting, Run, runs_of
+from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
+from lance_sql.reads.scan.stream.far_runs import FarRuns
+from lance_sql.reads.scan.stream.filter import EncodedFilter
+from lance_sql.reads.scan.stream.output import output
+from lance_sql.reads.scan.stream.run_cache import CachedRuns, PreparedRun
 from lance_sql.store import ByteRange
 from lance_sql.table import learning, wide_fragments
+from lance_sql.values import row_ranges
+from lance_sql.values.row_ranges import RowRanges
 
 Decode: TypeAlias = Callable[[Iterable[Run]], Iterator[pa.RecordBatch]]
 Fail: TypeAlias = Callable[[bool, int, "int | None", str], NoReturn]
