@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import lance
-import pandas
 import pyarrow as pa
 import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, LanceError
+
+pandas: Any = pytest.importorskip("pandas")
 
 MAP = pa.map_(pa.string(), pa.int32())
 ALTERED: dict[str, tuple[pa.Array, pa.DataType]] = {

@@ -35,7 +35,7 @@ INSIDE: dict[str, Callable[[Any], Any]] = {
 
 def check(table: Dataset, expected: list[Any]) -> None:
     """Whoever reads the table reads these values, in any order."""
-    readers = {
+    readers: dict[str, Callable[[], Any]] = {
         "scan": lambda: table.to_table(["x"]),
         "batches": lambda: table.scan(["x"], batch_size=100).to_table(),
         "filter": lambda: table.scan(["x"], "id >= 0").to_table(),

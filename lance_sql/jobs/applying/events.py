@@ -14,7 +14,7 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, PREIMAGE
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.format.casts.common_type import joinable, plain
-from lance_sql.jobs.applying.order import SEQUENCE, concat, key_numbers
+from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema, key_numbers
 from lance_sql.reads.scan.predicates import evaluate, from_sql
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.values import selection
@@ -65,7 +65,7 @@ class Events:
 
         raises: InvalidArgument where these have none
         """
-        rows = pa.concat_tables([part.rows.cast(parts[0].rows.schema) for part in parts]).combine_chunks()
+        rows = pa.concat_tables([in_schema(part.rows, parts[0].rows.schema) for part in parts]).combine_chunks()
         sequence = concat([part.sequence for part in parts], sequence_names).combine_chunks()
         flags = [np.concatenate([each[i] for each in ((p.is_delete, p.comes_after) for p in parts)]) for i in range(2)]
         return cls(rows, sequence, *flags)

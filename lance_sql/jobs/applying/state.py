@@ -17,7 +17,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.casts.common_type import column_to_type
 from lance_sql.jobs.applying.events import Events
-from lance_sql.jobs.applying.order import SEQUENCE, concat, key_numbers
+from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema, key_numbers
 from lance_sql.table import applied_files
 from lance_sql.table.applied import Applied
 from lance_sql.table.paths import APPLIED
@@ -125,7 +125,7 @@ def _events(table: pa.Table, like: Events) -> Events:
     rows = pa.Table.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in like.rows.schema]))
     sequence = table.select(like.sequence.schema.names)
     is_delete = table.column(_KIND).to_numpy() == _DELETE
-    return Events(rows.cast(like.rows.schema), sequence, is_delete, np.zeros(len(is_delete), np.bool_))
+    return Events(in_schema(rows, like.rows.schema), sequence, is_delete, np.zeros(len(is_delete), np.bool_))
 
 
 def _newest(tables: Sequence[pa.Table], keys: Sequence[str], sequence: Sequence[str]) -> pa.Table:

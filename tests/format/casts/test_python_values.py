@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -62,7 +63,7 @@ KEPT = [
     (UUID(int=5), pa.uuid(), UUID(int=5)),
     ("a", pa.dictionary(pa.int8(), pa.string()), "a"),
 ]
-INSIDE = {
+INSIDE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "plain": (lambda type: type, lambda value: value),
     "list": (pa.list_, lambda value: [value]),
     "large list": (pa.large_list, lambda value: [None, value]),

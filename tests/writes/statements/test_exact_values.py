@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 import polars
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +17,8 @@ import pytest
 import lance_sql
 from lance_sql import Dataset
 from lance_sql.errors import InvalidArgument
+
+pandas: Any = pytest.importorskip("pandas")
 
 LATE = dt.datetime(2026, 1, 1, 12, 0, 0, 5)
 LOSSY: list[tuple[str, pa.DataType, Any]] = [

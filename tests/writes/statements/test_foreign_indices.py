@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import lance
 import pyarrow as pa
@@ -12,7 +14,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import UnsupportedFeature
 
-NOT_BUILT = {
+NOT_BUILT: dict[str, Callable[[list[int]], Any]] = {
     "uuid": lambda numbers: pa.ExtensionArray.from_storage(
         pa.uuid(), pa.array([uuid.UUID(int=number).bytes for number in numbers], pa.binary(16))
     ),
@@ -25,7 +27,7 @@ NOT_BUILT = {
 @pytest.mark.parametrize("kind", ["BTREE", "BITMAP", "ZONEMAP"])
 @pytest.mark.parametrize("column", NOT_BUILT)
 def test_an_index_that_is_not_built_here_stays_as_it_is(
-    tmp_path: Path, column: str, kind: str, *, stable: bool
+    tmp_path: Path, column: str, kind: Any, *, stable: bool
 ) -> None:
     path, make = tmp_path / "t.lance", NOT_BUILT[column]
     lance.write_dataset(pa.table({"id": [1, 2], "x": make([1, 2]), "n": [1, 2]}), path, enable_stable_row_ids=stable)
@@ -52,7 +54,7 @@ def test_an_index_that_is_not_built_here_stays_as_it_is(
 @pytest.mark.parametrize("kind", ["BLOOMFILTER", "BTREE", "BITMAP", "ZONEMAP"])
 @pytest.mark.parametrize("inside", [False, True], ids=["column", "member"])
 def test_an_index_of_the_binary_form_of_json_loses_no_row(
-    tmp_path: Path, kind: str, file_version: str, *, inside: bool
+    tmp_path: Path, kind: Any, file_version: Any, *, inside: bool
 ) -> None:
     path = tmp_path / "t.lance"
     texts = pa.array([f'{{"k":{number % 50}}}' for number in range(200)])
