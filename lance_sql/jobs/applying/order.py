@@ -65,8 +65,8 @@ def concat(tables: Sequence[pa.Table], sequence: Sequence[str] = ()) -> pa.Table
 
 
 def in_schema(table: pa.Table, schema: pa.Schema, sequence: Sequence[str] = ()) -> pa.Table:
-    """The rows in the columns of a schema. Only those of another type are cast: where Arrow casts, it takes no NULL above
-    members that are never NULL."""
+    """The rows in the columns of a schema. Only those of another type are cast: where Arrow casts, it takes no NULL
+    above members that are never NULL."""
     columns = []
     for field in schema:
         index = table.schema.get_field_index(field.name)
