@@ -7,6 +7,7 @@ engine is needed for the other two.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument, missing_package
 from lance_sql.format.casts import python_values
 from lance_sql.format.casts.conversion import convert
+from lance_sql.format.casts.rounding import is_text
 from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.values import selection
 
@@ -150,7 +152,16 @@ def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:
     if name not in schema.names:
         # Arrow takes integers for signed ones
         return pa.array([value], pa.uint64() if isinstance(value, int) and 1 << 63 <= value < 1 << 64 else None)
-    return _stored(python_values.array([value], with_extensions(schema.field(name)).type, name), schema, name)
+    type = with_extensions(schema.field(name)).type
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and _rounds(type):
+        # as SQL assigns it: floats as decimals by their digits, decimals as the nearest float
+        return pa.array([value])
+    return _stored(python_values.array([value], type, name), schema, name)
+
+
+def _rounds(type: pa.DataType) -> bool:
+    """Whether numbers of another kind are values of a column, as SQL assigns them."""
+    return bool(pa.types.is_decimal(type) or pa.types.is_floating(type) or is_text(type))
 
 
 def _stored(value: pa.Array, schema: pa.Schema, name: str) -> pa.Array:
