@@ -22,6 +22,7 @@ ELSEWHERE = {
     "open": "open",
     "create_table": "write",
     "create_index": "the kind of index",
+    "assert_search": "search",
     # refused whatever they are given
     "filter": "",
     "join": "",

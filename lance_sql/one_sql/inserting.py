@@ -21,6 +21,7 @@ from lance_sql.one_sql.named_tables import SUFFIX
 from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target, unversioned
 from lance_sql.providers.sources import Source
+from lance_sql.values.local_paths import shown
 from lance_sql.writing import write
 
 
@@ -53,7 +54,7 @@ class Insertion(Change):
             names = list(schema.names) if self.columns is None else [column_in(name, dataset) for name in self.columns]
         if len(names) != len(given):
             raise InvalidArgument(
-                f"The query has {_columns(len(given))} for {_columns(len(names))} of {dataset.uri}: name "
+                f"The query has {_columns(len(given))} for {_columns(len(names))} of {shown(dataset.uri)}: name "
                 "them, as in INSERT INTO 'x.lance' (id, status) SELECT .., or say INSERT INTO 'x.lance' BY NAME"
             )
         if len(set(names)) < len(names):

@@ -140,7 +140,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     ) -> Iterator[pa.RecordBatch]:
         """The rows of `scanner`, batch by batch."""
         check_keywords("to_batches", options, ("columns", "filter", "batch_size"))
-        return self.scanner(columns, filter, batch_size).to_batches()
+        return self.scanner(columns=columns, filter=filter, batch_size=batch_size).to_batches()
 
     def to_table(
         self,
@@ -151,7 +151,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     ) -> pa.Table:
         """The rows of `scanner`, all in memory."""
         check_keywords("to_table", options, ("columns", "filter", "batch_size"))
-        return self.scanner(columns, filter, batch_size).to_table()
+        return self.scanner(columns=columns, filter=filter, batch_size=batch_size).to_table()
 
     def head(
         self, num_rows: int, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **options: Any

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +24,9 @@ from .protocol import has_sources
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_IS_AT_WORK: Final = (
+    "The connection of this result runs another query: read the result with to_table() before, or close the other one"
+)
 _AT_WORK: Final = re.compile(r"busy with another call|has an open result|cannot use that query.s connection")
 
 
@@ -37,7 +41,7 @@ def repeatable(
     if is_own or (not has_sources() and _is_plain(connection)):
         return functools.partial(_apart, _cursor(connection), read, Lock())
     if has_sources():
-        return functools.partial(_refusing, read)
+        return functools.partial(_refusing, read, Lock())
     # whether the connection is at work cannot be asked later
     return functools.partial(_kept, read().read_all())
 
@@ -53,19 +57,52 @@ def _apart(
     return read(connection)
 
 
-def _refusing(read: Callable[[], pa.RecordBatchReader]) -> pa.RecordBatchReader:
+def _refusing(read: Callable[[], pa.RecordBatchReader], lock: Lock) -> pa.RecordBatchReader:
     """
-    raises: InvalidArgument where the connection is at work
+    lock: held while a reader is open, which another use would end
+    raises: InvalidArgument where the connection is at work, also from the reader
     """
-    try:
-        return read()
-    except duckdb.Error as error:
-        if _AT_WORK.search(str(error)) is None:
+    if not lock.acquire(blocking=False):
+        raise InvalidArgument(_IS_AT_WORK)
+    batches = _Batches(read, lock)
+    return pa.RecordBatchReader.from_batches(batches.schema, batches)
+
+
+class _Batches:
+    """The batches of a result; the lock is released when they end, fail or are dropped."""
+
+    def __init__(self, read: Callable[[], pa.RecordBatchReader], lock: Lock) -> None:
+        self._lock: Lock | None = lock
+        with self._naming_the_connection():
+            self._reader = read()
+        self.schema = self._reader.schema
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        with self._naming_the_connection():
+            return self._reader.read_next_batch()
+
+    @contextmanager
+    def _naming_the_connection(self) -> Iterator[None]:
+        try:
+            yield
+        except (duckdb.Error, OSError) as error:
+            self._release()
+            if _AT_WORK.search(str(error)) is None:
+                raise
+            raise InvalidArgument(_IS_AT_WORK) from error
+        except BaseException:
+            self._release()
             raise
-        raise InvalidArgument(
-            "The connection of this result runs another query: read the result with to_table() before, or close the"
-            " other one"
-        ) from error
+
+    def _release(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+    __del__ = _release
 
 
 def _kept(rows: pa.Table) -> pa.RecordBatchReader:

@@ -14,6 +14,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.distributed import ChangeJob, Written, change_rows
+from lance_sql.metadata import table_folders
 from lance_sql.one_sql.views import definition, view_rows
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.images import Versions, counted_anew
@@ -99,11 +100,13 @@ def make(
     """
     prepared = ViewQuery(query, settings)
     _ = prepared.names
+    is_new = False
     try:
         dataset = open_dataset(path, storage_options=storage_options)
     except TableNotFound:
         with suppress(TableExists):
             prepared.create(path, storage_options)
+            is_new = True
         dataset = open_dataset(path, storage_options=storage_options)
     recorded = definition.of(dataset.snapshot.manifest.config, dataset.snapshot.label)
     if recorded is None and dataset.count_rows():
@@ -115,7 +118,13 @@ def make(
         )
     view = View(dataset, settings)
     is_another = recorded is None or recorded.query != query.strip()
-    view.last_refresh = view._refresh(prepared if is_another else None)
+    try:
+        view.last_refresh = view._refresh(prepared if is_another else None)
+    except BaseException:
+        if is_new:
+            with suppress(LanceError):
+                table_folders.drop(dataset.uri)
+        raise
     return view
 
 

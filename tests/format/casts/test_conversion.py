@@ -297,6 +297,9 @@ def test_what_duckdb_casts_too_is_the_same(
 ) -> None:
     values = data.draw(st.lists(values_of(source), min_size=1, max_size=3))
     for value in values:
+        if pa.types.is_timestamp(source) and value == 2**63 - 1:
+            # an infinity of DuckDB
+            continue
         rows = pa.table({"v": array_of([value], source)})
         for target in DUCKDB:
             if _means_something_else(source, target):

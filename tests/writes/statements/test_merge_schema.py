@@ -156,9 +156,9 @@ def test_a_writer_that_dies_leaves_both_or_neither(
     job, fragments = begin(path)
     put = committer.put_version
 
-    def die(*arguments: Any) -> Any:
+    def die(*arguments: Any, **options: Any) -> Any:
         if is_durable:
-            put(*arguments)
+            put(*arguments, **options)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(committer, "put_version", die)
