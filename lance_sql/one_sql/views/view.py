@@ -123,7 +123,9 @@ def make(
     except BaseException:
         if is_new:
             with suppress(LanceError):
-                table_folders.drop(dataset.uri)
+                # another process may have filled the view
+                if dataset.snapshot.latest().version == dataset.version:
+                    table_folders.drop(dataset.uri)
         raise
     return view
 
