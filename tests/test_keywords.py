@@ -23,6 +23,7 @@ ELSEWHERE = {
     "create_table": "write",
     "create_index": "the kind of index",
     "assert_search": "search",
+    "assert_sql": "assert_table_equal",
     # refused whatever they are given
     "filter": "",
     "join": "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,8 @@ def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: 
     expected: a list of tuples, in the query's order; or rows, as for `assert_table_equal`, in any order. In tuples, 1
         is neither True nor 1.0, a decimal (which sums of integers are) is any number of its value, NaN is equal to NaN
     options: of `assert_table_equal`, where `expected` is not a list of tuples
-    raises: AssertionError; InvalidArgument for a row that is no tuple; MissingDependency without DuckDB
+    raises: AssertionError; InvalidArgument for a row that is no tuple, and for options beside tuples; MissingDependency
+        without DuckDB
 
     >>> assert_sql(orders, "SELECT count(*) FROM orders WHERE amount < 0", [(0,)])
     """
@@ -35,6 +37,10 @@ def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: 
     if not isinstance(expected, list) or any(isinstance(row, Mapping) for row in expected):
         assert_table_equal(result, expected, **options)
         return
+    # an unknown keyword is a TypeError here, too
+    inspect.signature(assert_table_equal).bind(result, expected, **options)
+    if options:
+        raise InvalidArgument(f"{next(iter(options))}= compares rows by column: give them as dicts, not as tuples")
     # columns of a query may have equal names
     rows = list(zip(*map(python_values, result.columns), strict=True))
     wanted = [_row(row) for row in expected]
