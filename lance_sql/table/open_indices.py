@@ -7,6 +7,7 @@ Source: indices, metadata; combination rule.
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -82,7 +83,7 @@ class OpenIndices:
             self._moves = self._read_moves()
         for each in self._moves:
             if isinstance(each, LanceError):
-                raise each.with_traceback(None)
+                raise copy.copy(each)
             return each
         return None
 
@@ -146,14 +147,15 @@ class OpenIndices:
                 with at(table=self._files.label):
                     opened = self._read(segment)
             except (CorruptFile, UnsupportedFeature) as error:
-                opened = error
+                # A copy has no traceback: its frames would keep the version as long as the version keeps the error.
+                opened = copy.copy(error)
                 if isinstance(error, CorruptFile):
                     _LOG.warning(
                         "%s: the index %r is damaged and not used: %s", self._files.label, segment.name, error.in_table
                     )
             self._open.keep(key, opened)
         if isinstance(opened, LanceError):
-            raise opened.with_traceback(None)
+            raise copy.copy(opened)
         return opened
 
     def verify(self, segment: IndexSegment, *, deep: bool) -> None:
@@ -210,7 +212,7 @@ class OpenIndices:
                     moves.append(fragment_reuse.parse(segment.details, partial(self._range_of, segment)))
             except (CorruptFile, UnsupportedFeature) as error:
                 _LOG.warning("%s: indices are not used: %s", self._files.label, error)
-                moves = [error]
+                moves = [copy.copy(error)]
         return moves
 
     def _range_of(self, segment: IndexSegment, name: str, offset: int, size: int) -> bytes:

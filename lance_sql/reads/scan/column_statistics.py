@@ -166,7 +166,7 @@ def _in_zone_maps(candidates: Candidates, field: Field) -> PageStatistics | None
         if isinstance(opened, ZoneMap) and plain_type(opened.type) == plain_type(arrow_field(field).type):
             assert segment.fragment_ids is not None
             ids = candidates.fragments.table.ids[candidates.fragment_indices]
-            covered = Covered(candidates, candidates.fragment_indices)
+            covered = Covered(candidates.fragments, candidates.fragment_indices)
             if set(ids.tolist()) <= segment.fragment_ids and covered.tiled(opened.zones):
                 inside = np.flatnonzero(np.isin(opened.zones.fragment_ids, ids.astype(np.int64)))
                 return opened.statistics.take(inside)

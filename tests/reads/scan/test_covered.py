@@ -19,7 +19,7 @@ def covered(tmp_path: Path) -> Covered:
     lance_sql.write({"i": range(10)}, tmp_path / "t")
     table = lance_sql.write({"i": range(10)}, tmp_path / "t", mode="append")
     candidates = Candidates.all_of(table.snapshot)
-    return Covered(candidates, candidates.fragment_indices)
+    return Covered(candidates.fragments, candidates.fragment_indices)
 
 
 @pytest.mark.parametrize(

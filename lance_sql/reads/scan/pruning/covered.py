@@ -15,6 +15,7 @@ from lance_sql.reads.scan import lineage
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.pruning.known_rows import KnownRows, distinct, everything, numbers_of
 from lance_sql.table.fragment_reuse import FragmentReuse
+from lance_sql.table.fragments import Fragments
 from lance_sql.table.indices import IndexSegment
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64, BoolMask
@@ -28,13 +29,13 @@ _MAX_ROWS = 2**32
 class Covered:
     """Fragments of a version that a segment covers.
 
-    candidates: the rows in question
-    fragment_indices: of the covered fragments among them in the manifest, ascending
+    fragments: all of the version
+    fragment_indices: of the covered ones in the manifest, ascending
     moves: where rewrites moved rows that the segment has at old addresses
     unknown: rows of these fragments that the segment does not know, as numbers
     """
 
-    candidates: Candidates
+    fragments: Fragments
     fragment_indices: I64
     moves: FragmentReuse | None = None
     unknown: RowRanges = field(default_factory=lambda: row_ranges.EMPTY)
@@ -47,13 +48,13 @@ class Covered:
         ids = candidates.fragments.table.ids[fragment_indices]
         if moves is None:
             covered = np.isin(ids, np.array(sorted(segment.fragment_ids), np.uint64))
-            return cls(candidates, np.sort(fragment_indices[covered]))
+            return cls(candidates.fragments, np.sort(fragment_indices[covered]))
         unknown = moves.unknown_rows(ids.tolist(), segment.fragment_ids)
         id_of = dict(zip(fragment_indices.tolist(), ids.tolist(), strict=True))
         covered_indices = sorted(index for index, fragment_id in id_of.items() if fragment_id in unknown)
         numbers = [unknown[id_of[index]] + numbers_of(index, np.zeros(1, np.int64)) for index in covered_indices]
         return cls(
-            candidates,
+            candidates.fragments,
             np.array(covered_indices, np.int64),
             moves,
             np.concatenate(numbers) if numbers else row_ranges.EMPTY,
@@ -67,7 +68,7 @@ class Covered:
     @cached_property
     def ids(self) -> U64:
         """The ids of the fragments, ascending."""
-        return np.sort(self.candidates.fragments.table.ids[self.fragment_indices])
+        return np.sort(self.fragments.table.ids[self.fragment_indices])
 
     @cached_property
     def ids_in_files(self) -> U64:
@@ -85,7 +86,7 @@ class Covered:
 
     @property
     def _rows(self) -> I64:
-        return self.candidates.fragments.table.physical_rows.astype(np.int64)
+        return self.fragments.table.physical_rows.astype(np.int64)
 
     def without(self, fragment_indices: I64) -> Covered:
         """Without some fragments."""
@@ -102,30 +103,30 @@ class Covered:
         offsets = (addresses & _OFFSETS).astype(np.int64)
         inside = fragment_indices >= 0
         fragment_indices, offsets = fragment_indices[inside], offsets[inside]
-        if self.candidates.fragments.trust_rows and (offsets >= self._rows[fragment_indices]).any():
+        if self.fragments.trust_rows and (offsets >= self._rows[fragment_indices]).any():
             raise CorruptFile("an index has rows behind the end of a fragment")
         return KnownRows.of_numbers(self.fragment_indices, numbers_of(fragment_indices, offsets))
 
-    def row_ids(self, row_ids: U64) -> KnownRows:
+    def row_ids(self, row_ids: U64, candidates: Candidates) -> KnownRows:
         """The rows with these stable ids, as far as they are in the covered fragments."""
         row_ids = distinct(row_ids)
-        inside = replace(self.candidates, fragment_indices=self.fragment_indices)
+        inside = replace(candidates, fragment_indices=self.fragment_indices)
         parts = [np.empty(0, np.int64)]
         for fragment_index in lineage.with_row_ids(inside, row_ids).tolist() if len(row_ids) else ():
-            _, offsets = self.candidates.open(fragment_index).row_id_sequence.positions(row_ids)
+            _, offsets = candidates.open(fragment_index).row_id_sequence.positions(row_ids)
             parts.append(numbers_of(fragment_index, offsets))
         return KnownRows.of_numbers(self.fragment_indices, np.concatenate(parts))
 
-    def rows(self, row_set: RowSet, *, are_ids: bool) -> KnownRows:
+    def rows(self, row_set: RowSet, *, with_ids_of: Candidates | None = None) -> KnownRows:
         """The rows of a set.
 
-        are_ids: its numbers are stable row ids, not addresses
+        with_ids_of: its numbers are stable row ids of these rows; addresses without it
         raises: as `addresses`; CorruptFile for a set of ids that holds all of some
         """
-        if are_ids:
+        if with_ids_of is not None:
             if len(row_set.whole):
                 raise CorruptFile("an index has a set of all row ids that begin alike")
-            return self.row_ids(row_set.numbers)
+            return self.row_ids(row_set.numbers, with_ids_of)
         known = self.addresses(row_set.numbers)
         if len(row_set.whole) == 0:
             return known
@@ -149,7 +150,7 @@ class Covered:
                 return fragment_indices, False
             rows = self._rows[self.fragment_indices]
             is_tiled = False
-            if self.candidates.fragments.trust_rows and (rows > 0).all() and inside.any():
+            if self.fragments.trust_rows and (rows > 0).all() and inside.any():
                 zone_indices = np.flatnonzero(inside)
                 zone_indices = zone_indices[np.lexsort((zones.starts[zone_indices], fragment_indices[zone_indices]))]
                 firsts = np.concatenate(([True], np.diff(fragment_indices[zone_indices]) > 0))
@@ -215,13 +216,13 @@ class Covered:
 
         An early release counted rows without the deleted ones, so that its zones are those of other rows.
         """
-        ends = np.zeros(len(self.candidates.fragments.table), np.int64)
+        ends = np.zeros(len(self.fragments.table), np.int64)
         ids, _, lasts, _ = self._moved(zones.fragment_ids, zones.starts, zones.ends)
         fragment_indices = self._indices_of(ids.astype(np.uint64))
         inside = fragment_indices >= 0
         np.maximum.at(ends, fragment_indices[inside], lasts[inside])
         indices = self.fragment_indices
-        known = self._rows[indices] if self.candidates.fragments.trust_rows else np.zeros(len(indices))
+        known = self._rows[indices] if self.fragments.trust_rows else np.zeros(len(indices))
         short: I64 = indices[(ends[indices] < known) | (known == 0)]
         return short
 
@@ -237,4 +238,4 @@ class Covered:
     @cached_property
     def _fragment_indices_by_id(self) -> I64:
         """The fragment indices in the order of `ids`."""
-        return self.fragment_indices[np.argsort(self.candidates.fragments.table.ids[self.fragment_indices])]
+        return self.fragment_indices[np.argsort(self.fragments.table.ids[self.fragment_indices])]

@@ -29,6 +29,7 @@ from lance_sql.format.index_files.label_list import Labels
 from lance_sql.format.index_files.ngram import Postings
 from lance_sql.format.index_files.zone_map import ZoneMap
 from lance_sql.format.index_files.zones import Zones
+from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.predicates import (
     And,
     Call,
@@ -71,13 +72,14 @@ class Question:
     """What a filter wants to know of a column.
 
     type: of the column
-    are_ids: whether the numbers in the files of the segment are stable row ids; addresses otherwise
+    with_ids_of: the rows in question, where the numbers in the files of the segment are stable row ids; None where
+        they are addresses
     """
 
     path: Path
     type: pa.DataType
     predicate: Predicate
-    are_ids: bool
+    with_ids_of: Candidates | None
 
 
 def in_zone_map(zone_map: ZoneMap, covered: Covered, question: Question) -> KnownRows | None:
@@ -90,7 +92,7 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, question: Question) -> Know
     elif predicate == IsNull(ColumnRef(path)):
         nulls = row_sets.parse(zones.null_rows, keys=covered.ids_in_files)
         if nulls is not None:
-            return covered.rows(nulls, are_ids=False)
+            return covered.rows(nulls)
     return _but_for_zones(zones, covered, may_match(predicate, {path: zone_map.statistics}, len(zones)))
 
 
@@ -115,7 +117,7 @@ def in_bloom_filters(filters: BloomFilters, covered: Covered, question: Question
     elif predicate == IsNull(ColumnRef(path)):
         nulls = row_sets.parse(zones.null_rows, keys=covered.ids_in_files)
         if nulls is not None:
-            return covered.rows(nulls, are_ids=False)
+            return covered.rows(nulls)
     asked = np.isin(zones.fragment_ids, covered.ids_in_files.astype(np.int64))
     possible = _may_be_in(filters, predicate, asked)
     return None if possible.all() else _but_for_zones(zones, covered, possible)
@@ -164,7 +166,9 @@ def in_btree(tree: BTree, covered: Covered, question: Question) -> KnownRows | N
     for values, ids in tree.read(pages):
         parts.append(ids[passing(predicate, path, values)])
     numbers = np.concatenate(parts)
-    return covered.row_ids(numbers) if question.are_ids else covered.addresses(numbers)
+    if question.with_ids_of is None:
+        return covered.addresses(numbers)
+    return covered.row_ids(numbers, question.with_ids_of)
 
 
 def in_bitmaps(bitmaps: Bitmaps, covered: Covered, question: Question) -> KnownRows | None:
@@ -178,7 +182,7 @@ def in_bitmaps(bitmaps: Bitmaps, covered: Covered, question: Question) -> KnownR
     limit = max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS)
     total = 0
     sets = []
-    upper_halves = None if question.are_ids else covered.ids_in_files
+    upper_halves = None if question.with_ids_of is not None else covered.ids_in_files
     for each in bitmaps.sets(positions, upper_halves=upper_halves, most_rows=limit):
         if each is None:
             return None
@@ -186,7 +190,7 @@ def in_bitmaps(bitmaps: Bitmaps, covered: Covered, question: Question) -> KnownR
         if total > limit:
             return None
         sets.append(each)
-    return covered.rows(row_sets.union(sets), are_ids=question.are_ids)
+    return covered.rows(row_sets.union(sets), with_ids_of=question.with_ids_of)
 
 
 def in_postings(postings: Postings, covered: Covered, question: Question) -> KnownRows | None:
@@ -201,7 +205,9 @@ def in_postings(postings: Postings, covered: Covered, question: Question) -> Kno
     if bitmap is None or len(bitmap) > max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS):
         return None
     numbers = np.array(bitmap.to_array(), np.uint64)
-    return covered.row_ids(numbers) if question.are_ids else covered.addresses(numbers)
+    if question.with_ids_of is None:
+        return covered.addresses(numbers)
+    return covered.row_ids(numbers, question.with_ids_of)
 
 
 def _with_trigrams(postings: Postings, predicate: Predicate) -> BitMap64 | None:

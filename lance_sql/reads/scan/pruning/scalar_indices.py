@@ -164,7 +164,8 @@ class _Search:
         if isinstance(opened, BloomFilters) and path in self.indices.converted:
             raise UnsupportedFeature("its hashes may be those of the stored form of the values")
         assert segment.kind is not None
-        question = Question(path, type, predicate, self.indices.has_row_ids(segment))
+        with_ids_of = self.candidates if self.indices.has_row_ids(segment) else None
+        question = Question(path, type, predicate, with_ids_of)
         return SEARCHES[segment.kind](opened, covered, question)
 
     def _covered(self, segment: IndexSegment) -> Covered:
