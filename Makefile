@@ -79,7 +79,7 @@ engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp $(DBT)/stamp ## run 
 	@echo "lance-sql: the tests of Sail, which is Spark without Java"
 	@PYTHONPATH=$(abspath $(SAIL)) $(PYTEST) -q tests/sail
 	@echo "lance-sql: models of dbt"
-	@PYTHONPATH=$(abspath $(DBT)) $(PYTEST) -q tests/dbt
+	@PYTHONPATH=$(abspath $(DBT)) $(PYTEST) -q tests/providers/dbt
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Python that are supported, where they are installed
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \

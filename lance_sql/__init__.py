@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     __version__: str
+    from lance_sql.catalogs import Catalog, catalog
     from lance_sql.changes.cursors import Cursor
-    from lance_sql.connections import connect
     from lance_sql.dataset import Dataset, open
     from lance_sql.errors import (
         ColumnNotFound,
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from lance_sql.health.repairs import repair, salvage
     from lance_sql.health.verification import verify
     from lance_sql.jobs.applying import apply_changes
-    from lance_sql.metadata.catalogs import Catalog, catalog
+    from lance_sql.jobs.writing import WriteJob, begin_write, write
     from lance_sql.one_sql import sql
+    from lance_sql.one_sql.connections import connect
     from lance_sql.one_sql.views import View, materialize
     from lance_sql.providers import attach, read_spark, register
     from lance_sql.reads.scan.scan import Scan, ScanTask
     from lance_sql.runtime.process_memory import memory
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
     from lance_sql.table.commit_origin import configure, job
-    from lance_sql.writing import WriteJob, begin_write, write
 
 __all__ = [
     "Catalog",
@@ -123,15 +123,15 @@ _MODULES = {
     "UnsupportedFeature": _ERRORS,
     "VersionNotFound": _ERRORS,
     "View": "lance_sql.one_sql.views",
-    "WriteJob": "lance_sql.writing",
+    "WriteJob": "lance_sql.jobs.writing",
     "apply_changes": "lance_sql.jobs.applying",
     "attach": "lance_sql.providers",
     "audit": "lance_sql.health.lineage_audit.walk",
-    "begin_write": "lance_sql.writing",
-    "Catalog": "lance_sql.metadata.catalogs",
-    "catalog": "lance_sql.metadata.catalogs",
+    "begin_write": "lance_sql.jobs.writing",
+    "Catalog": "lance_sql.catalogs",
+    "catalog": "lance_sql.catalogs",
     "configure": "lance_sql.table.commit_origin",
-    "connect": "lance_sql.connections",
+    "connect": "lance_sql.one_sql.connections",
     "diff": "lance_sql.health.differences",
     "job": "lance_sql.table.commit_origin",
     "materialize": "lance_sql.one_sql.views",
@@ -143,7 +143,7 @@ _MODULES = {
     "salvage": "lance_sql.health.repairs",
     "sql": "lance_sql.one_sql",
     "verify": "lance_sql.health.verification",
-    "write": "lance_sql.writing",
+    "write": "lance_sql.jobs.writing",
 }
 
 

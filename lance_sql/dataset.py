@@ -1155,10 +1155,10 @@ class Dataset(ArrowDataset):
         return Dataset, (self.snapshot,)
 
     def _repr_html_(self) -> str | None:
-        from lance_sql import pages
+        from lance_sql.values import html
 
         manifest = self.snapshot.manifest
-        return pages.part(
+        return html.part(
             "dataset_part",
             name=self.snapshot.label,
             uri=self.uri,

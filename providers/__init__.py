@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
-    from lance_sql.metadata.catalogs import Catalog
 
 __all__ = ["attach", "connect", "read_spark", "register"]
 
@@ -105,7 +105,7 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
     >>> connection.execute("SELECT count(*) > 0 FROM lake.orders").fetchall()
     [(True,)]
     """
-    from lance_sql.metadata.catalogs import catalog
+    from lance_sql.catalogs import catalog
 
     from . import attached
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from lance_sql.errors import InvalidArgument, TableNotFound
 
 if TYPE_CHECKING:
-    from lance_sql.metadata.catalogs import Catalog
+    from lance_sql.catalogs import Catalog
 
 _catalogs_by_target: Final[WeakKeyDictionary[Any, dict[str, Catalog]]] = WeakKeyDictionary()
 _MAIN: Final = "main"

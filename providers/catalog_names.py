@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from lance_sql.errors import TableNotFound
 
 if TYPE_CHECKING:
-    from lance_sql.metadata.catalogs import Catalog
+    from lance_sql.catalogs import Catalog
 
 _SCHEME: Final = "lance-catalog://"
 _numbers: Final = count()

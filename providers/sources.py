@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
+from lance_sql.catalogs import metadata_tables
 from lance_sql.errors import InvalidArgument
-from lance_sql.metadata import metadata_tables
 from lance_sql.table.version_names import as_version
 
 from .change_feeds import bound, open_row_history
@@ -39,7 +39,7 @@ FUNCTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "lance_deletions": (*_BOUNDS, "branch"),
     "lance_row_history": ("start_version", "end_version", "branch"),
     **SEARCHES,
-    **{f"lance_{name}": _PLACE for name in metadata_tables.NAMES},
+    **{f"lance_{name}": _PLACE for name in metadata_tables.TABLES},
 }
 """The table functions, and the names of their arguments after the path."""
 
@@ -99,9 +99,9 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
     if function in ("lance_changes", "lance_insertions", "lance_deletions"):
         return _changes(function, path, given)
     name = function.removeprefix("lance_")
-    if name not in metadata_tables.NAMES:
+    if name not in metadata_tables.TABLES:
         raise InvalidArgument(f"There is no table function {function!r}; there are {', '.join(sorted(FUNCTIONS))}")
-    return Source(metadata_tables.of_name(name)(open_version(path, **given)))
+    return Source(metadata_tables.TABLES[name](open_version(path, **given)))
 
 
 _WHETHER: Final = frozenset(

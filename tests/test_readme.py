@@ -18,7 +18,7 @@ from tests.documents import ROOT, Example, check_targets, examples, run_console,
 # Whose examples need Spark: tests/providers/test_spark.py runs them.
 ELSEWHERE = ("pyspark.md",)
 # Whose examples have statements on connections that DuckDB 1.5 does not take there.
-SINCE_2_0 = ("docs/one-sql.md", "lance_sql.connections.connect")
+SINCE_2_0 = ("docs/one-sql.md", "lance_sql.one_sql.connections.connect")
 DOCUMENTS = [
     document
     for document in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))

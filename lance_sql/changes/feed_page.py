@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from lance_sql import pages
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.shown_rows import ShownRow, alone, chosen_columns, paired
 from lance_sql.changes.version_history.history import operation
-from lance_sql.pages import charts
 from lance_sql.reads.scan.predicates import And, Predicate
 from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.values import html
+from lance_sql.values.html import charts
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
@@ -62,12 +62,12 @@ def as_page(feed: ChangeFeed, predicate: Predicate | None = None) -> str:
     predicate: which images
     raises: MissingDependency where Jinja2 is not installed; as reading the feed
     """
-    return pages.render("feed", **_values(feed, predicate, MAX_COMMITS, MAX_ROWS))
+    return html.render("feed", **_values(feed, predicate, MAX_COMMITS, MAX_ROWS))
 
 
 def as_part(feed: ChangeFeed) -> str | None:
     """The newest commits, for a notebook."""
-    return pages.part("feed_part", **_values(feed, None, *_IN_A_PART))
+    return html.part("feed_part", **_values(feed, None, *_IN_A_PART))
 
 
 def _values(feed: ChangeFeed, predicate: Predicate | None, max_commits: int, max_rows: int) -> dict[str, Any]:

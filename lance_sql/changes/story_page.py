@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql import pages
 from lance_sql.changes.row_history import FROM, FROM_VERSION, IS_CURRENT, TO, TO_VERSION, RowHistory
 from lance_sql.changes.shown_rows import MAX_COLUMNS, ShownRow, alone, paired
 from lance_sql.changes.version_history.history import operation
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.values import html
 
 MAX_ROWS: Final = 20
 """So many rows are told of."""
@@ -63,12 +63,12 @@ def as_page(history: RowHistory, predicate: Predicate | None = None) -> str:
     predicate: rows of which an image passes
     raises: MissingDependency where Jinja2 is not installed; as reading the history
     """
-    return pages.render("stories", **_values(history, predicate, MAX_ROWS))
+    return html.render("stories", **_values(history, predicate, MAX_ROWS))
 
 
 def as_part(history: RowHistory) -> str | None:
     """The first rows, for a notebook."""
-    return pages.part("stories_part", **_values(history, None, _ROWS_IN_A_PART))
+    return html.part("stories_part", **_values(history, None, _ROWS_IN_A_PART))
 
 
 def _values(history: RowHistory, predicate: Predicate | None, max_rows: int) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def write(
     import pyarrow as pa
 
     import lance_sql
-    from lance_sql.writing import MAX_ROWS_PER_FILE
+    from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
     if mode == "overwrite" and not _overwriting_is_agreed(unversioned(table), yes):
         return
@@ -180,7 +180,7 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
 @reports_errors
 def compact(table: str, target_rows: int | None, max_deleted: float, indices: str, dry_run: bool, quiet: bool) -> None:
     """Rewrites short fragments of TABLE, and those with many deleted rows. No row changes."""
-    from lance_sql.writing import MAX_ROWS_PER_FILE
+    from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
     dataset = latest(table)
     target = target_rows or MAX_ROWS_PER_FILE

@@ -39,7 +39,7 @@ def rules(
     lance-sql rules orders.lance sane-amounts "amount >= 0"
     lance-sql rules orders.lance sane-amounts --drop
     """
-    from lance_sql.metadata import metadata_tables
+    from lance_sql.catalogs import metadata_tables
 
     dataset = latest(table)
     if name is None:

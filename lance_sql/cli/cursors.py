@@ -40,8 +40,8 @@ def cursors(
     lance-sql changes orders.lance --cursor warehouse
     lance-sql cursors orders.lance warehouse --seek 41
     """
+    from lance_sql.catalogs import metadata_tables
     from lance_sql.cli import tables
-    from lance_sql.metadata import metadata_tables
 
     dataset = tables.open_table(table, branch=branch)
     if sum((start is not None, seek is not None, drop)) > 1:

@@ -55,7 +55,7 @@ def described(dataset: Dataset) -> Description:
 
     raises: CorruptFile, UnsupportedFeature
     """
-    from lance_sql.metadata import metadata_tables
+    from lance_sql.catalogs import metadata_tables
 
     fragments = metadata_tables.fragments(dataset)
     sizes = fragments["bytes"].to_pylist()

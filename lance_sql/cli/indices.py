@@ -34,8 +34,8 @@ def index() -> None:
 @reports_errors
 def list_indices(table: str, output: str) -> None:
     """Lists the indices of TABLE, and how many fragments they cover."""
+    from lance_sql.catalogs import metadata_tables
     from lance_sql.cli import tables
-    from lance_sql.metadata import metadata_tables
 
     indices = metadata_tables.indices(tables.open_table(table)).to_reader()
     screen.show(indices, output)

@@ -71,7 +71,7 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
     lance-sql layout events.lance@41 --html layout.html
     """
     from lance_sql.cli import tables
-    from lance_sql.writing import MAX_ROWS_PER_FILE
+    from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
     physical_layout = tables.open_table(table, branch=branch).layout(target_rows=target_rows or MAX_ROWS_PER_FILE)
     if html is not None:

@@ -230,8 +230,8 @@ def query(
 @reports_errors
 def schema(table: str, output: str) -> None:
     """Lists the columns of TABLE, hidden ones last."""
+    from lance_sql.catalogs import metadata_tables
     from lance_sql.cli import tables
-    from lance_sql.metadata import metadata_tables
 
     screen.show(metadata_tables.columns(tables.open_table(table)).to_reader(), output)
 
@@ -243,8 +243,8 @@ def schema(table: str, output: str) -> None:
 @reports_errors
 def versions(table: str, limit: int | None, output: str) -> None:
     """Lists the versions of TABLE and what their commits did, oldest first."""
+    from lance_sql.catalogs import metadata_tables
     from lance_sql.cli import tables
-    from lance_sql.metadata import metadata_tables
 
     screen.show(metadata_tables.versions(tables.open_table(table), limit).to_reader(), output)
 
@@ -255,8 +255,8 @@ def versions(table: str, limit: int | None, output: str) -> None:
 @reports_errors
 def files(table: str, output: str) -> None:
     """Lists the data files and deletion files of TABLE."""
+    from lance_sql.catalogs import metadata_tables
     from lance_sql.cli import tables
-    from lance_sql.metadata import metadata_tables
 
     screen.show(metadata_tables.files(tables.open_table(table)).to_reader(), output)
 

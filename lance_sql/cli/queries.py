@@ -12,16 +12,16 @@ from lance_sql.table.version_names import split_name
 
 
 class Queries(click.Group):
-    """A group whose commands are the files of `lance_sql.metadata.recipes`."""
+    """A group whose commands are the files of `lance_sql.one_sql.recipes`."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        from lance_sql.metadata.recipes import everyday_queries
+        from lance_sql.one_sql.recipes import everyday_queries
 
         return [query.name for query in everyday_queries()]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         from lance_sql.errors import InvalidArgument
-        from lance_sql.metadata.recipes import everyday_query
+        from lance_sql.one_sql.recipes import everyday_query
 
         try:
             return _command(everyday_query(name))
@@ -42,7 +42,7 @@ def queries(context: click.Context) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from lance_sql.metadata.recipes import everyday_queries
+    from lance_sql.one_sql.recipes import everyday_queries
 
     known_queries = everyday_queries()
     width = max(len(query.name) for query in known_queries)

@@ -12,8 +12,8 @@ import click
 
 from lance_sql.cli import progress, screen
 from lance_sql.cli.interrupts import interruptible
-from lance_sql.connections import may_be_ours
 from lance_sql.errors import InvalidArgument
+from lance_sql.one_sql.connections import may_be_ours
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ from sqlglot.dialects.dialect import Dialect
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.jobs.writing import write
 from lance_sql.one_sql import alterations, in_catalogs, upkeep
 from lance_sql.one_sql.column_definitions import COMMENT, ColumnDefinition, read_columns
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.one_sql.writing_statements import Change, unversioned
-from lance_sql.writing import write
 
 
 @dataclass(frozen=True)

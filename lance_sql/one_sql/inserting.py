@@ -14,6 +14,7 @@ import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.format.casts.assignment import assign
+from lance_sql.jobs.writing import write
 from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
@@ -22,7 +23,6 @@ from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target, unversioned
 from lance_sql.providers.sources import Source
 from lance_sql.values.local_paths import shown
-from lance_sql.writing import write
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Rows(Frames):
 
     def _repr_html_(self) -> str | None:
         """The first rows for a notebook, which runs the query."""
-        from lance_sql import pages
+        from lance_sql.values import html
 
         reader = self._read()
         rows: list[tuple[Any, ...]] = []
@@ -66,7 +66,7 @@ class Rows(Frames):
                 if len(rows) > _SHOWN:
                     break
         shown = rows[:_SHOWN]
-        return pages.part("rows_part", schema=reader.schema, rows=shown, has_more=len(rows) > _SHOWN)
+        return html.part("rows_part", schema=reader.schema, rows=shown, has_more=len(rows) > _SHOWN)
 
     def __repr__(self) -> str:
         return f"Rows(engine={self.engine!r}, statement={self.statement!r})"

@@ -18,11 +18,10 @@ from typing import Final
 import pyarrow as pa
 from sqlglot import exp
 
+from lance_sql.catalogs import catalog, metadata_tables
 from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.schema import primary_key
-from lance_sql.metadata import metadata_tables
-from lance_sql.metadata.catalogs import catalog
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Answer, Task
 from lance_sql.one_sql.token_reader import TokenReader

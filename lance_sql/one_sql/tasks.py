@@ -11,8 +11,8 @@ import pyarrow as pa
 
 import lance_sql.dataset
 from lance_sql.errors import TableNotFound
-from lance_sql.metadata import table_folders
 from lance_sql.one_sql.engines import Engine
+from lance_sql.table import table_folders
 
 
 class Task(ABC):

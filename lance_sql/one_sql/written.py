@@ -56,9 +56,9 @@ class Written(Frames):
         return self.to_table().__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str | None:
-        from lance_sql import pages
+        from lance_sql.values import html
 
-        return pages.part("rows_part", schema=self.to_table().schema, rows=self.fetchall(), has_more=False)
+        return html.part("rows_part", schema=self.to_table().schema, rows=self.fetchall(), has_more=False)
 
     def __repr__(self) -> str:
         (row,) = self.to_pylist()

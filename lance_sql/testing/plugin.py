@@ -53,7 +53,7 @@ class LanceTables:
 
         data, options: as for `lance_sql.write`
         """
-        from lance_sql.writing import write
+        from lance_sql.jobs.writing import write
 
         return write(data, self.path(name), **options)
 

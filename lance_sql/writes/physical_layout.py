@@ -9,14 +9,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql import pages
 from lance_sql.errors import LanceError
-from lance_sql.pages import charts
-from lance_sql.pages.render import counted, share
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values import row_ranges
+from lance_sql.values import html, row_ranges
 from lance_sql.values.frames import Frames
+from lance_sql.values.html import charts
+from lance_sql.values.html.render import counted, share
 from lance_sql.writes.statements import compact
 
 MAX_PARSED: Final = 200_000
@@ -131,10 +130,10 @@ class Layout(Frames):
 
         raises: MissingDependency where Jinja2 is not installed
         """
-        return pages.render("layout", **self._values(_SHOWN))
+        return html.render("layout", **self._values(_SHOWN))
 
     def _repr_html_(self) -> str | None:
-        return pages.part("layout_part", **self._values(_IN_A_PART))
+        return html.part("layout_part", **self._values(_IN_A_PART))
 
     def _values(self, num_fragments: int) -> dict[str, Any]:
         sections = charts.strip([each.rows + each.deleted_rows for each in self.fragments])

@@ -31,10 +31,9 @@ import pyarrow.dataset as ds
 from datafusion import Expr, SessionContext, udtf
 from datafusion.catalog import CatalogProvider, SchemaProvider, Table
 
+from lance_sql.catalogs import Catalog, metadata_tables
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
-from lance_sql.metadata import metadata_tables
-from lance_sql.metadata.catalogs import Catalog
 
 from ..arrow import EngineDataset, Relation
 from ..change_feeds import open_changes, open_row_history
@@ -50,7 +49,7 @@ def register(context: SessionContext) -> SessionContext:
         context.register_udtf(udtf(function, function.__name__.removeprefix("_")))
     for name in SEARCHES:
         context.register_udtf(udtf(partial(_search, name), name))
-    for name in metadata_tables.NAMES:
+    for name in metadata_tables.TABLES:
         context.register_udtf(udtf(partial(_metadata, name), f"lance_{name}"))
     return context
 
@@ -135,7 +134,7 @@ def _lance_table(*arguments: Expr) -> Table:
 
 def _metadata(name: str, *arguments: Expr) -> Table:
     try:
-        table = metadata_tables.of_name(name)(_open(f"lance_{name}", arguments))
+        table = metadata_tables.TABLES[name](_open(f"lance_{name}", arguments))
     except LanceError as error:
         raise error.with_traceback(None) from None
     return Table(ds.dataset(table))

@@ -62,8 +62,8 @@ from .protocol import has_sources
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
-    from lance_sql.metadata.catalogs import Catalog
 
 _VIEWS: Final = "lance-sql-views-"
 """What the folders of attached databases begin with."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from lance_sql.metadata import metadata_tables
+from lance_sql.catalogs import metadata_tables
 
 from ..search_arguments import NUM_NEEDED, SEARCHES
 
@@ -65,7 +65,7 @@ MACROS: Final = (
     *(
         f"MACRO lance_{name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
         f"{_QUERY}({METADATA}('{name}', path::VARCHAR, {_PLACE}))"
-        for name in metadata_tables.NAMES
+        for name in metadata_tables.TABLES
     ),
     "MACRO lance_changes(path, start_version := NULL, end_version := NULL, since := NULL, mode := 'all',"
     " drop_unchanged := false, key := NULL, branch := NULL, trust_snapshots := false) AS TABLE SELECT * FROM "

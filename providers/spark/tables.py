@@ -25,7 +25,7 @@ from lance_sql.jobs.distributed import (
     change_rows,
     compact_groups,
 )
-from lance_sql.writing import MAX_ROWS_PER_FILE
+from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
 from .. import read_spark as read
 from . import data_source as source

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 import lance_sql.dataset
-from lance_sql import writing
 from lance_sql.errors import InvalidArgument, TableNotFound
-from lance_sql.writing import Mode, WriteJob
+from lance_sql.jobs import writing
+from lance_sql.jobs.writing import Mode, WriteJob
 
 from . import options as spark_options
 from . import types as spark_types

@@ -324,8 +324,8 @@ _NOT_TO_COUNT = [
     *("jinja2", "prompt_toolkit", "polars", "sqlglot", "pyarrow.compute", "pyarrow.dataset"),
     *(
         "lance_sql.health.differences",
-        "lance_sql.pages",
-        "lance_sql.metadata.catalogs",
+        "lance_sql.values.html",
+        "lance_sql.catalogs",
         "lance_sql.changes",
         "lance_sql.changes.contracts",
     ),

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 import lance_sql
 from lance_sql.cli import main
 from lance_sql.errors import InvalidArgument
-from lance_sql.metadata.recipes import EverydayQuery, everyday_queries, everyday_query
+from lance_sql.one_sql.recipes import EverydayQuery, everyday_queries, everyday_query
 
 ORDERS = str(Path(__file__).parents[2] / "examples" / "orders.lance")
 VALUES = {"since": "4", "key": "customer,status", "row": "369"}

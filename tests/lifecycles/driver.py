@@ -29,7 +29,7 @@ import pyarrow as pa
 
 import lance_sql
 from lance_sql import CommitConflict, Dataset, LanceError, TableNotFound, UnsupportedFeature, VersionNotFound
-from lance_sql.metadata import table_folders
+from lance_sql.table import table_folders
 
 Rows: TypeAlias = dict[int, int]
 BRANCHES: Final = ("dev", "etl", "etl/data", "load")

@@ -23,7 +23,7 @@ from typing import Final
 
 import lance_sql
 from lance_sql import Dataset, LanceError
-from lance_sql.metadata import table_folders
+from lance_sql.table import table_folders
 
 VERBS: Final[dict[str, Callable[[Dataset], object]]] = {
     "append": lambda table: lance_sql.write({"id": [100], "v": [0]}, table, mode="append"),

@@ -106,7 +106,7 @@ def test_all_ways_to_a_table_are_one_value(root: Path, way: str) -> None:
 
 @pytest.mark.parametrize("way", ["path", "file", "link"])
 def test_the_folder_of_a_branch_is_not_dropped_or_renamed(root: Path, name: str, way: str) -> None:
-    from lance_sql.metadata import table_folders
+    from lance_sql.table import table_folders
 
     place = WAYS[way](root / "tree" / name)
     with pytest.raises(InvalidArgument, match=r"is the branch|is a link"):

@@ -13,7 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql import Dataset, InvalidArgument, LanceError, TableNotFound, VersionNotFound
-from lance_sql.metadata import table_folders
+from lance_sql.table import table_folders
 
 
 def ids(table: Dataset) -> list[int]:

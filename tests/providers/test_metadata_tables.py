@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.metadata import metadata_tables
+from lance_sql.catalogs import metadata_tables
 
 Run: TypeAlias = Callable[[str], list[dict[str, Any]]]
 
@@ -44,7 +44,7 @@ def table(tmp_path: Path) -> lance_sql.Dataset:
     return dataset
 
 
-@pytest.mark.parametrize("name", metadata_tables.NAMES)
+@pytest.mark.parametrize("name", metadata_tables.TABLES)
 def test_sql_has_what_python_has(run: Run, table: lance_sql.Dataset, name: str) -> None:
     if name == "indices":
         table = table.create_index("id", "zonemap")
@@ -52,7 +52,7 @@ def test_sql_has_what_python_has(run: Run, table: lance_sql.Dataset, name: str) 
         table = table.set_rule("known", "not_null(id)")
     if name == "cursors":
         table.cursor("job", start=1)
-    expected = metadata_tables.of_name(name)(table).to_pylist()
+    expected = metadata_tables.TABLES[name](table).to_pylist()
     assert run(f"SELECT * FROM lance_{name}('{table.uri}')") == expected
     assert expected
 

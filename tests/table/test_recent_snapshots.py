@@ -16,10 +16,9 @@ import pytest
 import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
-from lance_sql.metadata import table_folders
 from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, MemoryStore, Store, file_statuses
-from lance_sql.table import snapshot
+from lance_sql.table import snapshot, table_folders
 from lance_sql.table.recent_snapshots import RecentSnapshots
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened anew on this system")

@@ -91,14 +91,14 @@ class ContractReport:
 
         raises: MissingDependency where Jinja2 is not installed
         """
-        from lance_sql import pages
+        from lance_sql.values import html
 
-        return pages.render("contract", **self._values())
+        return html.render("contract", **self._values())
 
     def _repr_html_(self) -> str | None:
-        from lance_sql import pages
+        from lance_sql.values import html
 
-        return pages.part("contract_part", **self._values())
+        return html.part("contract_part", **self._values())
 
     def _values(self) -> dict[str, Any]:
         """What the templates show: rules that are broken first, with some of the rows."""

@@ -65,14 +65,14 @@ class Publication:
 
         raises: MissingDependency where Jinja2 is not installed
         """
-        from lance_sql import pages
+        from lance_sql.values import html
 
-        return pages.render("publication", **self._values())
+        return html.render("publication", **self._values())
 
     def _repr_html_(self) -> str | None:
-        from lance_sql import pages
+        from lance_sql.values import html
 
-        return pages.part("publication_part", **self._values())
+        return html.part("publication_part", **self._values())
 
     def _values(self) -> dict[str, Any]:
         """What the templates show: of conflicts, both sides of a row beside each other."""

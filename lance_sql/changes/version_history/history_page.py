@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from lance_sql import pages
 from lance_sql.changes.version_history.history import HistoryEntry
-from lance_sql.pages import charts
-from lance_sql.pages.render import UNKNOWN, duration, moment, number, size
 from lance_sql.table.refs import Ref
+from lance_sql.values import html
+from lance_sql.values.html import charts
+from lance_sql.values.html.render import UNKNOWN, duration, moment, number, size
 
 MAX_VERSIONS: Final = 500
 _IN_A_PART: Final = 10
@@ -45,12 +45,12 @@ def as_page(
     for other, ref in sorted(branches.items()):
         if ref.branch == branch:
             begun.setdefault(ref.version, []).append(other)
-    return pages.render("history", **_values(name, uri, entries, begun, MAX_VERSIONS, branch))
+    return html.render("history", **_values(name, uri, entries, begun, MAX_VERSIONS, branch))
 
 
 def as_part(name: str, uri: str, entries: Sequence[HistoryEntry]) -> str | None:
     """The newest versions, for a notebook."""
-    return pages.part("history_part", **_values(name, uri, entries, {}, _IN_A_PART, None))
+    return html.part("history_part", **_values(name, uri, entries, {}, _IN_A_PART, None))
 
 
 def _values(

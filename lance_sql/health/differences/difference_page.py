@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql import pages
 from lance_sql.health.differences.difference import Difference
+from lance_sql.values import html
 from lance_sql.values.value_text import values
 
 _MAX_FILES: Final = 200
@@ -17,12 +17,12 @@ _ROWS_IN_A_PART: Final = 10
 
 def as_page(difference: Difference) -> str:
     """A whole page."""
-    return pages.render("diff", **_values(difference, links=True))
+    return html.render("diff", **_values(difference, links=True))
 
 
 def as_part(difference: Difference) -> str | None:
     """The first rows, for a notebook."""
-    return pages.part("diff_part", **_values(difference.head(_ROWS_IN_A_PART), links=False))
+    return html.part("diff_part", **_values(difference.head(_ROWS_IN_A_PART), links=False))
 
 
 def _values(difference: Difference, *, links: bool) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from lance_sql.health.repairs.fragment_rows import FragmentRows, ReadableRows, n
 from lance_sql.health.repairs.losses import Losses, Salvage
 from lance_sql.health.verification import Progress
 from lance_sql.health.verification.damaged_pages import pages_in
+from lance_sql.jobs.writing import write
 from lance_sql.reads.scan.batches import rows_per_batch
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.scan import Scan
@@ -34,7 +35,6 @@ from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
-from lance_sql.writing import write
 
 _NO_FILES: Final = "the manifest names no data file"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from lance_sql import pages
 from lance_sql.table.location import table_name
 from lance_sql.table.versions import as_ranges
+from lance_sql.values import html
 
 if TYPE_CHECKING:
     from lance_sql.health.verification.verification_report import Report
@@ -20,12 +20,12 @@ _IN_A_PART: Final = 10
 
 def as_page(report: Report) -> str:
     """A whole page."""
-    return pages.render("verify", **_values(report, _MAX_PROBLEMS))
+    return html.render("verify", **_values(report, _MAX_PROBLEMS))
 
 
 def as_part(report: Report) -> str | None:
     """The first problems, for a notebook."""
-    return pages.part("verify_part", **_values(report, _IN_A_PART))
+    return html.part("verify_part", **_values(report, _IN_A_PART))
 
 
 def _values(report: Report, max_problems: int) -> dict[str, Any]:

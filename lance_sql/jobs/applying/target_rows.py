@@ -18,6 +18,7 @@ from lance_sql.format.casts.common_type import column_to_type, joinable
 from lance_sql.format.casts.table import TableCast
 from lance_sql.format.schema import Schema
 from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE
+from lance_sql.jobs.writing import write
 from lance_sql.reads.scan.key_matching import match
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
@@ -25,7 +26,6 @@ from lance_sql.reads.scan.take import take
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64, BoolMask
-from lance_sql.writing import write
 
 _BATCH_ROWS = 64 * 1024
 

@@ -15,6 +15,7 @@ from lance_sql.dataset import open as open_dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.lossless import is_lossless
 from lance_sql.format.schema.from_arrow import from_arrow
+from lance_sql.jobs.writing import write
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import OwnQuery, dialect_of, joined, parse
 from lance_sql.one_sql.engines import Engine, Prepared, engine_of, opened
@@ -24,7 +25,6 @@ from lance_sql.one_sql.views import definition
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.shape import Functions, Shape, is_plain, shape
 from lance_sql.providers.sources import Source
-from lance_sql.writing import write
 
 _CALL: Final = re.compile(r"[a-z_]\w*(?=\s*\()")
 _COLLATION: Final = "default_collation"

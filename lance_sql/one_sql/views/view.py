@@ -14,7 +14,6 @@ from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.distributed import ChangeJob, Written, change_rows
-from lance_sql.metadata import table_folders
 from lance_sql.one_sql.views import definition, view_rows
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.images import Versions, counted_anew
@@ -22,6 +21,7 @@ from lance_sql.one_sql.views.query import ViewQuery
 from lance_sql.one_sql.views.shape import Shape
 from lance_sql.one_sql.views.view_rows import ViewChangedError
 from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.table import table_folders
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit.committer import Expected
 

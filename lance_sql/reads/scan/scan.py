@@ -183,10 +183,10 @@ class Scan(Frames):
         return f"Scan({', '.join(parts)})"
 
     def _repr_html_(self) -> str | None:
-        from lance_sql import pages
+        from lance_sql.values import html
 
         filter = None if self.predicate is None else str(self.predicate)
-        return pages.part("scan_part", name=self.snapshot.label, filter=filter, limit=self.limit, schema=self.schema)
+        return html.part("scan_part", name=self.snapshot.label, filter=filter, limit=self.limit, schema=self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         if requested_schema is not None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from lance_sql import pages
 from lance_sql.reads.search.highlighting import MOST_CHARACTERS, Highlighter, Piece, highlighters
 from lance_sql.reads.search.hybrid import HybridQuery
 from lance_sql.reads.search.ranking import DISTANCE, QUERY_INDEX, Ranker
 from lance_sql.reads.search.text_query import TextQuery
 from lance_sql.reads.search.vector_query import is_vector
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import html
 
 if TYPE_CHECKING:
     from lance_sql.reads.search.search_scan import SearchScan
@@ -60,7 +60,7 @@ def answer_page(
         for index, row in enumerate(rows.drop_columns(_hidden(rows)).to_pylist())
     ]
     best = _strengths([hit["strength"] for hit in hits])
-    return pages.render(
+    return html.render(
         "search",
         name=snapshot.name,
         uri=snapshot.uri,

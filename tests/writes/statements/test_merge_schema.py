@@ -13,8 +13,8 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, RetryableConflict
+from lance_sql.jobs.writing import WriteJob
 from lance_sql.writes.commit import committer
-from lance_sql.writing import WriteJob
 
 OLD: dict[str, list[Any]] = {"id": [1, 2, 3], "a": ["x", "y", "z"]}
 NEW: dict[str, list[Any]] = {"id": [4, 5], "score": [0.5, None], "tags": [["p"], []]}

@@ -15,7 +15,7 @@ import pytest
 
 import lance_sql
 from lance_sql import InvalidArgument, RetryableConflict, TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.writing import Mode
+from lance_sql.jobs.writing import Mode
 
 ROWS = pa.table({"k": [1, 2, 3], "s": ["a", None, "c"]})
 

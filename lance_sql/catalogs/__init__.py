@@ -1,0 +1,41 @@
+"""Catalogs: tables by names, in namespaces.
+
+    contract    what a catalog can be asked and told
+    directory   a folder of tables, and the namespaces of a folder that has a table of its contents, __manifest
+    rest        a REST namespace, by the client of the package lance-namespace
+
+Source: specification of Lance namespaces, directory and REST.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from lance_sql.catalogs.contract import Catalog, TableEntry
+
+__all__ = ["Catalog", "TableEntry", "catalog"]
+
+
+def catalog(
+    place: str | os.PathLike[str] | Catalog, *, token: str | None = None, headers: Mapping[str, str] | None = None
+) -> Catalog:
+    """The catalog at a folder, or at the address of a REST namespace.
+
+    place: a path, or http:// or https://
+    token, headers: that requests of a REST namespace have
+    raises: TableNotFound where there is no such folder; MissingDependency for a REST namespace without its client
+
+    >>> "orders" in lance_sql.catalog("examples").tables()
+    True
+    """
+    if isinstance(place, Catalog):
+        return place
+    text = os.fspath(place)
+    if text.startswith(("http://", "https://")):
+        from lance_sql.catalogs.rest import RestCatalog
+
+        return RestCatalog(text, token=token, headers=headers)
+    from lance_sql.catalogs.directory import DirectoryCatalog
+
+    return DirectoryCatalog(text)

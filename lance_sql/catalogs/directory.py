@@ -1,0 +1,276 @@
+"""A folder as a catalog.
+
+    orders.lance                      the table orders, also without a table of contents
+    __manifest                        the table of contents: a row for each namespace, and for each table
+        object_id                     sales$orders
+        object_type                   namespace or table
+        location                      be85589a_sales$orders, below the folder
+        metadata                      properties as JSON
+
+Source: specification of Lance namespaces, directory, manifest mode; and what pylance 14 writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import pyarrow as pa
+
+import lance_sql.dataset
+from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.format.schema import primary_key
+from lance_sql.jobs.writing import write
+from lance_sql.store.open import absolute, open_store
+from lance_sql.table import table_folders
+
+CONTENTS: Final = "__manifest"
+_BETWEEN: Final = "$"
+_SUFFIX: Final = ".lance"
+_NAMESPACE, _TABLE = "namespace", "table"
+_SCHEMA: Final = pa.schema(
+    [
+        pa.field("object_id", pa.string(), nullable=False, metadata={primary_key.POSITION: "0"}),
+        pa.field("object_type", pa.string(), nullable=False),
+        pa.field("location", pa.string()),
+        pa.field("metadata", pa.string()),
+        pa.field("base_objects", pa.list_(pa.field("object_id", pa.string()))),
+    ]
+)
+
+
+class DirectoryCatalog(Catalog):
+    """The tables of a folder, of this machine or of an object store.
+
+    raises: TableNotFound where there is no such folder on this machine
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = absolute(folder)
+        self._store = open_store(self._folder)
+        if "://" not in folder and not os.path.isdir(self._folder):
+            raise TableNotFound(f"No folder {folder!r} to take as a catalog")
+
+    def namespaces(self, parent: Name = ()) -> list[str]:
+        above = self._namespace(parent)
+        return self._below(above, _NAMESPACE)
+
+    def tables(self, namespace: Name = ()) -> list[str]:
+        above = self._namespace(namespace)
+        names = self._below(above, _TABLE)
+        return names if above else sorted({*names, *self._plain()})
+
+    def describe(self, name: Name) -> TableEntry:
+        wanted = parts(name)
+        row = self._row(wanted)
+        if row is not None and row["object_type"] == _TABLE:
+            return TableEntry(wanted, self._at(str(row["location"])), _read_properties(row["metadata"]))
+        if len(wanted) == 1 and wanted[0] in self._plain():
+            return TableEntry(wanted, self._at(self._plain()[wanted[0]]))
+        raise TableNotFound(f"No table {'.'.join(wanted)} in {self._folder}. Tables: {self._table_names()}")
+
+    def properties(self, namespace: Name) -> dict[str, str]:
+        wanted = self._namespace(namespace)
+        row = self._row(wanted) if wanted else None
+        return {} if row is None else _read_properties(row["metadata"])
+
+    def create_namespace(self, namespace: Name, properties: Mapping[str, str] | None = None) -> None:
+        wanted = parts(namespace, what="namespace")
+        if not wanted:
+            raise InvalidArgument("A namespace has a name")
+        self._namespace(wanted[:-1])
+        self._add(wanted, _NAMESPACE, None, properties)
+
+    def drop_namespace(self, namespace: Name) -> None:
+        wanted = self._namespace(namespace)
+        if not wanted:
+            raise InvalidArgument("The namespace at the top stays")
+        inside = [*self.namespaces(wanted), *self.tables(wanted)]
+        if inside:
+            raise InvalidArgument(f"The namespace {'.'.join(wanted)} is not empty: it has {inside[0]}")
+        self._remove(wanted)
+
+    def declare(self, name: Name, properties: Mapping[str, str] | None = None) -> TableEntry:
+        wanted = parts(name)
+        above = self._namespace(wanted[:-1])
+        if not above and wanted[-1] in self._plain():
+            raise TableExists(f"There is a table {wanted[-1]} in {self._folder} already")
+        if not above and self._contents() is None:
+            if properties:
+                raise UnsupportedFeature(f"{self._folder} has no {CONTENTS}, which keeps properties")
+            return TableEntry(wanted, self._at(wanted[-1] + _SUFFIX))
+        location = f"{uuid.uuid4().hex[:8]}_{_BETWEEN.join(wanted)}" if above else wanted[-1] + _SUFFIX
+        self._add(wanted, _TABLE, location, properties)
+        return TableEntry(wanted, self._at(location), dict(properties or {}))
+
+    def drop_table(self, name: Name) -> None:
+        entry = self.describe(name)
+        with suppress(TableNotFound):
+            table_folders.check_droppable(entry.path)
+        # the name first: what is left of a removal that did not end is no table of the catalog
+        row = self._row(entry.name)
+        if row is not None:
+            self._remove(entry.name, entry.path)
+        try:
+            table_folders.drop(entry.path)
+        except TableNotFound:
+            if row is None:
+                raise
+            # declared, and never written
+
+    def rename_table(self, name: Name, new_name: Name) -> None:
+        entry, wanted = self.describe(name), parts(new_name)
+        row = self._row(entry.name)
+        self._namespace(wanted[:-1])
+        if self._row(wanted) is not None or (len(wanted) == 1 and wanted[0] in self._plain()):
+            raise TableExists(f"There is a table {'.'.join(wanted)} in {self._folder} already")
+        if row is None:
+            if len(wanted) > 1:
+                raise UnsupportedFeature(f"{'.'.join(entry.name)} is in no table of contents: it stays at the top")
+            table_folders.move(entry.path, self._at(wanted[0] + _SUFFIX))
+            return
+        self._rename(entry.name, wanted)
+
+    def forget(self, name: Name) -> None:
+        entry = self.describe(name) if self._row(parts(name)) is not None else None
+        if entry is not None:
+            self._remove(entry.name)
+
+    def _contents(self) -> Dataset | None:
+        """The newest version of the table of contents."""
+        try:
+            return lance_sql.dataset.open(self._at(CONTENTS))
+        except TableNotFound:
+            return None
+
+    def _rows(self) -> list[dict[str, Any]]:
+        contents = self._contents()
+        if contents is None:
+            return []
+        columns = ["object_id", "object_type", "location", "metadata"]
+        rows: list[dict[str, Any]] = contents.scan(columns).to_table().to_pylist()
+        return rows
+
+    def _row(self, name: tuple[str, ...]) -> dict[str, Any] | None:
+        wanted = _id(name)
+        return next((row for row in self._rows() if row["object_id"] == wanted), None)
+
+    def _below(self, above: tuple[str, ...], kind: str) -> list[str]:
+        start = f"{_id(above)}{_BETWEEN}" if above else ""
+        ids = (row["object_id"] for row in self._rows() if row["object_type"] == kind)
+        names = (each[len(start) :] for each in ids if each.startswith(start))
+        return sorted(name for name in names if name and _BETWEEN not in name)
+
+    def _namespace(self, name: Name) -> tuple[str, ...]:
+        """
+        raises: TableNotFound where there is no such namespace
+        """
+        wanted = parts(name, what="namespace") if name else ()
+        row = self._row(wanted) if wanted else None
+        if wanted and (row is None or row["object_type"] != _NAMESPACE):
+            raise TableNotFound(f"No namespace {'.'.join(wanted)} in {self._folder}")
+        return wanted
+
+    def _plain(self) -> dict[str, str]:
+        """The folders of tables at the top that are in no table of contents, by the names of these tables."""
+        listed = {CONTENTS, *(row["location"] for row in self._rows())}
+        # what an archive of Windows was unpacked to may have backslashes, which no path in a store has
+        folders = sorted(name for name in self._store.folders("") if name not in listed and "\\" not in name)
+        return {
+            name.removesuffix(_SUFFIX): name
+            for name in folders
+            if next(self._store.files(f"{name}/_versions"), None) is not None
+        }
+
+    def _add(
+        self, name: tuple[str, ...], kind: str, location: str | None, properties: Mapping[str, str] | None
+    ) -> None:
+        for part in name:
+            if _BETWEEN in part or "/" in part:
+                raise InvalidArgument(f"{part!r} is no name here: it has a {_BETWEEN} or a /")
+        contents = self._contents() or self._new_contents()
+        metadata = json.dumps(dict(properties)) if properties else None
+        row = {"object_id": [_id(name)], "object_type": [kind], "location": [location], "metadata": [metadata]}
+        schema = pa.schema([_SCHEMA.field(each) for each in row])
+        try:
+            contents.merge(pa.table(row, schema=schema), on="object_id", when_matched="fail", unique=True)
+        except InvalidArgument as error:
+            raise TableExists(f"{'.'.join(name)} is in {self._folder} already") from error
+
+    def _new_contents(self) -> Dataset:
+        try:
+            return write(_SCHEMA.empty_table(), self._at(CONTENTS))
+        except TableExists:
+            # somebody else was first
+            return lance_sql.dataset.open(self._at(CONTENTS))
+
+    def _rename(self, name: tuple[str, ...], new_name: tuple[str, ...]) -> None:
+        """One commit, in which the old name goes and the new one comes.
+
+        raises: TableExists, TableNotFound where others were first
+        """
+        contents = self._contents()
+        assert contents is not None, "has the row"
+        old = f"object_id = '{_quoted(_id(name))}'"
+        row = contents.scan(contents.schema.names, old).to_table()
+        if row.num_rows != 1:
+            raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
+        column_index = row.column_names.index("object_id")
+        row = row.set_column(column_index, row.schema.field(column_index), pa.array([_id(new_name)]))
+        try:
+            renamed = contents.merge(row, on="object_id", when_matched="fail", unique=True, delete_unmatched=old)
+        except InvalidArgument as error:
+            raise TableExists(f"There is a table {'.'.join(new_name)} in {self._folder} already") from error
+        change = renamed.last_change
+        if change is None or not change.rows_deleted:
+            # the old name went in the meantime, to another name or for good
+            self._remove(new_name)
+            raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
+
+    def _remove(self, name: tuple[str, ...], path: str | None = None) -> None:
+        """Removes a name.
+
+        path: of the table that it has to be the name of
+        raises: TableNotFound where it is gone, or the name of another table
+        """
+        contents = self._contents()
+        assert contents is not None, "has the row"
+        condition = f"object_id = '{_quoted(_id(name))}'"
+        if path is not None:
+            location = path.removeprefix(self._at(""))
+            condition += f" AND location = '{_quoted(location)}'"
+        change = contents.delete(condition).last_change
+        if path is not None and (change is None or not change.rows_deleted):
+            raise TableNotFound(f"No table {'.'.join(name)} in {self._folder} any more: it was dropped meanwhile")
+
+    def _at(self, location: str) -> str:
+        return f"{self._folder.rstrip('/')}/{location}"
+
+    def _table_names(self) -> str:
+        names = [".".join(name) for name in self.walk()]
+        return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "") if names else "none"
+
+
+def _id(name: tuple[str, ...]) -> str:
+    return _BETWEEN.join(name)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _read_properties(text: str | None) -> dict[str, str]:
+    """
+    raises: InvalidArgument for metadata that is no JSON object
+    """
+    try:
+        properties = json.loads(text) if text else {}
+    except ValueError as error:
+        raise InvalidArgument(f"The properties {text!r} are no JSON") from error
+    return {str(key): str(value) for key, value in properties.items()} if isinstance(properties, dict) else {}

@@ -1,0 +1,149 @@
+"""A REST namespace as a catalog, by the client that the package lance-namespace brings.
+
+Source: specification of Lance namespaces, REST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
+from lance_sql.errors import (
+    InvalidArgument,
+    LanceError,
+    MissingDependency,
+    TableExists,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from lance_sql.table import table_folders
+
+_BETWEEN: Final = "$"
+_MOST_PAGES: Final = 10_000
+
+
+class RestCatalog(Catalog):
+    """The catalog at an address.
+
+    raises: MissingDependency without the client
+    """
+
+    def __init__(self, address: str, *, token: str | None = None, headers: Mapping[str, str] | None = None) -> None:
+        try:
+            import lance_namespace_urllib3_client as client
+        except ImportError as error:
+            raise MissingDependency("REST namespaces need their client: pip install lance-namespace") from error
+        self._client: Any = client
+        self._address = address.rstrip("/")
+        api = self._client.ApiClient(self._client.Configuration(host=self._address))
+        for name, value in {**({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})}.items():
+            api.set_default_header(name, value)
+        self._namespaces: Any = self._client.NamespaceApi(api)
+        self._tables: Any = self._client.TableApi(api)
+
+    def namespaces(self, parent: Name = ()) -> list[str]:
+        above = parts(parent, what="namespace") if parent else ()
+        return self._pages(lambda token: self._namespaces.list_namespaces(_id(above), **token), "namespaces", above)
+
+    def tables(self, namespace: Name = ()) -> list[str]:
+        above = parts(namespace, what="namespace") if namespace else ()
+        return self._pages(lambda token: self._namespaces.list_tables(_id(above), **token), "tables", above)
+
+    def describe(self, name: Name) -> TableEntry:
+        wanted = parts(name)
+        request = self._client.DescribeTableRequest(id=list(wanted))
+        response = self._asked(lambda: self._tables.describe_table(_id(wanted), request), wanted)
+        return self._entry(wanted, response)
+
+    def properties(self, namespace: Name) -> dict[str, str]:
+        wanted = parts(namespace, what="namespace")
+        request = self._client.DescribeNamespaceRequest(id=list(wanted))
+        response = self._asked(lambda: self._namespaces.describe_namespace(_id(wanted), request), wanted)
+        return dict(response.properties or {})
+
+    def create_namespace(self, namespace: Name, properties: Mapping[str, str] | None = None) -> None:
+        wanted = parts(namespace, what="namespace")
+        request = self._client.CreateNamespaceRequest(id=list(wanted), properties=dict(properties or {}), mode="Create")
+        self._asked(lambda: self._namespaces.create_namespace(_id(wanted), request), wanted)
+
+    def drop_namespace(self, namespace: Name) -> None:
+        wanted = parts(namespace, what="namespace")
+        request = self._client.DropNamespaceRequest(id=list(wanted), mode="Fail", behavior="Restrict")
+        self._asked(lambda: self._namespaces.drop_namespace(_id(wanted), request), wanted)
+
+    def declare(self, name: Name, properties: Mapping[str, str] | None = None) -> TableEntry:
+        wanted = parts(name)
+        request = self._client.DeclareTableRequest(id=list(wanted), properties=dict(properties or {}) or None)
+        response = self._asked(lambda: self._tables.declare_table(_id(wanted), request), wanted)
+        return self._entry(wanted, response)
+
+    def drop_table(self, name: Name) -> None:
+        wanted = parts(name)
+        self._asked(lambda: self._tables.drop_table(_id(wanted)), wanted)
+
+    def rename_table(self, name: Name, new_name: Name) -> None:
+        wanted, new = parts(name), parts(new_name)
+        request = self._client.RenameTableRequest(
+            id=list(wanted), new_table_name=new[-1], new_namespace_id=list(new[:-1])
+        )
+        self._asked(lambda: self._tables.rename_table(_id(wanted), request), wanted)
+
+    def forget(self, name: Name) -> None:
+        wanted = parts(name)
+        request = self._client.DeregisterTableRequest(id=list(wanted))
+        self._asked(lambda: self._tables.deregister_table(_id(wanted), request), wanted)
+
+    def _entry(self, name: tuple[str, ...], response: Any) -> TableEntry:
+        if not response.location:
+            raise LanceError(f"{self._address} does not say where {'.'.join(name)} is")
+        if response.storage_options:
+            raise UnsupportedFeature(
+                f"{self._address} lends credentials for {'.'.join(name)}, which are not taken: open"
+                f" {response.location} with storage_options"
+            )
+        return TableEntry(name, table_folders.plain_path(response.location), dict(response.properties or {}))
+
+    def _pages(self, ask: Callable[[dict[str, str]], Any], what: str, above: tuple[str, ...]) -> list[str]:
+        names: set[str] = set()
+        token: str | None = None
+        for _ in range(_MOST_PAGES):
+            given = {} if token is None else {"page_token": token}
+            page = self._asked(lambda given=given: ask(given), above)  # type: ignore[misc]  # bound to this page
+            names.update(getattr(page, what) or ())
+            if not page.page_token or page.page_token == token:
+                return sorted(names)
+            token = page.page_token
+        raise LanceError(f"{self._address} lists {what} without an end")
+
+    def _asked(self, ask: Callable[[], Any], name: tuple[str, ...]) -> Any:
+        """
+        raises: TableNotFound, TableExists, InvalidArgument, UnsupportedFeature by the status; LanceError for others,
+            and where nobody answers
+        """
+        from urllib3.exceptions import HTTPError
+
+        called = ".".join(name) or "the top"
+        try:
+            return ask()
+        except self._client.exceptions.ApiException as error:
+            status = int(error.status or 0)
+            kind = {
+                400: InvalidArgument,
+                404: TableNotFound,
+                406: UnsupportedFeature,
+                409: TableExists,
+                501: UnsupportedFeature,
+            }
+            message = f"{self._address} answers {status} {error.reason} for {called}"
+            raise kind.get(status, LanceError)(message) from error
+        except HTTPError as error:
+            raise LanceError(f"{self._address} does not answer: {type(error).__name__}") from error
+        except ValueError as error:
+            raise LanceError(
+                f"{self._address} answers for {called} with something else than a namespace does"
+            ) from error
+
+
+def _id(name: tuple[str, ...]) -> str:
+    return _BETWEEN.join(name) if name else _BETWEEN

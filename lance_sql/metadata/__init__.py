@@ -1,1 +1,0 @@
-"""Tables by names, what a table consists of, and queries about it for every day."""

@@ -1,0 +1,136 @@
+"""Connections of DuckDB whose statements may also be about Lance tables: time travel in everybody's words, and what
+changes a table.
+
+    connection.execute("FROM 'orders.lance' VERSION AS OF 4")
+    connection.execute("INSERT INTO 'orders.lance' VALUES (?, ?)", [7, "paid"])
+    connection.execute("OPTIMIZE 'orders.lance'")
+
+The class is DuckDB's own, with `execute`, `sql` and `query` that look at a statement first. What is not about a Lance
+table goes to DuckDB as it was typed. DuckDB 1.5 makes no such connections: `lance_sql.sql(.., connection=)` takes the
+statements there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from lance_sql.providers import attach
+from lance_sql.providers import connect as connect_engine
+
+if TYPE_CHECKING:
+    from lance_sql.catalogs import Catalog
+
+_TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
+# What may change a Lance table, or say what DuckDB has no words for. Most questions have none of it, and need not wait
+# for the import of a parser.
+_WORDS: Final = re.compile(
+    r"\b(insert|update|delete|truncate|merge|create|copy|changes|version|timestamp\s+as|system_time|system_version"
+    r"|versions\s+between|table_changes(_by_path)?|table_insertions|table_deletions|summarize|optimize|vacuum|restore|desc|describe|show"
+    r"|alter|drop|comment|analyze|apply|auto|refresh|table)\b|=>|@|\.lance\b(?!')|\b(at|before)\s*\(",
+    re.IGNORECASE,
+)
+_STEM: Final = re.compile(r"([^/\\'\"]+)\.lance(?:@[^'\"]*)?/?['\"]")
+_FUNCTION: Final = re.compile(r"\blance_\w+\s*\(", re.IGNORECASE)
+_OF_OTHERS: Final = re.compile(
+    r"(^|;)\s*(optimize|restore|vacuum\s+\S+\s+retain|desc(ribe)?\s+(history|detail)|show\s+(index|indexes|tblproperties"
+    r"|tables\s+in)\b|call\s|fsck|undrop|convert\s+to|reorg|generate|refresh\s+table|create\s+(or\s+replace\s+)?stream)",
+    re.IGNORECASE,
+)
+
+
+_FIRST_ROWS: Final = re.compile(r"\.lance\b.*\border\s+by\b.*\blimit\s+\d+", re.IGNORECASE | re.DOTALL)
+
+
+def may_be_ours(text: str, *, has_catalogs: bool = False) -> bool:
+    """Whether a text has to be parsed to know who runs it; False only where it is DuckDB's for certain.
+
+    has_catalogs: tables have names, too
+    """
+    is_about_tables = has_catalogs or _TABLE.search(text) is not None
+    if is_about_tables and (_WORDS.search(text) is not None or _has_stem(text)):
+        return True
+    return (has_catalogs and _FUNCTION.search(text) is not None) or _OF_OTHERS.search(text) is not None
+
+
+def _has_stem(text: str) -> bool:
+    """Whether columns may be called by the name of a path in quotes, such as t.id of 'a/t.lance'."""
+    lowered = text.lower()
+    stems = {match[1] for match in _STEM.finditer(lowered)}
+    return any(f"{stem}." in lowered.replace(f"{stem}.lance", "") or f'{stem}".' in lowered for stem in stems)
+
+
+def connect(
+    database: str = ":memory:",
+    *,
+    statistics_cache: str | os.PathLike[str] | None = None,
+    allow_bases: str | Sequence[str] | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
+    catalog: str | os.PathLike[str] | Catalog | Mapping[str, str | os.PathLike[str] | Catalog] | None = None,
+    **options: Any,
+) -> Any:
+    """A DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables, and whose statements may
+    change Lance tables.
+
+    `execute`, `sql` and `query` take what `lance_sql.sql` does: `FROM 'x.lance' VERSION AS OF 4`, `INSERT INTO
+    'x.lance'`, `OPTIMIZE 'x.lance'`, with parameters; everything else is DuckDB's, as it was typed. A change is a
+    commit of its own, so that there is none within a transaction. In DuckDB 1.5 such statements go to `lance_sql.sql`.
+
+    statistics_cache: a folder in which other processes find what scans of this one learn, of tables that are opened by
+        their paths; see `lance_sql.open`
+    allow_bases, cache: as for `lance_sql.open`, of these tables
+    catalog: attached as `lake`, or under the names of a mapping; see `lance_sql.attach`
+    options: of `duckdb.connect`; DuckDB 1.5 is told to allow extensions without a signature, for `FROM 'x.lance'` needs
+        one
+    raises: UnsupportedFeature when DuckDB is not installed
+
+    >>> connection = lance_sql.connect()
+    >>> connection.execute("SELECT count(*) FROM 'examples/orders.lance' VERSION AS OF 4").fetchall()
+    [(400,)]
+    """
+    connection = connect_engine(
+        database, statistics_cache=statistics_cache, allow_bases=allow_bases, cache=cache, **options
+    )
+    from lance_sql.providers.duckdb import connection as duckdb_connection
+
+    connection = duckdb_connection.listening(connection, _Statements())
+    catalogs = catalog if isinstance(catalog, Mapping) else {} if catalog is None else {"lake": catalog}
+    for name, location in catalogs.items():
+        attach(connection, location, as_=name)
+    return connection
+
+
+class _Statements:
+    """See `providers.duckdb.connection.Statements`: parsers are imported for texts that may be about Lance tables."""
+
+    def parts(self, connection: Any, text: str) -> list[Any] | None:
+        from lance_sql.providers import attached
+
+        names = attached.Names(connection)
+        if not may_be_ours(text, has_catalogs=names.has_catalogs):
+            return None
+        from lance_sql.one_sql import on_connections
+
+        return on_connections.parts(text, names)
+
+    def narrowed(self, text: str, run: Callable[[str], Any]) -> str | None:
+        # the others need not wait for the import of a parser
+        if _FIRST_ROWS.search(text) is None:
+            return None
+        from lance_sql.dataset import open as open_table
+        from lance_sql.one_sql.late_columns import late_columns
+
+        queries = late_columns(text, lambda path, version: open_table(path, version=version))
+        return None if queries is None else queries.rows(row for (row,) in run(queries.addresses).fetchall())
+
+    def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
+        from lance_sql.one_sql import on_connections
+
+        on_connections.leave(connection, statement, parameters)
+
+    def relation(self, connection: Any, statement: Any, parameters: Any) -> Any:
+        from lance_sql.one_sql import on_connections
+
+        return on_connections.relation(connection, statement, parameters)

@@ -1,0 +1,125 @@
+"""The files, what they say of themselves, and their text with values in it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from lance_sql.errors import InvalidArgument
+
+_PARAMETER: Final = re.compile(r"-- :(\w+) \((\w+)\)(?: = (\S+))? (.+)")
+_USE: Final = re.compile(r"(?<![:\w]):([a-z]+)\b")
+_DECIMAL: Final = re.compile(r"\d{1,18}(\.\d{1,18})?", re.ASCII)
+TABLE: Final = "table"
+KINDS: Final = ("version", "number", "fraction", "columns")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """
+    kind: "version" (a number, a tag or a time), "number", "fraction" or "columns" (names with commas between)
+    default: as text; None where a value has to be given
+    """
+
+    name: str
+    kind: str
+    default: str | None
+    help: str
+
+    def to_sql(self, value: Any) -> str:
+        """A value as SQL.
+
+        raises: InvalidArgument for a value of another kind
+        """
+        text = str(value).strip()
+        match self.kind:
+            case "columns":
+                names = [name.strip() for name in (text.split(",") if isinstance(value, str) else map(str, value))]
+                if all(names):
+                    return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+            case "version" if text:
+                return text if text.isascii() and text.isdecimal() else quoted(text)
+            case "number" if text.isascii() and text.isdecimal():
+                return text
+            case "fraction" if _DECIMAL.fullmatch(text):
+                return text
+        raise InvalidArgument(f"{self.name}={value!r} is no {self.kind}: {self.help}")
+
+
+@dataclass(frozen=True, slots=True)
+class EverydayQuery:
+    """One query. text: the file, comments included"""
+
+    name: str
+    about: str
+    parameters: tuple[Parameter, ...]
+    text: str
+
+    def to_sql(self, table: str, values: Mapping[str, Any] | None = None) -> str:
+        """The query over a table, for `lance_sql.sql`.
+
+        values: of the parameters, by name
+        raises: InvalidArgument for parameters that are not known, not given, or of another kind
+
+        >>> from lance_sql.one_sql.recipes import everyday_query
+        >>> text = everyday_query("changed-since").to_sql("examples/orders.lance", {"since": 4})
+        >>> lance_sql.sql(text).to_pylist()[0]["deleted"]
+        50
+        """
+        given = dict(values or {})
+        parameters = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in parameters:
+                names = ", ".join(parameters) or "none"
+                raise InvalidArgument(f"The query {self.name!r} has no parameter {name!r}; there are: {names}")
+        texts = {TABLE: quoted(table)}
+        for parameter in self.parameters:
+            value = given.get(parameter.name)
+            if value is None:
+                value = parameter.default
+            if value is None:
+                raise InvalidArgument(f"The query {self.name!r} needs {parameter.name}: {parameter.help}")
+            texts[parameter.name] = parameter.to_sql(value)
+        lines = [line for line in self.text.splitlines() if not line.startswith("--")]
+        return _USE.sub(lambda use: texts[use[1]], "\n".join(lines))
+
+
+@cache
+def everyday_queries() -> tuple[EverydayQuery, ...]:
+    """All queries, by name."""
+    folder = resources.files("lance_sql.one_sql.recipes") / "files"
+    files = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return tuple(_parsed(name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for name, file in files)
+
+
+def everyday_query(name: str) -> EverydayQuery:
+    """
+    raises: InvalidArgument for a query that there is not
+    """
+    queries = {query.name: query for query in everyday_queries()}
+    if name not in queries:
+        close = difflib.get_close_matches(name, queries, 1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(queries)}"
+        raise InvalidArgument(f"There is no query {name!r}. {hint}")
+    return queries[name]
+
+
+def quoted(text: str) -> str:
+    """Text as SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _parsed(name: str, text: str) -> EverydayQuery:
+    about, *lines = [line for line in text.splitlines() if line.startswith("--")]
+    parameters = []
+    for line in lines:
+        match = _PARAMETER.fullmatch(line)
+        assert match is not None, f"{name}.sql: {line}"
+        assert match[2] in KINDS, f"{name}.sql: {line}"
+        parameters.append(Parameter(match[1], match[2], match[3], match[4]))
+    return EverydayQuery(name, about.removeprefix("-- "), tuple(parameters), text)

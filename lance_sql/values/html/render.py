@@ -1,0 +1,138 @@
+"""Templates to HTML."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from lance_sql.errors import MissingDependency, missing_package
+from lance_sql.runtime.terminal_text import one_line
+from lance_sql.values.value_text import text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+_SCALES: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
+UNKNOWN: Final = "\N{EN DASH}"
+MAX_CHARACTERS: Final = 2_000
+"""Longer values are cut."""
+
+
+def render(template: str, **values: Any) -> str:
+    """A whole page.
+
+    template: name in `templates`, without its suffix
+    raises: MissingDependency where Jinja2 is not installed
+    """
+    return _environment().get_template(f"{template}.html").render(values, made_at=datetime.now(UTC))
+
+
+def part(template: str, **values: Any) -> str | None:
+    """A part of a page with its own style, for a notebook; None where Jinja2 is not installed, so that the notebook
+    shows the text."""
+    try:
+        return render(template, **values)
+    except MissingDependency:
+        return None
+
+
+@cache
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise missing_package("HTML pages need Jinja2", "html") from error
+    environment = Environment(
+        loader=PackageLoader("lance_sql.values.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "size": size,
+        "share": share,
+        "cell": cell,
+        "moment": moment,
+        "line": one_line,
+        "duration": duration,
+        "counted": counted,
+        "short": short,
+    }
+    environment.globals |= {
+        "style": _resource("style.css"),
+        "script": _resource("script.js"),
+        "max_characters": MAX_CHARACTERS,
+    }
+    environment.globals["script_hash"] = base64.b64encode(
+        hashlib.sha256(_resource("script.js").encode()).digest()
+    ).decode()
+    return environment
+
+
+def _resource(name: str) -> str:
+    return files("lance_sql.values.html").joinpath("templates", name).read_text("utf-8")
+
+
+def number(value: float | None) -> str:
+    """A count, or a dash for one that is not known."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def short(value: int) -> str:
+    """A count for an axis, with three digits or so."""
+    if value < 10_000:
+        return f"{value:,}"
+    scale, unit = next((scale, unit) for scale, unit in _SCALES if value >= scale)
+    return f"{value / scale:.4g}{unit}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A count of things."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def size(value: int | None) -> str:
+    """Bytes in a unit that fits."""
+    if value is None:
+        return UNKNOWN
+    amount, unit = float(value), 0
+    while amount >= 1024 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return counted(value, "byte") if unit == 0 else f"{amount:.1f} {_UNITS[unit]}"
+
+
+def share(value: float) -> str:
+    """A part of a whole: what is little is not told as nothing, nor what is nearly all as all."""
+    percent = value * 100
+    if 0 < percent < 0.1:
+        return "< 0.1%"
+    if 99.9 < percent < 100:
+        return "> 99.9%"
+    return f"{percent:.1f}%".replace(".0%", "%")
+
+
+def cell(value: Any) -> str:
+    """A value that is not NULL, in one line."""
+    if isinstance(value, bytes) and len(value) > MAX_CHARACTERS:
+        value = value[:MAX_CHARACTERS]
+    shown = text(value)
+    return one_line(shown if len(shown) <= MAX_CHARACTERS else f"{shown[: MAX_CHARACTERS - 1]}…")
+
+
+def moment(value: datetime | None) -> str:
+    """A time in UTC, to the second."""
+    return UNKNOWN if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def duration(value: int | None) -> str:
+    """Milliseconds in a unit that fits."""
+    if value is None:
+        return UNKNOWN
+    return f"{value} ms" if value < 1000 else f"{value / 1000:.1f} s" if value < 60_000 else f"{value / 60_000:.1f} min"

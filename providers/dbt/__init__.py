@@ -1,0 +1,148 @@
+"""A plugin of dbt-duckdb: Lance tables and their changes as sources, models as versions of Lance tables.
+
+    profiles.yml    plugins: [{module: lance_sql.providers.dbt, alias: lance}]
+    packages.yml    packages: [{local: ...}], with the folder that `python -m lance_sql.providers.dbt` prints
+    a source        meta: {plugin: lance, path: orders.lance, version: 41}
+                    meta: {plugin: lance, path: orders.lance, cursor: spent}
+    a model         config(materialized='lance', location='spent.lance', unique_key='customer')
+
+A model that has what came from a cursor names it (`cursor`): the commit of its rows says so, and moves the cursor. So a
+run that dies has taken nothing, and one that is repeated takes nothing twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+from dbt.adapters.duckdb.plugins import BasePlugin
+
+import lance_sql
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.providers import register
+
+__all__ = ["PACKAGE", "Plugin"]
+
+PACKAGE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "package")
+"""The folder of the dbt package that has the materialization."""
+
+_TIME_TRAVEL: Final = ("version", "tag", "branch", "as_of")
+_OF_SOURCES: Final = (*_TIME_TRAVEL, "plugin", "path", "cursor", "start", "mode", "materialization", "save_mode")
+_STRATEGIES: Final = ("overwrite", "append", "merge", "apply_changes")
+_OF_APPLYING: Final = (
+    *("sequence_by", "delete_when", "except_columns", "ignore_null_updates", "scd"),
+    *("track_history_on", "track_history_except"),
+)
+
+
+@dataclass
+class _Reading:
+    """Changes that models of this run read, until one of them has committed what it made of them."""
+
+    block: AbstractContextManager[ChangeFeed]
+    feed: ChangeFeed
+    rows: pa.Table
+
+
+class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
+    """The plugin; dbt-duckdb makes one a run."""
+
+    def initialize(self, plugin_config: Mapping[str, Any]) -> None:
+        """
+        plugin_config: `storage_options`, as for `lance_sql.open`
+        """
+        self._storage_options = dict(plugin_config.get("storage_options") or {})
+        self._readings: dict[str, _Reading] = {}
+        self._connection: Any = None
+
+    def configure_connection(self, conn: Any) -> None:
+        """Adds `lance_scan` and its like."""
+        self._connection = register(conn)
+
+    def configure_cursor(self, cursor: Any) -> None:
+        """The same, for each connection of the database."""
+        register(cursor)
+
+    def load(self, source_config: Any) -> Any:
+        """The rows of a source: a version of a table, or with `cursor` what changed since the last run that had it.
+
+        raises: InvalidArgument for options that are not known; TableNotFound, VersionNotFound
+        """
+        options = dict(source_config.meta)
+        unknown = sorted(set(options) - {*_OF_SOURCES} - _OF_DBT)
+        if unknown:
+            raise InvalidArgument(f"Source {source_config.name}: meta has no {unknown[0]!r}; {', '.join(_OF_SOURCES)}")
+        if "path" not in options:
+            raise InvalidArgument(f"Source {source_config.name}: meta says no path of a Lance table")
+        travel = {name: options[name] for name in _TIME_TRAVEL if options.get(name) is not None}
+        dataset = lance_sql.open(options["path"], storage_options=self._storage_options or None, **travel)
+        if "cursor" not in options:
+            from lance_sql.providers.duckdb.tables import table
+
+            return table(dataset)
+        name = str(options["cursor"])
+        if name not in self._readings:
+            cursor = dataset.cursor(name, start=options.get("start", "earliest"))
+            block = cursor.read(mode=options.get("mode", "net"), target=self._existing(options.get("target")))
+            feed = block.__enter__()
+            self._readings[name] = _Reading(block, feed, feed.scan().to_table())
+        return self._readings[name].rows
+
+    def _existing(self, target: str | None) -> lance_sql.Dataset | None:
+        """The table that the changes go to, where there is one yet."""
+        if target is None:
+            return None
+        try:
+            return lance_sql.open(target, storage_options=self._storage_options or None)
+        except TableNotFound:
+            return None
+
+    def store(self, target_config: Any) -> None:
+        """Writes the rows of a model, in one commit.
+
+        raises: InvalidArgument for options that make no sense; CommitConflict where another run had the changes first
+        """
+        config, path = target_config.config, target_config.location.path
+        rows = self._connection.cursor().sql(f"FROM {target_config.relation}").to_arrow_table()
+        name = config.get("cursor")
+        reading = None if name is None else self._readings.pop(str(name), None)
+        if name is not None and reading is None:
+            raise InvalidArgument(f"Model {target_config.relation}: no source of it reads from a cursor {name!r}")
+        properties = {} if reading is None else dict(reading.feed.properties)
+        self._write(path, rows, config, properties)
+        if reading is not None:
+            reading.block.__exit__(None, None, None)
+
+    def _write(self, path: str, rows: pa.Table, config: Any, properties: Mapping[str, str]) -> None:
+        keys = config.get("unique_key")
+        strategy = config.get("strategy", "overwrite" if keys is None else "merge")
+        if strategy not in _STRATEGIES:
+            raise InvalidArgument(f"strategy={strategy!r} is not one of {', '.join(_STRATEGIES)}")
+        if strategy in ("merge", "apply_changes") and keys is None:
+            raise InvalidArgument(f"strategy={strategy!r} needs a unique_key")
+        target: Any = self._existing(path)
+        options: dict[str, Any] = {"storage_options": self._storage_options or None}
+        if strategy == "apply_changes":
+            given = {name: config.get(name) for name in _OF_APPLYING if config.get(name) is not None}
+            lance_sql.apply_changes(target or path, rows, keys, properties=properties, **given, **options)
+        elif target is None:
+            lance_sql.write(rows, path, mode="create", properties=properties, **options)
+        elif strategy == "overwrite":
+            lance_sql.write(rows, path, mode="overwrite", properties=properties, **options)
+        elif strategy == "append":
+            lance_sql.write(rows, path, mode="append", properties=properties, **options)
+        else:
+            target.merge(rows, keys, properties=properties)
+
+    def default_materialization(self) -> str:
+        """Sources are views: their rows are read when a model asks for them."""
+        return "view"
+
+
+_OF_DBT: Final = frozenset({"target", "enabled", "freshness", "loaded_at_field", "event_time", "loaded_at_query"})
+"""What dbt puts among the options of a source, and the table that changes of a cursor go to."""
