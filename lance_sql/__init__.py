@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from lance_sql.runtime import ports
 
 if TYPE_CHECKING:
     __version__: str
@@ -159,6 +162,23 @@ def _folders(sources: list[str]) -> list[str]:
 
 if not os.path.isdir(os.path.join(__path__[0], "providers")):
     __path__ = _folders(list(__path__))
+
+
+def _enforce_rules() -> Callable[..., Any]:
+    from lance_sql.changes.contracts.enforcement import enforce
+
+    return enforce
+
+
+def _sql_expressions() -> Callable[..., Any]:
+    from lance_sql.providers.duckdb.expressions import SqlExpressions
+
+    implementation: Callable[..., Any] = SqlExpressions
+    return implementation
+
+
+ports.ENFORCE_RULES.connect(_enforce_rules)
+ports.SQL_EXPRESSIONS.connect(_sql_expressions)
 
 
 def __getattr__(name: str) -> object:

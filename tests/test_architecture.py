@@ -102,6 +102,15 @@ def modules() -> Iterator[tuple[str, Path]]:
                 yield name, path
 
 
+def is_module(name: object) -> bool:
+    """Whether a module of this library, or a folder of modules, has the name."""
+    if not isinstance(name, str) or not re.fullmatch(r"lance_sql(\.\w+)+\.?", name):
+        return False
+    parts = name.rstrip(".").split(".")
+    path = ROOT.joinpath(*(parts[1:] if parts[1] == "providers" else parts))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
 def imports(name: str, path: Path) -> Iterator[str]:
     """The absolute names of what a module imports."""
     package = ["lance_sql", *name.split(".")[:-1]]
@@ -112,6 +121,9 @@ def imports(name: str, path: Path) -> Iterator[str]:
             parent = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*parent, *([node.module] if node.module else [])])
             yield from (f"{module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and is_module(node.value):
+            # for import_module
+            yield node.value.rstrip(".")
 
 
 @cache
@@ -124,6 +136,14 @@ def own_imports(name: str) -> Iterator[str]:
     """The imports of a module that lie in lance_sql, without that prefix."""
     prefix = "lance_sql."
     yield from (found.removeprefix(prefix) for found in graph()[name] if found.startswith(prefix))
+
+
+def test_the_name_of_a_module_is_an_import(tmp_path: Path) -> None:
+    module = tmp_path / "gate.py"
+    module.write_text(
+        'import_module("lance_sql.changes.feed"); KEY = "lance_sql.rule."; f"lance_sql.providers.{engine}"'
+    )
+    assert list(imports("writes.commit.gate", module)) == ["lance_sql.changes.feed", "lance_sql.providers"]
 
 
 def is_user(name: str) -> bool:

@@ -6,9 +6,8 @@ engine is needed for the other two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -19,12 +18,11 @@ from lance_sql.format.casts import python_values
 from lance_sql.format.casts.conversion import convert
 from lance_sql.format.casts.rounding import is_text
 from lance_sql.format.schema.extensions import with_extensions
+from lance_sql.runtime import ports
 from lance_sql.values import selection
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
-
-_SQL = "lance_sql.providers.duckdb.expressions"
 
 
 class Expressions(Protocol):
@@ -126,13 +124,12 @@ def compile(values: Mapping[str, Any], schema: pa.Schema) -> Expressions:
 
 def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expressions:
     try:
-        provider = import_module(_SQL)
+        implementation: Callable[..., Expressions] = ports.SQL_EXPRESSIONS.load()
     except ImportError as error:
         raise missing_package(
             "SQL expressions need DuckDB (a pyarrow.compute expression does not)", "duckdb"
         ) from error
-    compiled: Expressions = provider.SqlExpressions(expressions, schema)
-    return compiled
+    return implementation(expressions, schema)
 
 
 def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:

@@ -1,0 +1,35 @@
+"""Functions that a lower floor calls and a higher floor implements; `lance_sql/__init__.py` connects them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+
+class Port:
+    """A function that is imported at its first call."""
+
+    def __init__(self) -> None:
+        self._load: Callable[[], Callable[..., Any]] | None = None
+
+    def connect(self, load: Callable[[], Callable[..., Any]]) -> None:
+        """Sets the implementation.
+
+        load: imports and returns it
+        """
+        self._load = load
+
+    def load(self) -> Callable[..., Any]:
+        """The implementation.
+
+        raises: ImportError if a package that it imports is not installed
+        """
+        # never skipped silently: a commit whose rules nobody checks must not go through
+        assert self._load is not None, "the port is not connected"
+        return self._load()
+
+
+ENFORCE_RULES: Final = Port()
+"""`changes.contracts.enforcement.enforce`, which reads rows and changes; called by each commit."""
+SQL_EXPRESSIONS: Final = Port()
+"""`providers.duckdb.expressions.SqlExpressions`; called where an update has SQL text."""
