@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from lance_sql.one_sql.views import View, materialize
     from lance_sql.providers import attach, read_spark, register
     from lance_sql.reads.scan.scan import Scan, ScanTask
-    from lance_sql.runtime.process_memory import memory
+    from lance_sql.runtime.cache_usage import cache_usage, clear_caches
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
     from lance_sql.table.commit_origin import configure, job
 
@@ -84,13 +84,14 @@ __all__ = [
     "attach",
     "audit",
     "begin_write",
+    "cache_usage",
     "catalog",
+    "clear_caches",
     "configure",
     "connect",
     "diff",
     "job",
     "materialize",
-    "memory",
     "open",
     "read_spark",
     "register",
@@ -132,13 +133,14 @@ _MODULES = {
     "audit": "lance_sql.health.lineage_audit.walk",
     "begin_write": "lance_sql.jobs.writing",
     "Catalog": "lance_sql.catalogs",
+    "cache_usage": "lance_sql.runtime.cache_usage",
     "catalog": "lance_sql.catalogs",
+    "clear_caches": "lance_sql.runtime.cache_usage",
     "configure": "lance_sql.table.commit_origin",
     "connect": "lance_sql.one_sql.connections",
     "diff": "lance_sql.health.differences",
     "job": "lance_sql.table.commit_origin",
     "materialize": "lance_sql.one_sql.views",
-    "memory": "lance_sql.runtime.process_memory",
     "open": "lance_sql.dataset",
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",

@@ -51,7 +51,7 @@ class EngineDataset(ArrowDataset):
         columns = _columns_of(dataset, widen, with_system_columns=with_system_columns, compact=compact)
         self._compact = columns.compact
         self._schema = columns.schema
-        # whether `deliver` has anything to do
+        # whether `cast` has anything to do
         self.is_widened = columns.is_widened
 
     @property
@@ -74,9 +74,9 @@ class EngineDataset(ArrowDataset):
             # so DataFusion hands over a condition that is a constant
             filter = None if filter.as_py() else pc.scalar(False)
         scan = self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)
-        return scan.deliver(self._compact)
+        return scan.with_types(self._compact)
 
-    def deliver(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    def cast(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """The batches in the engine's types; each widening is exact or fails."""
         if not self.is_widened:
             return reader

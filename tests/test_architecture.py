@@ -102,9 +102,9 @@ def modules() -> Iterator[tuple[str, Path]]:
                 yield name, path
 
 
-def is_module(name: object) -> bool:
+def is_module(name: str) -> bool:
     """Whether a module of this library, or a folder of modules, has the name."""
-    if not isinstance(name, str) or not re.fullmatch(r"lance_sql(\.\w+)+\.?", name):
+    if not re.fullmatch(r"lance_sql(\.\w+)+\.?", name):
         return False
     parts = name.rstrip(".").split(".")
     path = ROOT.joinpath(*(parts[1:] if parts[1] == "providers" else parts))
@@ -121,9 +121,9 @@ def imports(name: str, path: Path) -> Iterator[str]:
             parent = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*parent, *([node.module] if node.module else [])])
             yield from (f"{module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Constant) and is_module(node.value):
+        elif isinstance(node, ast.Constant) and is_module(name := str(node.value)):
             # for import_module
-            yield node.value.rstrip(".")
+            yield name.rstrip(".")
 
 
 @cache

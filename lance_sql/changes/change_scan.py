@@ -47,7 +47,7 @@ class ChangeScan(Frames):
         that were rewritten in place."""
         return tuple(limited(list(self.feed.range.parts(self.predicate)), self.limit))
 
-    def deliver(self, types: Mapping[str, pa.DataType]) -> ChangeScan:
+    def with_types(self, types: Mapping[str, pa.DataType]) -> ChangeScan:
         """The same scan: the feed has no columns in other types."""
         assert not types
         return self
@@ -84,7 +84,7 @@ class ChangeScan(Frames):
             lines.append(f"  limit: {self.limit}")
         # what ids contradict is known once the parts are
         parts = self.parts
-        lines += self.feed.evidence()
+        lines += self.feed.explain_commits()
         fragments = {part.fragment.id for images, _ in parts for part in images.rows.parts}
         counts: Counter[str] = Counter()
         for images, _ in self.parts:

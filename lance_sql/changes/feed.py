@@ -317,7 +317,7 @@ class ChangeFeed(ArrowDataset):
         """What is read and why, as text."""
         return self.scan().explain()
 
-    def evidence(self) -> list[str]:
+    def explain_commits(self) -> list[str]:
         """What the changes are known from, as lines of `explain`."""
         if self.end < self.start:
             return ["  commits: none"]

@@ -25,7 +25,7 @@ from lance_sql.changes import earlier_columns
 from lance_sql.changes.changed_rows import Rows
 from lance_sql.changes.earlier_columns import Sources
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.store import together
+from lance_sql.store import concurrently
 from lance_sql.table.fragment import DeletionFile, Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
@@ -74,7 +74,7 @@ class Side:
         raises: CorruptFile
         """
         if self.files.concurrency > 1:
-            together([partial(self.deleted, fragment) for fragment in fragments], self.files.concurrency)
+            concurrently([partial(self.deleted, fragment) for fragment in fragments], self.files.concurrency)
 
     def live(self, fragment: Fragment) -> RowRanges:
         """The rows of a fragment of the version that are not deleted."""

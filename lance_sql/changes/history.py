@@ -15,7 +15,7 @@ from typing import Final
 
 from lance_sql.changes.fragment_difference import Side
 from lance_sql.errors import CorruptFile, TableNotFound, UnsupportedFeature, VersionNotFound
-from lance_sql.store import Store, together
+from lance_sql.store import Store, concurrently
 from lance_sql.table import identity, location, versions
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import GivenIds
@@ -225,7 +225,7 @@ class History:
         """
         concurrency = self.snapshot.store.concurrency
         if concurrency > 1:
-            together([partial(self.commit, version) for version in range(first, last + 1)], concurrency)
+            concurrently([partial(self.commit, version) for version in range(first, last + 1)], concurrency)
 
     def _read_commit(self, version: int) -> Commit:
         later = self.snapshot_at(version)

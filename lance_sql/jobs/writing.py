@@ -27,7 +27,7 @@ from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, Lance
 from lance_sql.format.schema.compression import compressed
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import absolute, with_manifest_store
-from lance_sql.store.requests import together
+from lance_sql.store.requests import concurrently
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
@@ -233,7 +233,7 @@ class WriteJob:
                 return True
             return False
 
-        are_gone = together([partial(is_gone, path) for path in paths], store.concurrency)
+        are_gone = concurrently([partial(is_gone, path) for path in paths], store.concurrency)
         if any(are_gone):
             missing = [path for path, is_missing in zip(paths, are_gone, strict=True) if is_missing]
             days = (time.time() - self.started) / 86400

@@ -105,7 +105,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     ) -> AnyScan:
         """A read of some columns and rows."""
 
-    def deliver(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    def cast(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """A scan's batches in the types of `schema`."""
         return reader
 
@@ -158,7 +158,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     ) -> pa.Table:
         """The first rows."""
         check_keywords("head", options, ("num_rows", "columns", "filter"), also=("batch_size",))
-        return self.deliver(self.scan(self._names(columns), filter, limit=num_rows).to_reader()).read_all()
+        return self.cast(self.scan(self._names(columns), filter, limit=num_rows).to_reader()).read_all()
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """The number of rows that pass the filter."""
@@ -236,11 +236,11 @@ class Scanner:
     @property
     def projected_schema(self) -> pa.Schema:
         """The schema of the batches; nothing is read for it."""
-        return self._dataset.deliver(self._scan.to_reader()).schema
+        return self._dataset.cast(self._scan.to_reader()).schema
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows as a stream, which reads nothing before its first batch is asked for."""
-        return self._dataset.deliver(pa.RecordBatchReader.from_stream(self._scan))
+        return self._dataset.cast(pa.RecordBatchReader.from_stream(self._scan))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, batch by batch."""
@@ -248,7 +248,7 @@ class Scanner:
 
     def to_table(self) -> pa.Table:
         """All rows in memory."""
-        return self._dataset.deliver(self._scan.to_reader(keeps_all=True)).read_all()
+        return self._dataset.cast(self._scan.to_reader(keeps_all=True)).read_all()
 
 
 class Fragment:

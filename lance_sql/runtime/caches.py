@@ -4,7 +4,7 @@
     pages                 | one of the process, whoever reads the file
     pages of versions     | one for each open version, and so on
 
-`lance_sql.memory` shows all of them (`process_memory`). What a cache lets go of is read or made again.
+`lance_sql.cache_usage` lists all of them. What a cache drops is read or made again.
 """
 
 from __future__ import annotations

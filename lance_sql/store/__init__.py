@@ -12,7 +12,7 @@ from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteM
 from lance_sql.store.memory import MemoryStore
 from lance_sql.store.object_store import ObjectStore
 from lance_sql.store.open import open_store
-from lance_sql.store.requests import innermost, together
+from lance_sql.store.requests import concurrently, innermost
 
 __all__ = [
     "ByteRange",
@@ -31,8 +31,8 @@ __all__ = [
     "SqliteManifestStore",
     "Store",
     "check_path",
+    "concurrently",
     "innermost",
     "open_store",
     "release_memory",
-    "together",
 ]

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.store.contract import ByteRange, Sink, Store
-from lance_sql.store.requests import together
+from lance_sql.store.requests import concurrently
 from lance_sql.values.arrays import U64
 
 BLOCK_BYTES: Final = 1 << 20
@@ -128,4 +128,4 @@ def _blocks(store: Store, path: str, size: int) -> Iterator[tuple[int, U64]]:
     starts = range(0, size, _READ_BYTES)
     for first in range(0, len(starts), at_once):
         group = starts[first : first + at_once]
-        yield from zip(group, together([partial(hashes, start) for start in group], at_once), strict=True)
+        yield from zip(group, concurrently([partial(hashes, start) for start in group], at_once), strict=True)

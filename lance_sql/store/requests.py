@@ -19,7 +19,7 @@ _pool: ThreadPoolExecutor | None = None
 _innermost_pool: ThreadPoolExecutor | None = None
 
 
-def together(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T]:
+def concurrently(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T]:
     """The results of the calls, in order.
 
     concurrency: that of the store which they wait for; with 1, and inside of such a call, they are made one by one

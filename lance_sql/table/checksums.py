@@ -23,7 +23,7 @@ from uuid import uuid4
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import Store, check_path
 from lance_sql.store.checksums import BLOCK_BYTES, Checksum
-from lance_sql.store.requests import together
+from lance_sql.store.requests import concurrently
 from lance_sql.table.paths import CHECKSUMS
 
 _HASH: Final = "xxh64"
@@ -74,7 +74,7 @@ def read(store: Store) -> tuple[list[Record], list[CorruptFile]]:
     records: list[Record] = []
     errors: list[CorruptFile] = []
     paths = [info.path for info in store.files(CHECKSUMS) if info.path.endswith(_SUFFIX)]
-    for each in together([partial(_read, store, path) for path in paths], store.concurrency):
+    for each in concurrently([partial(_read, store, path) for path in paths], store.concurrency):
         if isinstance(each, Record):
             records.append(each)
         elif each is not None:

@@ -21,7 +21,7 @@ from lance_sql.format.file.zone_statistics import KeyKind
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.schema import Field
 from lance_sql.runtime.caches import LruCache
-from lance_sql.store import ByteRange, together
+from lance_sql.store import ByteRange, concurrently
 from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
@@ -398,7 +398,7 @@ class OpenFragments:
             for file, has in zip(fragment.files, listed(fragment.files).files, strict=True):
                 if not has.fields.isdisjoint(fields):
                     calls.append(partial(self.files.open, file))
-        together(calls, self.concurrency)
+        concurrently(calls, self.concurrency)
 
 
 def _is_of(opened: OpenFragment, fragment: Fragment) -> bool:

@@ -68,7 +68,7 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
     def _stream(self, scan: AnyScan) -> object:
         if not self.is_widened:
             return scan.__arrow_c_stream__()
-        return self.deliver(pa.RecordBatchReader.from_stream(scan)).__arrow_c_stream__()
+        return self.cast(pa.RecordBatchReader.from_stream(scan)).__arrow_c_stream__()
 
     def _predicate(self, node: nodes.Node) -> Predicate:
         return to_predicate(node, self._stored, self.schema)

@@ -73,7 +73,7 @@ class DuckDBTable(EngineDataset):
         """As `EngineDataset.scan`; reading `NO_COLUMN` costs nothing."""
         names = self._names(columns)
         stored = [name for name in names if name != NO_COLUMN] if self._with_no_column else names
-        scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size).deliver(self._compact)
+        scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size).with_types(self._compact)
         parts = [part for part in (self._predicate_of_all, scan.predicate) if part is not None]
         if self._predicate_of_all is not None:
             scan = replace(scan, predicate=conjunction(parts))

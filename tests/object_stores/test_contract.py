@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.store import ByteRange, ObjectStore, Store, together, uploads
+from lance_sql.store import ByteRange, ObjectStore, Store, concurrently, uploads
 from lance_sql.store.options import to_object_store
 from lance_sql.testing.stores import CONTENT, FILES, StoreContract
 from tests.object_stores.places import Place
@@ -108,7 +108,7 @@ def test_requests_are_few(place: Place, store: ObjectStore) -> None:
 @pytest.mark.slow
 def test_a_listing_is_taken_page_by_page(place: Place, store: ObjectStore) -> None:
     paths = [f"names/{number:05}" for number in range(1100)]
-    together([lambda path=path: store.put(path, b"", mode="overwrite") for path in paths], 16)  # type: ignore[misc]
+    concurrently([lambda path=path: store.put(path, b"", mode="overwrite") for path in paths], 16)  # type: ignore[misc]
     with place.proxy.counted() as requests:
         found = store.files("names")
         assert next(found).path == paths[0]

@@ -73,8 +73,8 @@ def test_a_file_in_memory_that_was_put_right_is_read_again() -> None:
 def test_they_are_let_go_of_with_all_else(path: Path) -> None:
     open_version(str(path))
     assert snapshots._cached.usage().entries
-    assert any("versions of queries" in str(each) for each in lance_sql.memory())
-    lance_sql.memory(release=True)
+    assert any("versions of queries" in str(each) for each in lance_sql.cache_usage())
+    lance_sql.clear_caches()
     assert snapshots._cached.usage().entries == 0
 
 

@@ -221,7 +221,7 @@ def test_those_of_stores_that_cannot_tell_are_not_given(tmp_path: Path) -> None:
 
 def test_it_is_let_go_of_with_all_else(path: Path) -> None:
     opened = lance_sql.open(path).snapshot
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     assert lance_sql.open(path).snapshot is not opened
 
 

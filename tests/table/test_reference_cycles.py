@@ -24,7 +24,7 @@ ROWS = 20_000
 @pytest.fixture(autouse=True)
 def _no_collector() -> Iterator[None]:
     # what earlier tests left in caches, and what pytest keeps of errors they raised
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     gc.collect()
     gc.disable()
     try:
@@ -37,7 +37,7 @@ def _no_collector() -> Iterator[None]:
 
 def left_to_the_collector() -> Counter[str]:
     """The kinds of objects of this library in cycles that nothing leads to; pages, readers and stores among them."""
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     gc.set_debug(gc.DEBUG_SAVEALL)
     gc.collect()
     gc.set_debug(0)

@@ -72,7 +72,7 @@ def test_scans_of_wide_fragments_are_whole(table: Dataset) -> None:
 
 
 def test_most_columns_are_not_opened(table: Dataset) -> None:
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     fragment = fragments_of(lance_sql.open(table.uri))[0]
     wide_fragments.read(fragment, table.snapshot.manifest.schema.fields, row_ranges.single(0, NUM_ROWS), {})
     # nested ones, and those that happen to have a dictionary or equal values

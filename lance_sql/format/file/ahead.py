@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from lance_sql.errors import LanceError
 from lance_sql.format.file.held_bytes import HeldBytes
-from lance_sql.store import ByteRange, together
+from lance_sql.store import ByteRange, concurrently
 from lance_sql.store.ranges import GAP_BYTES, ROUND_TRIP_BYTES
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
@@ -98,7 +98,7 @@ def holding(columns: Sequence[Column], rows: RowRanges) -> Iterator[None]:
         if not column.file.bytes.is_mapped:
             by_file.setdefault(column.file.bytes, []).append(column)
     calls = [partial(_hold, file, _ranges(several, rows)) for file, several in by_file.items()]
-    held = together(calls, max((file.concurrency for file in by_file), default=1))
+    held = concurrently(calls, max((file.concurrency for file in by_file), default=1))
     try:
         yield
     finally:

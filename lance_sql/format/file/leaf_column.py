@@ -18,7 +18,7 @@ from lance_sql.format.layouts import nested
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import Page, concat
 from lance_sql.format.layouts.pages import head_ranges, open_page
-from lance_sql.format.layouts.reading import Reading, Shared, run, together
+from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.format.layouts.tree import Constant, FullZip, Layer, MiniBlock
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
@@ -175,7 +175,7 @@ class LeafColumn:
         parts = split_by_page(self.row_starts, rows)
         pages = yield from self._reading([number for number, _ in parts])
         readings = [self._decoded(number, inside, page) for (number, inside), page in zip(parts, pages, strict=True)]
-        return concat((yield from together(readings)))
+        return concat((yield from interleaved(readings)))
 
     def _decoded(self, number: int, rows: RowRanges, page: Page) -> Reading[pa.Array]:
         with self.at(number):

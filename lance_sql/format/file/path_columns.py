@@ -29,7 +29,7 @@ from lance_sql.format.layouts.array_tree import ArrayPage, ListRows, head_ranges
 from lance_sql.format.layouts.ends import Bounds
 from lance_sql.format.layouts.nest import Chain, Slots, nest
 from lance_sql.format.layouts.page import concat
-from lance_sql.format.layouts.reading import Reading, Shared, run, together
+from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.format.layouts.tree import ArrayTree
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
@@ -107,7 +107,7 @@ class StoredColumn:
         numbers = [number for number, _ in parts]
         pages = yield from open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
         readings = [self._located(number, read(page, part)) for (number, part), page in zip(parts, pages, strict=True)]
-        return list(zip(numbers, (yield from together(readings)), strict=True))
+        return list(zip(numbers, (yield from interleaved(readings)), strict=True))
 
     def _located(self, number: int, reading: Reading[T]) -> Reading[T]:
         with self.at(number):

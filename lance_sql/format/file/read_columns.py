@@ -25,7 +25,7 @@ from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.page import concat
-from lance_sql.format.layouts.reading import Reading, Shared, run, together
+from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.store import ByteRange, requests
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, ByteMask
@@ -298,7 +298,7 @@ def _fetch(
     concurrency = max((file.concurrency for file in by_file), default=1)
     parts: dict[int, PageParts | _kernels.FileParts] = {}
     arrays: dict[int, pa.Array] = {}
-    results = requests.together(calls, concurrency)
+    results = requests.concurrently(calls, concurrency)
     for (of_native, of_others), (own_parts, own_arrays) in zip(by_file.values(), results, strict=True):
         parts.update(zip(of_native, own_parts, strict=True))
         arrays.update(zip(of_others, own_arrays, strict=True))
@@ -314,6 +314,6 @@ def _fetch_file(
     readings: list[Reading[Any]] = [piece.column.decode(piece.rows, shared) for piece in others]
     if left:
         readings.append(page_parts.fetching(file, left))
-    results = run(together(readings), file.fetch)
+    results = run(interleaved(readings), file.fetch)
     whole = iter(results[-1] if left else ())
     return [parts if parts is not None else next(whole) for parts in apart], results[: len(others)]

@@ -53,7 +53,7 @@ from lance_sql.format.layouts.native import NativePage
 from lance_sql.format.layouts.native_array import array_page, array_test
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import PAGE_BYTES, cluster
-from lance_sql.format.layouts.reading import Reading, run, together
+from lance_sql.format.layouts.reading import Reading, interleaved, run
 from lance_sql.format.layouts.tree import Layer
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
@@ -150,7 +150,9 @@ class ArrayPage:
             case Stored():
                 return Values((yield from self._stored(encoding, rows, gap)))
             case Nullable(validity, inner):
-                bits, values = yield from together([self._values(validity, rows, gap), self._values(inner, rows, gap)])
+                bits, values = yield from interleaved(
+                    [self._values(validity, rows, gap), self._values(inner, rows, gap)]
+                )
                 return with_validity(values, bits)
             case Constant(value=None) | StructHeader():
                 return Values(Nulls(row_ranges.count(rows)))

@@ -28,7 +28,7 @@ def run(reading: Reading[T], fetch: Callable[[Sequence[ByteRange]], Sequence[pa.
         return result
 
 
-def together(readings: Sequence[Reading[T]]) -> Reading[list[T]]:
+def interleaved(readings: Sequence[Reading[T]]) -> Reading[list[T]]:
     """The results of all readings, in order; the requests of their first rounds are one round, and so on."""
     if len(readings) == 1:
         return [(yield from readings[0])]

@@ -38,7 +38,7 @@ class FreshScan(Frames):
         """The schema of every batch: the columns in the order they were asked for."""
         return pa.schema([column.arrow for column in self.columns], self.rows.schema.metadata)
 
-    def deliver(self, types: Mapping[str, pa.DataType]) -> FreshScan:
+    def with_types(self, types: Mapping[str, pa.DataType]) -> FreshScan:
         """This scan: the rows have no columns in other types."""
         assert not types
         return self

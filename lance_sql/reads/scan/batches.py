@@ -259,7 +259,7 @@ def are_few(plan: ReadPlan, batch: Batch) -> bool:
     return piece.num_rows * sum(column.row_bytes for column in plan.columns_of(piece.fragment)) <= FEW_BYTES
 
 
-def together(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iterator[Batch]:
+def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iterator[Batch]:
     """The same pieces as batches, short ones with their neighbours.
 
     most_rows: of a batch of several

@@ -42,7 +42,7 @@ class Scan(Frames):
     limit: int | None
     batch_size: int | None
 
-    def deliver(self, types: Mapping[str, pa.DataType]) -> Scan:
+    def with_types(self, types: Mapping[str, pa.DataType]) -> Scan:
         """The same scan with other types for some of its columns, as `compact_types` proposes them.
 
         types: by column name; columns that the scan does not have are passed over
@@ -350,7 +350,7 @@ class _Reading:
         joins = plan.can_join and self.batch_size is None and not waits
         most_rows = batches.ROWS_OF_NOTHING if plan.reads_nothing else batches.FIRST_BATCH_ROWS
         record_batches = read_ahead.ordered(
-            batches.together(pieces, most_rows) if joins else ([piece] for piece in pieces),
+            batches.grouped(pieces, most_rows) if joins else ([piece] for piece in pieces),
             partial(_read_batch, plan),
             keeps_all=self.keeps_all and self.limit is None,
             waits=waits,

@@ -36,7 +36,7 @@ class RankedScan(Frames):
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, in batches."""
 
-    def deliver(self, types: Mapping[str, pa.DataType]) -> Self:
+    def with_types(self, types: Mapping[str, pa.DataType]) -> Self:
         """The same scan: it has no columns in other types."""
         assert not types
         return self

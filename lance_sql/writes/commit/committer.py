@@ -40,7 +40,7 @@ from lance_sql.format import file_versions
 from lance_sql.store import Store, open_store
 from lance_sql.store.checksums import Checksum
 from lance_sql.store.durable import UnconfirmedError
-from lance_sql.store.requests import together
+from lance_sql.store.requests import concurrently
 from lance_sql.table import checksums, features, manifest, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import Fragment
@@ -447,7 +447,7 @@ def put_version(
         for record, files in _records(transaction).items()
     ]
     # also on a local disk, which flushes both at once
-    together(calls, max(store.concurrency, len(calls)))
+    concurrently(calls, max(store.concurrency, len(calls)))
     content = manifest.serialize(version.manifest, index_section=version.index_section, transaction=recorded)
     path = manifest_path(version.manifest.version, scheme)
     if not _put_manifest(store, path, content, transaction, table, mode):

@@ -133,7 +133,7 @@ def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def columns_of(table: Dataset, name: str, delivered: pa.DataType | None = None) -> list[Any]:
     scan = table.scan([name])
     if delivered is not None:
-        scan = scan.deliver({name: delivered})
+        scan = scan.with_types({name: delivered})
     plan = scan.plan
     (fragment,) = plan.fragments()
     return list(plan.read.columns_of(plan.read.open(fragment.fragment)))

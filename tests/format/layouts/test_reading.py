@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile
-from lance_sql.format.layouts.reading import Reading, Shared, run, together
+from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.store import ByteRange
 
 DATA = pa.py_buffer(bytes(range(100)))
@@ -42,7 +42,7 @@ def test_a_reading_is_run_round_by_round() -> None:
 
 def test_readings_side_by_side_share_rounds() -> None:
     rounds = Rounds()
-    assert run(together([hops(1, 1), hops(2, 3), hops(3, 0), hops(4, 2)]), rounds) == [
+    assert run(interleaved([hops(1, 1), hops(2, 3), hops(3, 0), hops(4, 2)]), rounds) == [
         [1],
         [2, 12, 22],
         [],
@@ -57,9 +57,9 @@ def test_a_round_without_ranges_fetches_nothing() -> None:
         return 5
 
     rounds = Rounds()
-    assert run(together([idle(), idle()]), rounds) == [5, 5]
+    assert run(interleaved([idle(), idle()]), rounds) == [5, 5]
     assert rounds.asked == []
-    assert run(together([]), rounds) == []
+    assert run(interleaved([]), rounds) == []
 
 
 def test_a_shared_result_is_made_once() -> None:
@@ -75,7 +75,7 @@ def test_a_shared_result_is_made_once() -> None:
         return common, (yield from hops(own, 1))
 
     rounds = Rounds()
-    assert run(together([user(1), user(2)]), rounds) == [([5, 15], [1]), ([5, 15], [2])]
+    assert run(interleaved([user(1), user(2)]), rounds) == [([5, 15], [1]), ([5, 15], [2])]
     assert len(made) == 1
     assert [len(ranges) for ranges in rounds.asked] == [1, 1, 2]
 
@@ -86,4 +86,4 @@ def test_an_error_ends_all_of_them() -> None:
         raise CorruptFile("broken")
 
     with pytest.raises(CorruptFile, match="broken"):
-        run(together([hops(1, 3), failing()]), Rounds())
+        run(interleaved([hops(1, 3), failing()]), Rounds())

@@ -60,7 +60,7 @@ def test_the_strings_are_the_same(tmp_path: Path, name: str, file_version: str) 
     for filter in FILTERS:
         expected = table.scan(filter=filter).to_table()
         for batch_size in (None, 1000, 200_000):
-            found = table.scan(filter=filter, batch_size=batch_size).deliver(types).to_reader().read_all()
+            found = table.scan(filter=filter, batch_size=batch_size).with_types(types).to_reader().read_all()
             found.validate(full=True)
             assert found.cast(expected.schema).equals(expected)
         query = "SELECT short, count(*), sum(number) FROM {} GROUP BY short ORDER BY short NULLS FIRST"
@@ -75,7 +75,7 @@ def test_letters_become_indices_in_the_kernels(tmp_path: Path, type: pa.DataType
     table = table_of(tmp_path, pa.array(CONTENTS["letters and NULL"], type))
     types = compact_types(table.snapshot)
     assert types["short"] == pa.dictionary(pa.int32(), type)
-    scan = table.scan().deliver(types)
+    scan = table.scan().with_types(types)
     prepared = [
         runs.prepared(scan.read_plan, run)
         for run in batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(None))
@@ -88,7 +88,7 @@ def test_bytes_that_are_no_characters(tmp_path: Path) -> None:
     values = [bytes([code % 256]) for code in range(NUM_ROWS)]
     table = table_of(tmp_path, pa.array(values, pa.binary()))
     assert "short" not in compact_types(table.snapshot)
-    found = table.scan(["short"]).deliver({"short": pa.dictionary(pa.int32(), pa.binary())}).to_reader().read_all()
+    found = table.scan(["short"]).with_types({"short": pa.dictionary(pa.int32(), pa.binary())}).to_reader().read_all()
     assert found["short"].cast(pa.binary()).to_pylist() == values
 
 
@@ -104,6 +104,6 @@ def test_any_short_strings(tmp_path_factory: pytest.TempPathFactory, data: st.Da
     kept = data.draw(st.integers(0, 100))
     content = (items * (40_000 // len(items) + 1))[:40_000]
     table = table_of(tmp_path_factory.mktemp("short"), pa.array(content, pa.string()))
-    scan = table.scan(filter=f"number < {kept}").deliver(compact_types(table.snapshot))
+    scan = table.scan(filter=f"number < {kept}").with_types(compact_types(table.snapshot))
     expected = table.scan(filter=f"number < {kept}").to_table()
     assert scan.to_reader().read_all().cast(expected.schema).equals(expected)

@@ -144,7 +144,7 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
     assert table.scan(["mode", "price", "place"]).to_reader().read_all().equals(expected)
     assert not found
     types = compact_types(table.snapshot)
-    compact = pa.RecordBatchReader.from_stream(table.scan(["mode", "price", "place"]).deliver(types)).read_all()
+    compact = pa.RecordBatchReader.from_stream(table.scan(["mode", "price", "place"]).with_types(types)).read_all()
     assert compact.schema.field("mode").type == types["mode"]
     assert plain(compact).equals(plain(expected))
     assert set(found) == {0, 1, 2}
@@ -196,7 +196,7 @@ def test_any_columns_filters_and_sizes_of_batches(table: Dataset, data: st.DataO
     size = data.draw(st.sampled_from([None, 1000, 40_000, 10**6]))
     scan = table.scan(columns, condition, batch_size=size)
     if data.draw(st.booleans()):
-        scan = scan.deliver(compact_types(table.snapshot))
+        scan = scan.with_types(compact_types(table.snapshot))
     found = pa.RecordBatchReader.from_stream(scan).read_all()
     assert found.schema.equals(scan.schema)
     # made dictionaries have their items in the order that suits who makes them
@@ -209,7 +209,7 @@ def test_which_runs_the_kernels_read(table: Dataset) -> None:
     flat = ["id", "small", "price", "mode", "letter", "text", "some"]
     # the last fragment is short: such are read together
     assert runs_of(table.scan(flat)) == [True] * 4 + [False]
-    assert runs_of(table.scan(flat).deliver(compact_types(table.snapshot))) == [True] * 4 + [False]
+    assert runs_of(table.scan(flat).with_types(compact_types(table.snapshot))) == [True] * 4 + [False]
     assert runs_of(table.scan(["id"], "small < 3 AND some IS NULL AND mode = 'AIR'")) == [True] * 4 + [False]
     assert runs_of(table.scan(["point", "id", "place"], "small < 3")) == [True] * 4 + [False]
     for columns in (["tags"], ["maybe"], ["id", "tags"]):
@@ -380,7 +380,7 @@ def short_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_batches_of_which_few_rows_pass_are_read_together(table: Dataset, condition: str | None) -> None:
     for columns in (["id"], ["mode", "price", "tags"], ["letter", "text", "place"]):
         for types in ({}, compact_types(table.snapshot)):
-            scan = table.scan(columns, condition).deliver(types)
+            scan = table.scan(columns, condition).with_types(types)
             found = pa.RecordBatchReader.from_stream(scan).read_all()
             assert plain(found).equals(plain(read_by_python(scan)))
 
@@ -418,7 +418,7 @@ def test_batches_of_other_dictionaries_are_not_read_together(
         table = table.delete("i % 5 = 4")
     types = {"s": pa.dictionary(pa.int32(), pa.string())}
     for condition in ("i = 3", "i < 6"):
-        scan = table.scan(["i", "s"], condition).deliver(types)
+        scan = table.scan(["i", "s"], condition).with_types(types)
         (run, *_) = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(None, keeps_all=True))
         delivered = output.output(scan.read_plan, run.fragment, run.rows)
         assert delivered is not None
@@ -452,7 +452,7 @@ def test_all_rows_pass_behind_many_of_which_none_did(keeps_all: bool, tmp_path: 
 
 
 def test_dictionaries_of_several_fragments_stay_apart(table: Dataset) -> None:
-    scan = table.scan(["mode"]).deliver(compact_types(table.snapshot))
+    scan = table.scan(["mode"]).with_types(compact_types(table.snapshot))
     assert pa.types.is_dictionary(scan.schema.field("mode").type)
     for batch in pa.RecordBatchReader.from_stream(scan):
         assert len(batch["mode"].dictionary) == 4

@@ -118,7 +118,7 @@ def rows_at(fragment_index: int, rows: RowRanges) -> RowRanges:
     return row_ranges.clip(rows, first, first + (1 << _OFFSET_BITS)) - first
 
 
-def together(answers: Iterable[KnownRows], *, of_moved_rows: bool = False) -> KnownRows:
+def combined(answers: Iterable[KnownRows], *, of_moved_rows: bool = False) -> KnownRows:
     """What all segments of an index know.
 
     answers: of at least one

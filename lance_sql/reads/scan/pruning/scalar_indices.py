@@ -133,7 +133,7 @@ class _Search:
                 answers.append(answer)
         for reason in reasons:
             self.notes[f"{name}: not used: {reason}"] = None
-        known = known_rows.together(answers, of_moved_rows=self.indices.moves is not None) if answers else None
+        known = known_rows.combined(answers, of_moved_rows=self.indices.moves is not None) if answers else None
         if known is not None:
             kind = segments[0].kind
             assert kind is not None

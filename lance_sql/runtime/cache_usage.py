@@ -1,4 +1,4 @@
-"""What the process holds in memory for the tables that it has read, as a table.
+"""The caches of the process, as a table.
 
 cache               caches  entries  bytes     most_entries  most_bytes
 pages                    1      120  1048576                  100663296
@@ -29,34 +29,26 @@ _SCHEMA: Final = pa.schema(
 )
 
 
-def memory(*, release: bool = False) -> pa.Table:
-    """What this process holds in memory for tables, by the caches that hold it; the largest first.
+def cache_usage() -> pa.Table:
+    """The caches of this process with their sizes, the largest first.
 
-    Each open version has caches of its own beside those of the process. They go with it; local versions that were
-    opened last stay open for whoever opens them next. Bytes are rough, and those of index segments say what they may
-    come to. Memory of batches that somebody holds is not counted, nor what the libraries take.
+    Each open version has caches of its own beside those of the process, which are freed with it; the local versions
+    that were opened last stay open for a while. Bytes are estimates. Batches that the caller holds are not counted.
 
-    release: first lets go of what can be read or made again; queries that run go on, and read some of it anew
-
-    cache: what is held
-    caches: how many there are of the kind; of memoized functions, those that hold something
-    entries, bytes: that they hold; NULL where that is not counted
-    most_entries, most_bytes: that they may hold together; NULL for no such bound
+    cache: the kind of entries
+    caches: the number of caches of the kind; of memoized functions, those that have entries
+    entries, bytes: their contents; NULL where that is not counted
+    most_entries, most_bytes: the limit for all of them; NULL without one
 
     >>> orders = lance_sql.open("examples/orders.lance")
     >>> orders.count_rows("amount > 10") > 0
     True
-    >>> held = lance_sql.memory()
-    >>> held.column_names
+    >>> usage = lance_sql.cache_usage()
+    >>> usage.column_names
     ['cache', 'caches', 'entries', 'bytes', 'most_entries', 'most_bytes']
-    >>> "manifests" in held["cache"].to_pylist()
+    >>> "manifests" in usage["cache"].to_pylist()
     True
     """
-    if release:
-        for counted in all_counted():
-            counted.clear()
-        for function in _memoized():
-            function.cache_clear()
     by_name: dict[str, list[Usage]] = {}
     for counted in all_counted():
         by_name.setdefault(counted.name, []).append(counted.usage())
@@ -68,6 +60,14 @@ def memory(*, release: bool = False) -> pa.Table:
     rows.sort(key=lambda row: (-(row[3] or 0), row[0]))
     columns = zip(*rows, strict=True)
     return pa.table([pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], _SCHEMA)
+
+
+def clear_caches() -> None:
+    """Frees what the caches hold and can be read again. Running queries go on, and read some of it again."""
+    for counted in all_counted():
+        counted.clear()
+    for function in _memoized():
+        function.cache_clear()
 
 
 def _memoized() -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""`lance_sql.memory`: what the process holds for the tables that it reads."""
+"""`lance_sql.cache_usage`: the caches of the process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def held() -> dict[str, dict[str, Any]]:
-    return {row["cache"]: row for row in lance_sql.memory().to_pylist()}
+    return {row["cache"]: row for row in lance_sql.cache_usage().to_pylist()}
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_is_read_is_counted_and_goes_with_the_last_who_have_it(path: Path) -> None:
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     gc.collect()
     before = held()
     table = lance_sql.open(path)
@@ -54,14 +54,14 @@ def test_what_is_read_is_counted_and_goes_with_the_last_who_have_it(path: Path) 
     of_versions = after["pages of versions"]["caches"]
     del table
     # whoever opens it next finds what was read
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     gc.collect()
     assert held().get("pages of versions", {"caches": 0})["caches"] < of_versions
 
 
 def test_it_is_sorted_and_has_each_cache_once(path: Path) -> None:
     lance_sql.open(path).count_rows("x > 5")
-    found = lance_sql.memory()
+    found = lance_sql.cache_usage()
     counted = [number or 0 for number in found["bytes"].to_pylist()]
     assert counted == sorted(counted, reverse=True)
     assert len(set(found["cache"].to_pylist())) == len(found)
@@ -71,7 +71,7 @@ def test_it_is_sorted_and_has_each_cache_once(path: Path) -> None:
 def test_what_can_be_read_again_is_let_go_of(path: Path) -> None:
     table = lance_sql.open(path)
     expected = table.scan(filter="x > 199990").to_table()
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     now = held()
     for name in ("manifests", "pages", "pages of versions", "open fragments", "open data files", "prepared runs"):
         assert not now[name]["entries"], name
@@ -84,7 +84,7 @@ def test_what_can_be_read_again_is_let_go_of(path: Path) -> None:
 
 def test_small_budgets_hold(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cache.KNOWN, "_most_bytes", 1)
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     table = lance_sql.open(path)
     rows = table.scan(["x", "s"], "x > 100000").to_table()
     assert len(rows) == 99_999
@@ -110,7 +110,7 @@ import os, sys
 import lance_sql
 
 def held():
-    return {row["cache"]: row["entries"] for row in lance_sql.memory().to_pylist()}
+    return {row["cache"]: row["entries"] for row in lance_sql.cache_usage().to_pylist()}
 
 table = lance_sql.open(sys.argv[1])
 assert table.count_rows("x % 5 = 0") == 40_000
@@ -118,7 +118,7 @@ assert held()["pages"] and held()["manifests"]
 child = os.fork()
 if child == 0:
     begins_anew = not held()["pages"] and not held()["manifests"]
-    lance_sql.memory(release=True)
+    lance_sql.clear_caches()
     right = begins_anew and lance_sql.open(sys.argv[1]).count_rows("x % 2 = 0") == 100_000 and held()["pages"]
     os._exit(0 if right else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
