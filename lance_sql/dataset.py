@@ -35,8 +35,9 @@ from lance_sql.store.open import with_cache_folder, with_manifest_store
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.index_summaries import IndexSummary, summaries
+from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.refs import Ref
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import split_name
 from lance_sql.table.versions import VersionInfo
 from lance_sql.values.arrays import U64

@@ -27,7 +27,8 @@ from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
 from lance_sql.table import cursor_files
 from lance_sql.table.cursor_files import CursorRecord
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import consumed
 

@@ -31,8 +31,9 @@ from lance_sql.store.requests import concurrently
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
+from lance_sql.table.open_snapshot import list_snapshots, open_snapshot
 from lance_sql.table.paths import DATA
-from lance_sql.table.snapshot import Snapshot, list_snapshots, open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.statements import insert, once
 from lance_sql.writes.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
 from lance_sql.writes.statements.insert import Target

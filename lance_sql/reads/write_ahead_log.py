@@ -23,7 +23,8 @@ from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.format.proto import mem_wal_pb2
 from lance_sql.store import Store, check_path
 from lance_sql.table.index_kinds import MEM_WAL
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 
 FOLDER: Final = "_mem_wal"

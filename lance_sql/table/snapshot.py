@@ -8,25 +8,23 @@ A snapshot never changes. What it has read it keeps, so scans of the same handle
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import datetime
+from functools import partial
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
-from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
+from lance_sql.errors import CorruptFile, TableNotFound, at
 from lance_sql.format.file.learned import Learning
 from lance_sql.store import LocalStore, Store
-from lance_sql.store.allowed_bases import with_allowed
-from lance_sql.table import address, identity, indices, location, manifest, refs, transactions, versions
+from lance_sql.table import identity, indices, location, manifest, refs, transactions, versions
 from lance_sql.table.files import LEARNS, FileLocation, TableFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.open_indices import OpenIndices
-from lance_sql.table.recent_snapshots import RecentSnapshots
 from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import RecordedTransaction
 from lance_sql.table.version_infos import version_info
@@ -82,9 +80,22 @@ class Snapshot:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
-        opened_as = (self.uri, self._main, self.store, self._file, self.branch, self._storage_options)
         commit_id = self._commit_id if self._manifest is None else self.commit_id
-        return _restore, (*opened_as, self.use_indices, self.learning, commit_id)
+        return partial(Snapshot, **self._opened_as, commit_id=commit_id), (*self._stores, self._file)
+
+    @property
+    def _stores(self) -> tuple[str, Store, Store]:
+        return self.uri, self._main, self.store
+
+    @property
+    def _opened_as(self) -> dict[str, Any]:
+        """The options that another version of the branch is opened with."""
+        return {
+            "branch": self.branch,
+            "storage_options": self._storage_options,
+            "use_indices": self.use_indices,
+            "learning": self.learning,
+        }
 
     def __repr__(self) -> str:
         return f"Snapshot({self.label!r})"
@@ -154,7 +165,7 @@ class Snapshot:
                     self._mark = self._mark_of(self._file)
                     try:
                         with at(table=self.label):
-                            read = _read_manifest(self.store, self._file, self.name)
+                            read = read_manifest(self.store, self._file, self.name)
                     except CorruptFile as error:
                         if self._commit_id is not None and isinstance(error.__cause__, FileNotFoundError):
                             raise identity.gone(self.label) from error
@@ -254,15 +265,7 @@ class Snapshot:
 
         commit_id: of the commit that has made it, where that is known
         """
-        opened_as = (self.uri, self._main, self.store, file)
-        return Snapshot(
-            *opened_as,
-            branch=self.branch,
-            storage_options=self._storage_options,
-            use_indices=self.use_indices,
-            learning=self.learning,
-            commit_id=commit_id,
-        )
+        return Snapshot(*self._stores, file, **self._opened_as, commit_id=commit_id)
 
     def proposed(self, manifest: Manifest, file: VersionFile) -> Snapshot:
         """A version that is not committed yet. Its indices are not looked into.
@@ -276,13 +279,10 @@ class Snapshot:
 
     def with_commit(self, properties: Mapping[str, str] | None) -> Snapshot:
         """The same version, as a commit with these properties has made it."""
-        opened_as = (self.uri, self._main, self.store, self._file)
         made = Snapshot(
-            *opened_as,
-            branch=self.branch,
-            storage_options=self._storage_options,
-            use_indices=self.use_indices,
-            learning=self.learning,
+            *self._stores,
+            self._file,
+            **self._opened_as,
             commit_properties=dict(properties or {}),
             commit_id=self._commit_id,
         )
@@ -359,172 +359,16 @@ class Snapshot:
         return refs.branches(self._main)
 
 
-def open_snapshot(
-    uri: str | os.PathLike[str],
-    *,
-    version: int | None = None,
-    tag: str | None = None,
-    branch: str | None = None,
-    as_of: datetime | date | str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    use_indices: bool = True,
-    learning: Learning = LEARNS,
-) -> Snapshot:
-    """One version of the table at a path or URI; the latest one of main unless something else is named.
+def read_manifest(store: Store, file: VersionFile, table: str) -> Manifest:
+    """The manifest of a version, whose number must be the one of its file.
 
-    version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
-    version: below 0 counted from the newest of those that there are: -1 is the one before it
-    as_of: the newest version that was not committed later, as a datetime or ISO 8601 text; a time without a
-        zone is read as UTC
-    storage_options: for the file system of the URI
-    use_indices: whether scans may look into secondary indices
-    learning: whether scans learn statistics, and use what others have learned
-    raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest
-        that cannot be read - an older version is never served in its place
+    raises: CorruptFile, UnsupportedFeature
     """
-    text = os.fspath(uri)
-    storage_options = with_allowed(storage_options, None)
-    root, main, store, found_branch, file, is_latest = location.locate(
-        text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
-    )
-    key = _key(root, store, found_branch, file, storage_options, use_indices, learning)
-    recent = _RECENT.get(key) if key is not None else None
-    if recent is not None:
-        return recent
-    snapshot = Snapshot(
-        root,
-        main,
-        store,
-        file,
-        branch=found_branch,
-        storage_options=storage_options,
-        use_indices=use_indices,
-        learning=learning,
-    )
-    try:
-        of_branch = snapshot.manifest.branch is not None and found_branch is None
-    except CorruptFile as error:
-        if isinstance(error.__cause__, FileNotFoundError) and versions.find_version(store, file.version) is None:
-            if not is_latest:
-                raise identity.gone(snapshot.label) from error
-            # it went while it was opened
-            return open_snapshot(
-                root, branch=found_branch, storage_options=storage_options, use_indices=use_indices, learning=learning
-            )
-        if is_latest:
-            error.message += _newest_readable(store, file, snapshot.name)
-        raise
-    if of_branch and (linked := address.resolve_links(root, storage_options)) is not None:
-        return open_snapshot(
-            linked.root,
-            version=version,
-            branch=branch or linked.branch,
-            as_of=as_of,
-            storage_options=storage_options,
-            use_indices=use_indices,
-            learning=learning,
-        )
-    if key is not None:
-        _RECENT.keep(key, snapshot)
-    return snapshot
-
-
-def _key(
-    uri: str,
-    store: Store,
-    branch: str | None,
-    file: VersionFile,
-    storage_options: Mapping[str, Any] | None,
-    use_indices: bool,
-    learning: Learning,
-) -> Hashable | None:
-    """What a snapshot depends on; None where it is opened anew each time."""
-    # what is learned for a folder is saved when nobody has the version any more; and files of Windows cannot be removed
-    # while they are mapped
-    if not isinstance(store, LocalStore) or learning.folder is not None or os.name != "posix":
-        return None
-    options = tuple(sorted((storage_options or {}).items()))
-    if not all(isinstance(value, str) for _, value in options):
-        return None
-    return uri, store.root, branch, file.path, options, use_indices, learning
-
-
-def let_go() -> None:
-    """Closes the versions that nobody has any more. Files that are mapped take their room on disk until then, also
-    those that were removed."""
-    _RECENT.clear()
-
-
-def list_snapshots(
-    uri: str | os.PathLike[str],
-    *,
-    version: int | None = None,
-    tag: str | None = None,
-    branch: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-) -> list[Snapshot]:
-    """Every version of a branch, ascending, or the one that is named. No manifest is read, so damaged ones are there
-    too.
-
-    raises: TableNotFound, VersionNotFound, InvalidArgument
-    """
-    text = os.fspath(uri)
-    storage_options = with_allowed(storage_options, None)
-    located = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
-    files = [located.file] if version is not None or tag is not None else versions.list_versions(located.store)
-    return [
-        Snapshot(
-            located.root, located.main, located.store, file, branch=located.branch, storage_options=storage_options
-        )
-        for file in files
-    ]
-
-
-def _read_manifest(store: Store, file: VersionFile, table: str) -> Manifest:
     read = manifest.read(store, file.path, table, size=file.size)
     versions.check_version(read.version, file)
     return read
 
 
-def _newest_readable(store: Store, damaged: VersionFile, table: str) -> str:
-    """The end of the message about a damaged latest version."""
-    older = [file for file in versions.list_versions(store) if file.version < damaged.version]
-    for file in reversed(older[-10:]):
-        try:
-            _read_manifest(store, file, table)
-        except LanceError:
-            continue
-        return f". The newest version whose manifest can be read is {file.version}"
-    return ""
-
-
-def _restore(
-    uri: str,
-    main: Store,
-    store: Store,
-    file: VersionFile,
-    branch: str | None,
-    storage_options: Mapping[str, Any],
-    use_indices: bool,
-    learning: Learning,
-    commit_id: CommitId | None = None,
-) -> Snapshot:
-    return Snapshot(
-        uri,
-        main,
-        store,
-        file,
-        branch=branch,
-        storage_options=storage_options,
-        use_indices=use_indices,
-        learning=learning,
-        commit_id=commit_id,
-    )
-
-
 def commit_id_of(manifest: Manifest) -> CommitId:
     """The identity of the commit that has made a manifest."""
     return manifest.version, manifest.timestamp, manifest.transaction_file
-
-
-_RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()

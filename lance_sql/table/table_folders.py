@@ -11,8 +11,8 @@ from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, Unsupp
 from lance_sql.store import Store
 from lance_sql.store.open import local_path, open_store
 from lance_sql.table import address, refs
+from lance_sql.table.open_snapshot import close_unused
 from lance_sql.table.paths import APPLIED, CHECKSUMS, CURSORS, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
-from lance_sql.table.snapshot import let_go
 
 _PARTS: Final = (
     APPLIED,
@@ -48,7 +48,7 @@ def drop(uri: str) -> int:
         manifests = list(_below(store, VERSIONS))
     for path in (path for part in _PARTS for path in _below(store, part)):
         store.delete(path)
-    let_go()
+    close_unused()
     if folder is not None:
         _remove_empty(folder)
         if os.path.islink(_given(uri)):

@@ -15,7 +15,8 @@ import pytest
 import lance_sql
 from lance_sql.errors import CorruptFile, LanceError, at
 from lance_sql.format.schema import Field
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from tests.conftest import Case, corpus_params
 
 CREATED = "_row_created_at_version"

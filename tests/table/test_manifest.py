@@ -19,8 +19,8 @@ from lance_sql.table import features, fragment_wire, manifest, manifest_file
 from lance_sql.table.fragment import DataFile, DeletionFile, DeletionFileType, ExternalSequence, Fragment, HiddenColumn
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
+from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.paths import NamingScheme, manifest_path, parse_manifest_name
-from lance_sql.table.snapshot import open_snapshot
 from tests.conftest import Case
 
 PATH = "_versions/1.manifest"

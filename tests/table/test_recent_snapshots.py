@@ -18,7 +18,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, MemoryStore, Store, file_statuses
-from lance_sql.table import snapshot, table_folders
+from lance_sql.table import open_snapshot, table_folders
 from lance_sql.table.recent_snapshots import RecentSnapshots
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened anew on this system")
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened 
 def exact_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file system's clock tells all changes apart, so that nobody has to wait until files are old."""
     monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 0)
-    monkeypatch.setattr(snapshot, "_RECENT", RecentSnapshots())
+    monkeypatch.setattr(open_snapshot, "_RECENT", RecentSnapshots())
 
 
 @pytest.fixture
@@ -229,14 +229,14 @@ _FORKED = """
 import os, sys
 import lance_sql
 from lance_sql.store import file_statuses
-from lance_sql.table import snapshot
+from lance_sql.table import open_snapshot
 
 file_statuses._CLOCK_STEP_NS = 0
 expected = lance_sql.open(sys.argv[1]).to_table()
-assert snapshot._RECENT.usage().entries == 1
+assert open_snapshot._RECENT.usage().entries == 1
 child = os.fork()
 if child == 0:
-    is_right = snapshot._RECENT.usage().entries == 0 and lance_sql.open(sys.argv[1]).to_table().equals(expected)
+    is_right = open_snapshot._RECENT.usage().entries == 0 and lance_sql.open(sys.argv[1]).to_table().equals(expected)
     os._exit(0 if is_right else 1)
 assert os.waitpid(child, 0)[1] == 0
 """
@@ -252,9 +252,9 @@ def test_what_is_removed_leaves_the_disk(path: Path) -> None:
     ]
     for remove in removals:
         lance_sql.open(path)
-        assert snapshot._RECENT.usage().entries
+        assert open_snapshot._RECENT.usage().entries
         remove()
-        assert snapshot._RECENT.usage().entries == 0
+        assert open_snapshot._RECENT.usage().entries == 0
 
 
 def test_a_forked_process_opens_its_own(path: Path) -> None:

@@ -16,7 +16,8 @@ import pytest
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.format.proto import table_pb2 as pb
 from lance_sql.table.fragment import DataFile
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

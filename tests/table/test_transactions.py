@@ -12,7 +12,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.store import MemoryStore
 from lance_sql.table import indices, manifest, transactions
-from lance_sql.table.snapshot import open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
 
 
 @pytest.fixture

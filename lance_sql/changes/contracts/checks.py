@@ -26,7 +26,8 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
 from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.key_matching import can_be_matched, match
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection, value_text
 from lance_sql.values.arrays import I64
 from lance_sql.values.durations import parse_age

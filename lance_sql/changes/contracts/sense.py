@@ -14,7 +14,8 @@ from lance_sql.format.casts.common_type import column_to_type, common_type, plai
 from lance_sql.format.schema import arrow_field
 from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.store.open import local_path
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.key_numbers import numbered
 
 

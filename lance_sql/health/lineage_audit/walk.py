@@ -23,7 +23,8 @@ from lance_sql.store.open import with_manifest_store
 from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragments import Fragments
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import read_bytes
 from lance_sql.writes.commit import transactions
 from lance_sql.writes.commit.operations import Clone, Operation, Other, Overwrite, Restore

@@ -32,7 +32,8 @@ from lance_sql.store.open import with_manifest_store
 from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 

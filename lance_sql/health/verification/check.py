@@ -27,9 +27,10 @@ from lance_sql.store.open import with_manifest_store
 from lance_sql.table.compared_files import Changed, ComparedFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragments import Fragments
+from lance_sql.table.open_snapshot import list_snapshots
 from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
-from lance_sql.table.snapshot import Snapshot, list_snapshots
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import TooLong, read_bytes
 
 Progress = Callable[[int, int], None]

@@ -33,9 +33,10 @@ from lance_sql.store.durable import TEMPORARY
 from lance_sql.table import applied, checksums, cursor_files, features, versions
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
+from lance_sql.table.open_snapshot import close_unused
 from lance_sql.table.own_files import own_files
 from lance_sql.table.paths import APPLIED, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
-from lance_sql.table.snapshot import Snapshot, let_go
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
 from lance_sql.writes.commit.clones import real_root, root_of
 
@@ -188,7 +189,7 @@ def execute(planned: CleanupPlan) -> None:
         else:
             left.add(path)
     checksums.tidy(snapshot.store, planned.records, left)
-    let_go()
+    close_unused()
 
 
 def _remove_versions(planned: CleanupPlan) -> list[VersionFile]:

@@ -26,6 +26,7 @@ from lance_sql.table import features, identity, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store, table_name
+from lance_sql.table.open_snapshot import close_unused
 from lance_sql.table.own_files import own_files
 from lance_sql.table.paths import (
     APPLIED,
@@ -38,7 +39,7 @@ from lance_sql.table.paths import (
     BasePath,
     NamingScheme,
 )
-from lance_sql.table.snapshot import Snapshot, commit_id_of, let_go
+from lance_sql.table.snapshot import Snapshot, commit_id_of
 from lance_sql.table.version_names import unknown_name
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit.committer import put_version
@@ -144,7 +145,7 @@ def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None
     for part in _FOLDERS:
         for info in own_files(store, part):
             store.delete(info.path)
-    let_go()
+    close_unused()
 
 
 def check_unneeded(snapshot: Snapshot, name: str) -> None:

@@ -22,8 +22,9 @@ from lance_sql.runtime.progress import Work
 from lance_sql.store import Store, open_store
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.paths import DATA
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import split_name
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import committer

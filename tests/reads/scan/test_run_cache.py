@@ -26,7 +26,7 @@ from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.stream import run_cache, runs
 from lance_sql.reads.scan.stream.run_cache import RUN_CACHE, PreparedRun, RunCache
 from lance_sql.store import ByteRange, LocalStore
-from lance_sql.table.snapshot import let_go
+from lance_sql.table.open_snapshot import close_unused
 
 NUM_ROWS = 150_000
 FILTERS = (None, "k < 10", "s = 'word 3' AND k > 50", "n IS NULL", "x > 0.5 OR k = 7")
@@ -143,7 +143,7 @@ def test_nobody_but_a_handle_keeps_a_file_open(tmp_path: Path) -> None:
     assert RUN_CACHE.num_bytes > 0
     assert mapped_files(uri)
     del table
-    let_go()
+    close_unused()
     gc.collect()
     assert not mapped_files(uri)
     assert RUN_CACHE.num_bytes == 0

@@ -15,7 +15,8 @@ import lance_sql
 from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.table import deletions, row_ids
 from lance_sql.table.fragment import DataFile, Fragment
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import U32
 from lance_sql.writes.commit.committer import create
 from lance_sql.writes.commit.operations import Delete, Overwrite, Update

@@ -13,7 +13,8 @@ import pytest
 import lance_sql
 from lance_sql.errors import CorruptFile, InvalidArgument, RetryableConflict
 from lance_sql.table import refs
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit.cleanup import execute, plan
 from lance_sql.writes.commit.clones import create_branch, shallow_clone
 from lance_sql.writes.commit.committer import commit

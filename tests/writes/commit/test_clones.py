@@ -10,7 +10,8 @@ import pytest
 import lance_sql
 from lance_sql.errors import InvalidArgument, TableExists, VersionNotFound
 from lance_sql.table import refs
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit.clones import create_branch, delete_branch, shallow_clone
 from lance_sql.writes.commit.committer import commit
 from lance_sql.writes.commit.operations import Append

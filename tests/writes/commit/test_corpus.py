@@ -10,7 +10,8 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import U32
 from lance_sql.writes.commit.committer import commit
 from lance_sql.writes.commit.operations import Operation, Restore, UpdateConfig, UpdateMap

@@ -16,7 +16,7 @@ import pytest
 from lance_sql.errors import RetryableConflict, TableExists
 from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.snapshot import open_snapshot
+from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.writes.commit.committer import commit, create
 from lance_sql.writes.commit.operations import Append, Overwrite
 from tests.writes.commit.tables import created, deletion, fragments, history, keys, latest, table

@@ -21,7 +21,9 @@ from tests.writes.commit.tables import created, extend_with_pylance, fragments, 
 
 
 def manifest(root: Path, version: int) -> Path:
-    found = {snapshot.version: snapshot.manifest_path for snapshot in lance_sql.table.snapshot.list_snapshots(root)}
+    found = {
+        snapshot.version: snapshot.manifest_path for snapshot in lance_sql.table.open_snapshot.list_snapshots(root)
+    }
     return root / found[version]
 
 
