@@ -159,12 +159,12 @@ VERBS: dict[str, Callable[[Dataset], object]] = {
 def test_a_commit_to_a_table_that_goes_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, taken: str
 ) -> None:
-    from lance_sql.writes.commit import committer
+    from lance_sql.writes.commit import committer, put_version
 
     path = tmp_path / "t.lance"
     lance_sql.write({"id": [0, 2]}, path)
     table = lance_sql.write({"id": [3]}, path, mode="append")
-    put = committer.put_version
+    put = put_version.put_version
 
     def late(*arguments: object, **options: object) -> object:
         monkeypatch.setattr(committer, "put_version", put)

@@ -42,9 +42,9 @@ from lance_sql.table.paths import (
 from lance_sql.table.snapshot import Snapshot, commit_id_of
 from lance_sql.table.version_names import unknown_name
 from lance_sql.values.local_paths import shown
-from lance_sql.writes.commit.committer import put_version
 from lance_sql.writes.commit.draft import NextVersion, recounted
 from lance_sql.writes.commit.operations import Clone
+from lance_sql.writes.commit.put_version import put_version
 from lance_sql.writes.commit.transactions import Transaction
 
 _FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, APPLIED)

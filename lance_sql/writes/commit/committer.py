@@ -13,14 +13,11 @@ Source: table format, transactions, commit protocol.
 from __future__ import annotations
 
 import dataclasses
-import json
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from lance_sql.errors import (
@@ -28,7 +25,6 @@ from lance_sql.errors import (
     ContractBroken,
     CorruptFile,
     InvalidArgument,
-    LanceError,
     RetryableConflict,
     TableExists,
     TableNotFound,
@@ -37,15 +33,12 @@ from lance_sql.errors import (
     at,
 )
 from lance_sql.format import file_versions
-from lance_sql.store import Store, open_store
-from lance_sql.store.checksums import Checksum
-from lance_sql.store.durable import UnconfirmedError
-from lance_sql.store.requests import concurrently
-from lance_sql.table import checksums, features, manifest, refs, versions
+from lance_sql.store import open_store
+from lance_sql.table import features, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.location import table_name
-from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
+from lance_sql.table.paths import NamingScheme
 from lance_sql.table.snapshot import Snapshot, commit_id_of
 from lance_sql.table.transactions import TooLong, read_bytes
 from lance_sql.table.versions import VersionFile
@@ -60,17 +53,15 @@ from lance_sql.writes.commit import (
     repeated_ids,
     transactions,
     turns,
-    written_files,
 )
 from lance_sql.writes.commit.conflicts import Outcome
-from lance_sql.writes.commit.draft import NextVersion
 from lance_sql.writes.commit.operations import Delete, Merge, Operation, Overwrite, Update
+from lance_sql.writes.commit.put_version import forget, naming_scheme, put_version, records
 from lance_sql.writes.commit.rebase import Committed
 from lance_sql.writes.commit.transactions import Transaction
 
-_HINT: Final = f"{VERSIONS}/latest_version_hint.json"
-_PUT_ATTEMPTS: Final = 4
 MAX_ATTEMPTS: Final = 20
+_LOOKS_FOR_BRANCH: Final = 4
 _MIN_SLOT_SECONDS: Final = 0.005
 _MAX_WAIT_SECONDS: Final = 5.0
 
@@ -141,7 +132,7 @@ def commit(
     except REFUSALS:
         # No version names them, and none will.
         for path in recorded:
-            _forget(snapshot.store, path)
+            forget(snapshot.store, path)
         raise
 
 
@@ -194,7 +185,7 @@ def _commit(
             if isinstance(operation, Delete | Update):
                 read_version = latest.version
         transaction = Transaction(read_version, uuid, rebased, dict(properties or {}))
-        recorded.update(_records(transaction))
+        recorded.update(records(transaction))
         with at(table=latest.label):
             version = manifest_builder.next_version(
                 latest,
@@ -226,7 +217,7 @@ def _check_branch(committed: Snapshot, branch: str) -> None:
 
     raises: VersionNotFound where the branch is gone, and the version with it
     """
-    for attempt in range(_PUT_ATTEMPTS):
+    for attempt in range(_LOOKS_FOR_BRANCH):
         if refs.has_branch(committed.main, branch):
             return
         if versions.find_version(committed.store, committed.version) is None:
@@ -316,35 +307,11 @@ def create(
         if file is None:
             raise TableExists(f"there is a table at {shown(uri)!r} already: another writer was first")
     except (*REFUSALS, TableExists):
-        for path in _records(transaction):
-            _forget(store, path)
+        for path in records(transaction):
+            forget(store, path)
         raise
     made = Snapshot(uri, store, store, file, storage_options=storage_options, commit_id=commit_id_of(version.manifest))
     return made.with_commit(properties)
-
-
-def was_tried(store: Store, read_version: int, uuid: str) -> bool:
-    """Whether a commit may have been carried out, or may still be: its transaction is recorded, and it was not refused.
-
-    raises: what the store does
-    """
-    try:
-        store.tail(f"{TRANSACTIONS}/{transactions.file_name(read_version, uuid)}", 0)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _forget(store: Store, path: str) -> None:
-    with suppress(OSError, LanceError):
-        store.delete(path)
-
-
-def _records(transaction: Transaction) -> dict[str, dict[str, Checksum]]:
-    """What is recorded beside a version, by path: its transaction, and the checksums of the files that it brings."""
-    files = written_files.checksums(transaction.operation)
-    path = f"{TRANSACTIONS}/{transaction.file_name}"
-    return {path: {}, **({checksums.record_path(transaction.file_name, files): files} if files else {})}
 
 
 def _ours(version: Snapshot, committed: Operation | None, operation: Operation, *, was_sent: bool) -> Snapshot:
@@ -365,13 +332,6 @@ def _ours(version: Snapshot, committed: Operation | None, operation: Operation, 
 def _data_files(operation: Operation | None) -> set[str]:
     fragments: Sequence[Fragment] = getattr(operation, "new_fragments", ()) or getattr(operation, "fragments", ())
     return {file.path for fragment in fragments for file in fragment.files}
-
-
-def naming_scheme(file: VersionFile) -> NamingScheme:
-    """How the names of manifests spell versions, from one of them."""
-    parsed = parse_manifest_name(file.path.rpartition("/")[2])
-    assert parsed is not None
-    return parsed[1]
 
 
 def _newer(snapshot: Snapshot, files: Sequence[VersionFile]) -> Iterator[Snapshot]:
@@ -421,88 +381,6 @@ def _transaction(snapshot: Snapshot) -> Transaction | None:
     except TooLong:
         return None
     return transactions.parse(content) if content is not None else None
-
-
-def put_version(
-    store: Store,
-    version: NextVersion,
-    transaction: Transaction,
-    scheme: NamingScheme,
-    table: str,
-    *,
-    mode: Literal["create", "next"] = "create",
-) -> VersionFile | None:
-    """Writes the transaction and the manifest; None when another writer has taken the version.
-
-    mode: "create" for the first version, whose folder is made; "next" for those after it
-    raises: what the store does, unless the manifest is there all the same. It may be there later then: nothing that it
-        names may be removed
-    """
-    recorded = transactions.serialize(transaction)
-    path = f"{TRANSACTIONS}/{transaction.file_name}"
-    calls = [
-        partial(checksums.write, store, record, files)
-        if files
-        else partial(store.put, path, recorded, mode="overwrite")
-        for record, files in _records(transaction).items()
-    ]
-    # also on a local disk, which flushes both at once
-    concurrently(calls, max(store.concurrency, len(calls)))
-    content = manifest.serialize(version.manifest, index_section=version.index_section, transaction=recorded)
-    path = manifest_path(version.manifest.version, scheme)
-    if not _put_manifest(store, path, content, transaction, table, mode):
-        return None
-    if not (store.lists_by_name and scheme is NamingScheme.V2):
-        # Only a hint for those who would have to list all versions, and they may not even look at it; whoever does
-        # goes on from there, or lists where there is nothing in it: a commit does not wait for its being on the disk.
-        with suppress(OSError, LanceError):
-            store.put(_HINT, json.dumps({"version": version.manifest.version}).replace(" ", "").encode(), mode="hint")
-    return VersionFile(version.manifest.version, path, len(content))
-
-
-def _put_manifest(
-    store: Store, path: str, content: bytes, transaction: Transaction, table: str, mode: Literal["create", "next"]
-) -> bool:
-    """Whether the manifest at the path is this one now, and not another writer's.
-
-    raises: what the store does, when that is not known
-    """
-    for attempt in range(_PUT_ATTEMPTS):
-        try:
-            store.put(path, content, mode=mode)
-            return True
-        except FileExistsError:
-            # A request that was sent twice finds what it wrote itself.
-            is_ours = _is_ours(store, path, transaction, table)
-            if is_ours is not None:
-                return is_ours
-            # Another request for it is under way, which may be an earlier one of ours.
-            time.sleep(_MIN_SLOT_SECONDS * 4**attempt)
-        except UnconfirmedError:
-            # it is ours, and nobody may be told that it is safe
-            raise
-        except (OSError, LanceError) as error:
-            # It may have been carried out although its answer got lost.
-            try:
-                is_ours = _is_ours(store, path, transaction, table)
-            except (OSError, LanceError):
-                raise error from None
-            if is_ours is None:
-                raise
-            return is_ours
-    raise OSError(f"{path}: the store says that it exists, and that it does not")
-
-
-def _is_ours(store: Store, path: str, transaction: Transaction, table: str) -> bool | None:
-    """Whether the manifest at a path came from this transaction, as the store has it now; None when there is none.
-
-    raises: what reading it does
-    """
-    try:
-        size, _ = store.tail(path, 0)
-    except FileNotFoundError:
-        return None
-    return manifest.read(store, path, table, size=size).transaction_file == transaction.file_name
 
 
 def _wait(attempt: int, elapsed: float) -> None:

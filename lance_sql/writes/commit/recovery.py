@@ -29,7 +29,7 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import MAX_BYTES
 from lance_sql.table.versions import VersionFile
 from lance_sql.writes.commit import manifest_builder, transactions
-from lance_sql.writes.commit.committer import MAX_ATTEMPTS, commit, naming_scheme, put_version
+from lance_sql.writes.commit.committer import MAX_ATTEMPTS, commit
 from lance_sql.writes.commit.operations import (
     Append,
     Merge,
@@ -40,6 +40,7 @@ from lance_sql.writes.commit.operations import (
     Rewrite,
     Update,
 )
+from lance_sql.writes.commit.put_version import naming_scheme, put_version
 from lance_sql.writes.commit.transactions import Transaction
 
 _LOG: Final = logging.getLogger("lance_sql")

@@ -29,6 +29,7 @@ from lance_sql.table.version_names import split_name
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import committer
 from lance_sql.writes.commit.operations import Append, Merge, Operation, Overwrite
+from lance_sql.writes.commit.put_version import was_tried
 from lance_sql.writes.statements import column_changes
 from lance_sql.writes.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.writes.statements.session import check_writable, file_version
@@ -111,7 +112,7 @@ class Target:
 
         raises: what the store does
         """
-        return committer.was_tried(self.store(), 0 if self.snapshot is None else self.snapshot.version, uuid)
+        return was_tried(self.store(), 0 if self.snapshot is None else self.snapshot.version, uuid)
 
 
 def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mapping[str, Any] | None) -> Snapshot | None:

@@ -14,7 +14,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import InvalidArgument, RetryableConflict
 from lance_sql.jobs.writing import WriteJob
-from lance_sql.writes.commit import committer
+from lance_sql.writes.commit import committer, put_version
 
 OLD: dict[str, list[Any]] = {"id": [1, 2, 3], "a": ["x", "y", "z"]}
 NEW: dict[str, list[Any]] = {"id": [4, 5], "score": [0.5, None], "tags": [["p"], []]}
@@ -154,7 +154,7 @@ def test_a_writer_that_dies_leaves_both_or_neither(
     path = tmp_path / "t.lance"
     lance_sql.write(OLD, path)
     job, fragments = begin(path)
-    put = committer.put_version
+    put = put_version.put_version
 
     def die(*arguments: Any, **options: Any) -> Any:
         if is_durable:

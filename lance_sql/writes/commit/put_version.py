@@ -1,0 +1,142 @@
+"""Putting the manifest of a version exactly once, although answers of a store may get lost.
+
+Source: table format, commit protocol.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from functools import partial
+from typing import Final, Literal
+
+from lance_sql.errors import LanceError
+from lance_sql.store import Store
+from lance_sql.store.checksums import Checksum
+from lance_sql.store.durable import UnconfirmedError
+from lance_sql.store.requests import concurrently
+from lance_sql.table import checksums, manifest
+from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
+from lance_sql.table.versions import VersionFile
+from lance_sql.writes.commit import transactions, written_files
+from lance_sql.writes.commit.draft import NextVersion
+from lance_sql.writes.commit.transactions import Transaction
+
+_HINT: Final = f"{VERSIONS}/latest_version_hint.json"
+_PUT_ATTEMPTS: Final = 4
+_FIRST_PAUSE_SECONDS: Final = 0.005
+
+
+def put_version(
+    store: Store,
+    version: NextVersion,
+    transaction: Transaction,
+    scheme: NamingScheme,
+    table: str,
+    *,
+    mode: Literal["create", "next"] = "create",
+) -> VersionFile | None:
+    """Writes the transaction and the manifest; None when another writer has taken the version.
+
+    mode: "create" for the first version, whose folder is made; "next" for those after it
+    raises: what the store does, unless the manifest is there all the same. It may be there later then: nothing that it
+        names may be removed
+    """
+    recorded = transactions.serialize(transaction)
+    path = f"{TRANSACTIONS}/{transaction.file_name}"
+    calls = [
+        partial(checksums.write, store, record, files)
+        if files
+        else partial(store.put, path, recorded, mode="overwrite")
+        for record, files in records(transaction).items()
+    ]
+    # also on a local disk, which flushes both at once
+    concurrently(calls, max(store.concurrency, len(calls)))
+    content = manifest.serialize(version.manifest, index_section=version.index_section, transaction=recorded)
+    path = manifest_path(version.manifest.version, scheme)
+    if not _put_manifest(store, path, content, transaction, table, mode):
+        return None
+    if not (store.lists_by_name and scheme is NamingScheme.V2):
+        # Only a hint for those who would have to list all versions, and they may not even look at it; whoever does
+        # goes on from there, or lists where there is nothing in it: a commit does not wait for its being on the disk.
+        with suppress(OSError, LanceError):
+            store.put(_HINT, json.dumps({"version": version.manifest.version}).replace(" ", "").encode(), mode="hint")
+    return VersionFile(version.manifest.version, path, len(content))
+
+
+def _put_manifest(
+    store: Store, path: str, content: bytes, transaction: Transaction, table: str, mode: Literal["create", "next"]
+) -> bool:
+    """Whether the manifest at the path is this one now, and not another writer's.
+
+    raises: what the store does, when that is not known
+    """
+    for attempt in range(_PUT_ATTEMPTS):
+        try:
+            store.put(path, content, mode=mode)
+            return True
+        except FileExistsError:
+            # A request that was sent twice finds what it wrote itself.
+            is_ours = _is_ours(store, path, transaction, table)
+            if is_ours is not None:
+                return is_ours
+            # Another request for it is under way, which may be an earlier one of ours.
+            time.sleep(_FIRST_PAUSE_SECONDS * 4**attempt)
+        except UnconfirmedError:
+            # it is ours, and nobody may be told that it is safe
+            raise
+        except (OSError, LanceError) as error:
+            # It may have been carried out although its answer got lost.
+            try:
+                is_ours = _is_ours(store, path, transaction, table)
+            except (OSError, LanceError):
+                raise error from None
+            if is_ours is None:
+                raise
+            return is_ours
+    raise OSError(f"{path}: the store says that it exists, and that it does not")
+
+
+def _is_ours(store: Store, path: str, transaction: Transaction, table: str) -> bool | None:
+    """Whether the manifest at a path came from this transaction, as the store has it now; None when there is none.
+
+    raises: what reading it does
+    """
+    try:
+        size, _ = store.tail(path, 0)
+    except FileNotFoundError:
+        return None
+    return manifest.read(store, path, table, size=size).transaction_file == transaction.file_name
+
+
+def was_tried(store: Store, read_version: int, uuid: str) -> bool:
+    """Whether a commit may have been carried out, or may still be: its transaction is recorded, and it was not refused.
+
+    raises: what the store does
+    """
+    try:
+        store.tail(f"{TRANSACTIONS}/{transactions.file_name(read_version, uuid)}", 0)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def records(transaction: Transaction) -> dict[str, dict[str, Checksum]]:
+    """What is recorded beside a version, by path: its transaction, and the checksums of the files that it brings."""
+    files = written_files.checksums(transaction.operation)
+    path = f"{TRANSACTIONS}/{transaction.file_name}"
+    return {path: {}, **({checksums.record_path(transaction.file_name, files): files} if files else {})}
+
+
+def forget(store: Store, path: str) -> None:
+    """Removes a record of a commit that was refused, if that can be done."""
+    with suppress(OSError, LanceError):
+        store.delete(path)
+
+
+def naming_scheme(file: VersionFile) -> NamingScheme:
+    """How the names of manifests spell versions, from one of them."""
+    parsed = parse_manifest_name(file.path.rpartition("/")[2])
+    assert parsed is not None
+    return parsed[1]
