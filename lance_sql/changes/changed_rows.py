@@ -18,7 +18,8 @@ import numpy as np
 
 from lance_sql.reads.scan.plan import FragmentScan
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.open_fragment import OpenFragment, OpenFragments
+from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.segments import Range
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, overload
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import pyarrow as pa
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from lance_sql.changes.follow import Follow
 
-_Arguments: TypeAlias = tuple[Snapshot, int, int, Mode, bool, str | Sequence[str] | None, bool, tuple[str, ...]]
 
 MODES = ("all", "net", "insert_only")
 
@@ -100,7 +99,13 @@ class ChangeFeed(ArrowDataset):
                 " has no primary key: give the columns that tell rows apart (key=['id']), or have it recorded from now"
                 " on with enable_stable_row_ids()."
             )
-        self._arguments: _Arguments = (snapshot, first, last, mode, drop_unchanged, key, trust_snapshots, kinds)
+        self._options: dict[str, Any] = {
+            "mode": mode,
+            "drop_unchanged": drop_unchanged,
+            "key": key,
+            "trust_snapshots": trust_snapshots,
+            "kinds": kinds,
+        }
         self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match, trust_snapshots)
         taken = {name.casefold() for name in self._last.manifest.schema.names}
         for name in (*self._feed_names, *system_columns.NAMES):
@@ -124,9 +129,8 @@ class ChangeFeed(ArrowDataset):
     @property
     def arguments(self) -> dict[str, Any]:
         """Those of `Dataset.changes` with which it is asked for again, with the range in versions."""
-        _, first, last, mode, drop_unchanged, key, trust_snapshots, _ = self._arguments
-        arguments = {"since": first - 1, "end": last, "mode": mode, "drop_unchanged": drop_unchanged}
-        return arguments | {"key": key, "trust_snapshots": trust_snapshots}
+        options = {name: value for name, value in self._options.items() if name != "kinds"}
+        return {"since": self.start - 1, "end": self.end, **options}
 
     @property
     def start(self) -> int:
@@ -156,12 +160,12 @@ class ChangeFeed(ArrowDataset):
     @property
     def is_by_key(self) -> bool:
         """Whether rows are told apart by the values of columns, and not by row ids."""
-        return self._arguments[5] is not None
+        return self._options["key"] is not None
 
     @property
     def key(self) -> tuple[str, ...]:
         """The columns by whose values rows are told apart; empty where row ids tell."""
-        key = self._arguments[5]
+        key = self._options["key"]
         return () if key is None else (key,) if isinstance(key, str) else tuple(key)
 
     @property
@@ -194,8 +198,7 @@ class ChangeFeed(ArrowDataset):
         snapshot: of the same branch, not older
         raises: as `Dataset.changes`
         """
-        _, _, _, mode, drop_unchanged, key, trust_snapshots, kinds = self._arguments
-        return _restore(snapshot, version, version, mode, drop_unchanged, key, trust_snapshots, kinds)
+        return ChangeFeed(snapshot, end=version, since=version - 1, **self._options)
 
     def to_debezium(self) -> Iterator[dict[str, Any]]:
         """Each change as a dict in Debezium's envelope, both images of an update in one; for `json.dumps`.
@@ -217,7 +220,7 @@ class ChangeFeed(ArrowDataset):
         """
         if kind not in images.KINDS:
             raise InvalidArgument(f"{kind!r} is not one of {', '.join(map(repr, images.KINDS))}")
-        return _restore(*self._arguments[:-1], (kind,))
+        return ChangeFeed(self._snapshot, **self.arguments, kinds=(kind,))
 
     def with_properties(self, properties: Mapping[str, str], position: str) -> Self:
         """A copy of the feed with `properties` and `position`."""
@@ -371,7 +374,8 @@ class ChangeFeed(ArrowDataset):
         return self.scan().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, self._arguments
+        # unlike a start, `since` may be the end of an empty range
+        return partial(ChangeFeed, **self.arguments, kinds=self._options["kinds"]), (self._snapshot,)
 
     def __str__(self) -> str:
         branch = f" branch {self._snapshot.branch!r}" if self._snapshot.branch else ""
@@ -386,26 +390,3 @@ def _began_with_ids(history: History, first: int, last: int, manifest: Manifest)
     if last < first or first - 1 not in history.files or not primary_key(manifest.schema):
         return True
     return history.snapshot_at(first - 1).manifest.has_stable_row_ids
-
-
-def _restore(
-    snapshot: Snapshot,
-    first: int,
-    last: int,
-    mode: Mode,
-    drop_unchanged: bool,
-    key: str | Sequence[str] | None,
-    trust_snapshots: bool,
-    kinds: tuple[str, ...],
-) -> ChangeFeed:
-    return ChangeFeed(
-        snapshot,
-        end=last,
-        # unlike a start, it may be the end of a range that is empty
-        since=first - 1,
-        mode=mode,
-        drop_unchanged=drop_unchanged,
-        key=key,
-        trust_snapshots=trust_snapshots,
-        kinds=kinds,
-    )

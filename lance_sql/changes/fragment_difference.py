@@ -28,7 +28,8 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.store import concurrently
 from lance_sql.table.fragment import DeletionFile, Fragment
 from lance_sql.table.fragments import Fragments
-from lance_sql.table.open_fragment import OpenFragment, OpenFragments
+from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final, TypeVar
 
 import numpy as np
@@ -20,8 +20,7 @@ from lance_sql.format.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.format.file.zone_statistics import KeyKind
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.schema import Field
-from lance_sql.runtime.caches import LruCache
-from lance_sql.store import ByteRange, concurrently
+from lance_sql.store import ByteRange
 from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
@@ -31,9 +30,6 @@ from lance_sql.table.row_versions import RowVersions
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U32, U64, ByteMask
 from lance_sql.values.row_ranges import RowRanges
-
-MAX_OPEN_FRAGMENTS = 1024
-"""So many are kept, with what has been read of their deletions, lineage and columns."""
 
 _SCATTERED = 8
 """Of rows that are fewer than one in so many, each is looked up by itself."""
@@ -348,61 +344,6 @@ class OpenFragment:
             return from_values(hidden_columns.read(opened, source.column_index, self.num_rows))
         with at(table=self._files.label, file=f"fragment {self.id}, {kind}"):
             return parse(source if isinstance(source, bytes) else self._files.external(source, self.num_rows))
-
-
-class OpenFragments:
-    """The fragments of a version, each opened once. Thread-safe; the least recently used are dropped.
-
-    Picklable without the manifest: fragments are given as values.
-    """
-
-    def __init__(self, files: TableFiles) -> None:
-        self.files = files
-        self._open: LruCache[int, OpenFragment] = LruCache("open fragments", most_entries=MAX_OPEN_FRAGMENTS)
-
-    def __reduce__(self) -> tuple[type[OpenFragments], tuple[TableFiles]]:
-        return OpenFragments, (self.files,)
-
-    def get(self, fragment: Fragment) -> OpenFragment:
-        """The fragment, opened; no file is read before something is asked of it."""
-        opened = self._open.get(fragment.id)
-        if opened is not None and _is_of(opened, fragment):
-            return opened
-        # what a change makes of a fragment has the same id
-        made = OpenFragment(self.files, fragment)
-        return self._open.keep(fragment.id, made, lambda known: not _is_of(known, fragment))
-
-    @property
-    def num_bytes(self) -> int:
-        """Memory that what was read of the fragments and their files takes, roughly."""
-        fragments = [self._open.peek(number) for number in self._open]
-        return self.files.num_bytes + sum(each.num_bytes for each in fragments if each is not None)
-
-    @property
-    def concurrency(self) -> int:
-        """How many requests to the table's store pay off at once."""
-        return self.files.location.store.concurrency
-
-    def prefetch(self, fragments: Sequence[Fragment], fields: Collection[int]) -> None:
-        """Opens the data files that have one of the fields, and reads the deletion files, all at the same time; nothing
-        where nobody waits for requests.
-
-        fields: ids
-        raises: CorruptFile, UnsupportedFeature
-        """
-        if self.concurrency <= 1:
-            return
-        calls: list[Callable[[], object]]
-        calls = [self.get(fragment).load_deletions for fragment in fragments if fragment.deletion_file is not None]
-        for fragment in fragments:
-            for file, has in zip(fragment.files, listed(fragment.files).files, strict=True):
-                if not has.fields.isdisjoint(fields):
-                    calls.append(partial(self.files.open, file))
-        concurrently(calls, self.concurrency)
-
-
-def _is_of(opened: OpenFragment, fragment: Fragment) -> bool:
-    return opened.fragment is fragment or opened.fragment == fragment
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ from lance_sql.table.files import LEARNS, FileLocation, TableFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
-from lance_sql.table.open_fragment import OpenFragment, OpenFragments
+from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.open_indices import OpenIndices
 from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import RecordedTransaction

@@ -37,7 +37,8 @@ from lance_sql.reads.scan.projection import OutputColumn, filter_fields, restric
 from lance_sql.reads.scan.pruning import SOURCES, Evidence
 from lance_sql.reads.scan.pruning.known_rows import rows_at
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.open_fragment import OpenFragment, OpenFragments
+from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 
-from . import constants
+from . import constants, positions
 from .build import always, conjunction, disjunction, negate, never
-from .constants import Constant, Position, is_decimal, is_text, plain_type
+from .constants import Constant, is_decimal, is_text, plain_type
+from .positions import Position
 from .tree import Call, ColumnRef, Compare, Const, In, IsNull, Literal, Predicate, TextMatch, Value
 
 
@@ -58,7 +59,7 @@ def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Consta
     ranges: list[Predicate] = []
     has_null = False
     plain = plain_type(type)
-    low, high = constants.integer_bounds(plain) if pa.types.is_integer(plain) else (1, 0)
+    low, high = positions.integer_bounds(plain) if pa.types.is_integer(plain) else (1, 0)
     for value in values:
         # of thousands of keys each is where it is: a boolean is no integer here
         if value.__class__ is int and low <= value <= high:
@@ -122,7 +123,7 @@ def _locate(operand: ColumnRef | Call, type: pa.DataType, constant: Constant) ->
     """None for NULL."""
     if constant is None or pa.types.is_null(type):
         return None
-    position = constants.locate(constant, type)
+    position = positions.locate(constant, type)
     if position is None:
         raise InvalidArgument(f"Cannot compare {_name(operand)} ({type}) with {constants.text(constant)}")
     return position

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument
 
-from . import constants, folding, like
+from . import constants, folding, like, literals, positions
 from .build import MIRRORED, conjunction, disjunction, negate
 from .common_type import common_type, type_of
 from .constants import Constant, Day, Instant, plain_type
@@ -193,10 +193,10 @@ def _in_type(operand: Operand, common: pa.DataType, has_columns: bool) -> Operan
         return operand
     value = operand.value
     if isinstance(value, str):
-        parsed = constants.parse(value, common)
+        parsed = literals.parse(value, common)
         return operand if parsed is None else Known(parsed)
     if floating and isinstance(value, (int, float, np.float32, Decimal)) and not isinstance(value, bool):
-        return Known(constants.to_float(value, common))
+        return Known(positions.to_float(value, common))
     return operand
 
 

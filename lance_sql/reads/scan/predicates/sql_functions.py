@@ -11,7 +11,7 @@ from sqlglot import exp
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema.extensions import extension_type
 
-from . import constants, terms
+from . import constants, positions, terms
 from .constants import is_text, plain_type
 from .list_functions import has_comparable_items, is_list
 from .sql_operand import Known, Operand, Typed, refuse
@@ -102,7 +102,7 @@ def list_contains(operands: Operands, node: exp.Expr) -> Operand:
     item = plain_type(item_type)
     if wanted.value is None:
         raise refuse(node)
-    position = constants.locate(wanted.value, item_type)
+    position = positions.locate(wanted.value, item_type)
     if position is None:
         raise InvalidArgument(f"Cannot look for {constants.text(wanted.value)} in {lists.term} ({lists.type})")
     if not position.exact or position.floor is None or position.first is not None:

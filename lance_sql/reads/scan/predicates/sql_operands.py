@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
-from . import column_names, constants, sql_functions, terms
+from . import column_names, constants, literals, positions, sql_functions, terms
 from .common_type import common_type, type_of
 from .constants import Constant, Day, Instant, Span, is_decimal, is_text, plain_type
 from .sql_operand import Known, Operand, Typed, check_arguments, refuse, shown
@@ -79,7 +79,7 @@ def _literal(value: Constant, column: pa.DataType) -> Literal | None:
         # the column's values would become floating-point numbers
         return None
     for kind in kinds:
-        position = None if value is None else constants.locate(value, kind)
+        position = None if value is None else positions.locate(value, kind)
         if position is not None and position.exact and position.floor is not None and position.first is None:
             return Literal(position.floor, plain_type(kind))
     return None
@@ -165,7 +165,7 @@ def _neg(operands: Operands, node: exp.Expr) -> Operand:
 
 def _interval(_: Operands, node: exp.Expr) -> Operand:
     unit = _SPANS.get(node.text("unit").lower().rstrip("s"))
-    count = constants.parse_decimal(node.name, 9)
+    count = literals.parse_decimal(node.name, 9)
     if unit is None or count is None:
         raise refuse(node)
     return Known(Span(int(count * unit)))
@@ -274,10 +274,10 @@ def _cast_constant(value: Constant, target: pa.DataType, node: exp.Expr) -> Cons
         if isinstance(value, str):
             return value
         raise refuse(node)
-    parsed = constants.parse(value, target) if isinstance(value, str) else value
+    parsed = literals.parse(value, target) if isinstance(value, str) else value
     if pa.types.is_floating(target) and isinstance(parsed, (int, float, np.float32, Decimal)):
-        return constants.to_float(parsed, target)
-    position = None if parsed is None else constants.locate(parsed, target)
+        return positions.to_float(parsed, target)
+    position = None if parsed is None else positions.locate(parsed, target)
     if position is None or position.floor is None:
         raise InvalidArgument(f"Cannot convert {constants.text(value)} to {target}")
     if not position.exact or position.first is not None:
