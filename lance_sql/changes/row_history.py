@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -220,11 +221,7 @@ class RowHistory(ChangeFeed):
         return story_page.as_part(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._arguments[0], self.start, self.end)
+        return partial(RowHistory, end=self.end, since=self.start - 1), (self._snapshot,)
 
     def __str__(self) -> str:
         return super().__str__().replace("changes of", "history of").partition(", mode")[0]
-
-
-def _restore(snapshot: Snapshot, first: int, last: int) -> RowHistory:
-    return RowHistory(snapshot, end=last, since=first - 1)

@@ -54,7 +54,7 @@ class SnapshotFeed(ChangeFeed):
         super().only(kind)
         return _restore(self._snapshot, self._key, (kind,))
 
-    def evidence(self) -> list[str]:
+    def explain_commits(self) -> list[str]:
         return [f"  all rows of version {self.end}"]
 
     def __reduce__(self) -> tuple[Any, ...]:
