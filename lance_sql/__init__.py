@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from lance_sql.health.repairs import repair, salvage
     from lance_sql.health.verification import verify
     from lance_sql.jobs.applying import apply_changes
-    from lance_sql.jobs.writing import WriteJob, begin_write, write
+    from lance_sql.jobs.write_job import WriteJob
+    from lance_sql.jobs.writing import begin_write, write
     from lance_sql.one_sql import sql
     from lance_sql.one_sql.connections import connect
     from lance_sql.one_sql.views import View, materialize
@@ -127,7 +128,7 @@ _MODULES = {
     "UnsupportedFeature": _ERRORS,
     "VersionNotFound": _ERRORS,
     "View": "lance_sql.one_sql.views",
-    "WriteJob": "lance_sql.jobs.writing",
+    "WriteJob": "lance_sql.jobs.write_job",
     "apply_changes": "lance_sql.jobs.applying",
     "attach": "lance_sql.providers",
     "audit": "lance_sql.health.lineage_audit.walk",

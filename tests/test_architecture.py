@@ -69,6 +69,7 @@ PUBLIC = (
     "health.verification",
     "jobs.applying",
     "jobs.distributed",
+    "jobs.write_job",
     "jobs.writing",
     "one_sql",
     "providers",

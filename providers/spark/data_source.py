@@ -32,7 +32,7 @@ from pyspark.sql.types import StructType
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
-from lance_sql.jobs.writing import NewFragments
+from lance_sql.jobs.write_job import NewFragments
 
 from . import changes as spark_changes
 from . import types as spark_types

@@ -21,7 +21,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.jobs.writing import NewFragments, Turn, WriteJob
+from lance_sql.jobs.write_job import NewFragments, Turn, WriteJob
 
 from .writes import Begun
 

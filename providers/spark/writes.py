@@ -12,7 +12,8 @@ from pyspark.sql.types import StructType
 import lance_sql.dataset
 from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.jobs import writing
-from lance_sql.jobs.writing import Mode, WriteJob
+from lance_sql.jobs.write_job import WriteJob
+from lance_sql.jobs.writing import Mode
 
 from . import options as spark_options
 from . import types as spark_types

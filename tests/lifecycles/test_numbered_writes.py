@@ -11,7 +11,7 @@ import pytest
 
 import lance_sql
 from lance_sql import InvalidArgument
-from lance_sql.jobs.writing import Turn
+from lance_sql.writes.statements.once import Turn
 
 
 def write(path: Path, number: int, *new: int, mode: Any = "append", app: str = "daily") -> lance_sql.Dataset:

@@ -13,7 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, RetryableConflict
-from lance_sql.jobs.writing import WriteJob
+from lance_sql.jobs.write_job import WriteJob
 from lance_sql.writes.commit import committer, put_version
 
 OLD: dict[str, list[Any]] = {"id": [1, 2, 3], "a": ["x", "y", "z"]}

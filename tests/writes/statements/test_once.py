@@ -14,7 +14,7 @@ import pytest
 
 import lance_sql
 from lance_sql import InvalidArgument
-from lance_sql.jobs.writing import WriteJob
+from lance_sql.jobs.write_job import WriteJob
 
 
 def rows(*keys: int) -> pa.Table:

@@ -1,0 +1,259 @@
+"""A write in two steps: data files from any process, then one commit of all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+from uuid import UUID, uuid4
+
+from lance_sql.dataset import Dataset
+from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, LanceError, TableExists, TableNotFound
+from lance_sql.store.requests import concurrently
+from lance_sql.table.commit_summary import CommitSummary
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.location import table_name
+from lance_sql.table.open_snapshot import list_snapshots, open_snapshot
+from lance_sql.table.paths import DATA
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.writes.statements import insert, once
+from lance_sql.writes.statements.fragments import FileLimits
+from lance_sql.writes.statements.insert import Target
+from lance_sql.writes.statements.once import Turn
+from lance_sql.writes.statements.session import REFUSALS, RowCounts, summarize, while_there
+from lance_sql.writes.statements.source import to_reader
+
+__all__ = ["NewFragments", "Turn", "WriteJob"]
+
+_SECONDS_UNASKED: Final = 24 * 3600.0
+
+NewFragments: TypeAlias = tuple[Fragment, ...]
+"""Data files that belong to no version yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteJob:
+    """A write that has begun. Picklable.
+
+    Data files are written anywhere, then one process commits all of them. Nothing belongs to the table before.
+
+    id: what the names of the job's data files begin with
+    turn: which write of which application this is; None for a write that is made as often as it is asked for
+
+    >>> job = lance_sql.begin_write(orders.uri, orders.schema, mode="append")
+    >>> fragments = job.write_fragments(orders.scan(limit=10))
+    >>> job.commit(fragments).version
+    2
+    """
+
+    target: Target
+    limits: FileLimits
+    properties: Mapping[str, str]
+    id: str = dataclasses.field(default_factory=lambda: uuid4().hex)
+    started: float = dataclasses.field(default_factory=time.time)
+    turn: Turn | None = None
+
+    def write_fragments(self, data: object) -> NewFragments:
+        """Writes rows to new data files; all of them or none. What it returns is picklable, and goes to `commit`.
+
+        data: as for `write`
+        raises: InvalidArgument for rows that do not fit the table
+        """
+        batches = to_reader(data, table=self.target.schema.arrow)
+        return insert.write_fragments(self.target, batches, self.limits, f"{self.id}_")
+
+    def commit(self, fragments: Iterable[Fragment]) -> Dataset:
+        """Makes one version of the fragments, and removes what else the job has written, such as files of tasks that
+        failed or ran twice. A job is committed once; one whose commit failed may be aborted. Where another job has made
+        the same turn already, nothing is committed, and the version is the one that has it.
+
+        raises: CommitConflict, also for a job of more than a day whose files are gone; TableExists; InvalidArgument for
+            fragments of another job, or for a second commit; CorruptFile for a version whose files were removed
+            meanwhile
+        """
+        fragments = tuple(fragments)
+        names = [file.path for fragment in fragments for file in fragment.files]
+        for name in names:
+            if not name.startswith(self.id):
+                raise InvalidArgument(f"The data file {name!r} was not written by this job")
+        if len(set(names)) < len(names):
+            raise InvalidArgument("The same fragment is given twice")
+        with while_there(self.target.snapshot):
+            committed, is_ours = self._commit_once(fragments)
+        there = set(names)
+        # the version is there: what cannot be removed now is left to a cleanup
+        with suppress(OSError, LanceError):
+            there = self._remove_files(keep=names if is_ours else ())
+        if is_ours and not there.issuperset(names):
+            removed = sorted(set(names) - there)
+            raise CorruptFile(
+                f"{committed.label}: {len(removed)} of its {len(names)} new files were removed by somebody while they"
+                f" were committed, data/{removed[0]} the first; 'lance-sql repair' returns to the version before"
+            )
+        return self._handle(committed, is_ours)
+
+    def abort(self) -> None:
+        """Removes the data files that the job has written, wherever its tasks ran. No error for none.
+
+        Files that a version has stay: a commit may have succeeded although it seemed to fail. All of them stay when a
+        commit ended without an answer and no version has them yet, for its request may still be carried out; a cleanup
+        removes them when it was not.
+
+        raises: CorruptFile, UnsupportedFeature for a version that cannot be read
+        """
+        committed_files = self._committed()
+        if not committed_files and self.target.was_tried(self._transaction):
+            # It may have been carried out between both answers.
+            committed_files = self._committed()
+            if not committed_files:
+                return
+        self._remove_files(keep=committed_files)
+        folder = self.target.store().local_path(DATA)
+        if self.target.snapshot is None and folder is not None:
+            insert.remove_folders([folder, os.path.dirname(folder)])
+
+    def write(self, data: object) -> Dataset:
+        """Both steps at once; nothing stays of a write that fails.
+
+        raises: as `write_fragments` and `commit`; what the data raises
+        """
+        with while_there(self.target.snapshot):
+            return self._write(data)
+
+    def _write(self, data: object) -> Dataset:
+        made = [] if self.target.snapshot is not None else insert.missing_folders(self.target.store())
+        fragments = self.write_fragments(data)
+        try:
+            committed, is_ours = self._commit_once(fragments)
+        except (*REFUSALS, TableExists):
+            self._delete(fragments)
+            insert.remove_folders(made)
+            raise
+        if not is_ours:
+            self._delete(fragments)
+        return self._handle(committed, is_ours)
+
+    def _handle(self, committed: Snapshot, is_ours: bool) -> Dataset:
+        if not is_ours:
+            # an earlier attempt has made the version
+            committed = committed.with_commit(CommitSummary(self.target.operation, 0, 0, 0, 0, 0).to_properties())
+        return Dataset(committed)
+
+    def _delete(self, fragments: NewFragments) -> None:
+        store = self.target.store()
+        for fragment in fragments:
+            for file in fragment.files:
+                store.delete(f"data/{file.path}")
+
+    def _commit_once(self, fragments: NewFragments) -> tuple[Snapshot, bool]:
+        """The version that has the write, and whether this job has made it."""
+        earlier = self._of_turn()
+        if earlier is not None:
+            return earlier, False
+        try:
+            return self._commit(fragments), True
+        except (*REFUSALS, TableExists):
+            # another attempt of the same turn may have been first
+            earlier = self._of_turn()
+            if earlier is None:
+                raise
+            return earlier, False
+
+    def _of_turn(self) -> Snapshot | None:
+        """The version that has the job's turn; None where there is none yet, or the job has none."""
+        if self.turn is None:
+            return None
+        branch = None if self.target.snapshot is None else self.target.snapshot.branch
+        try:
+            newest = open_snapshot(self.target.uri, branch=branch, storage_options=self.target.storage_options)
+        except TableNotFound:
+            return None
+        return once.committed(newest, self.turn)
+
+    def _commit(self, fragments: NewFragments) -> Snapshot:
+        rows = RowCounts(
+            inserted=sum(fragment.physical_rows for fragment in fragments), deleted=self.target.num_replaced_rows()
+        )
+        files = [file for fragment in fragments for file in fragment.files]
+        if time.time() - self.started > _SECONDS_UNASKED:
+            self._check_files([f"data/{file.path}" for file in files])
+        summary = summarize(self.target.operation, rows, files, self.started, self.properties, self.id)
+        if self.turn is not None:
+            turn = self.turn
+            summary = dataclasses.replace(
+                summary, txn_app_id=turn.app_id, txn_version=turn.version, txn_query=turn.query
+            )
+        try:
+            return self.target.commit(fragments, summary.to_properties(), self._transaction)
+        except TableExists:
+            if self._committed():
+                name = table_name(self.target.uri)
+                raise InvalidArgument(f"This job was committed to {name} already: begin another one") from None
+            raise
+
+    def _check_files(self, paths: Sequence[str]) -> None:
+        """Makes sure that files are still there, which a cleanup takes for leftovers after a week.
+
+        raises: CommitConflict
+        """
+        store = self.target.store()
+
+        def is_gone(path: str) -> bool:
+            try:
+                store.tail(path, 0)
+            except FileNotFoundError:
+                return True
+            return False
+
+        are_gone = concurrently([partial(is_gone, path) for path in paths], store.concurrency)
+        if any(are_gone):
+            missing = [path for path, is_missing in zip(paths, are_gone, strict=True) if is_missing]
+            days = (time.time() - self.started) / 86400
+            raise CommitConflict(
+                f"{table_name(self.target.uri)}: {len(missing)} of {len(paths)} files of this job are gone, such as"
+                f" {missing[0]}: it was begun {days:.1f} days ago, and a cleanup removes what no version names after a"
+                " week. Write them again"
+            )
+
+    @property
+    def _transaction(self) -> str:
+        """The id of the transaction, by which another process finds out whether the commit was tried."""
+        return str(UUID(self.id))
+
+    def _committed(self) -> set[str]:
+        """The names of the job's files that a version has.
+
+        raises: CorruptFile, UnsupportedFeature for a version that cannot be read
+        """
+        snapshot = self.target.snapshot
+        since, branch = (0, None) if snapshot is None else (snapshot.version, snapshot.branch)
+        try:
+            versions = list_snapshots(self.target.uri, branch=branch, storage_options=self.target.storage_options)
+        except TableNotFound:
+            return set()
+        names = (
+            file.path
+            for each in versions
+            if each.version > since
+            for fragment in each.manifest.fragments
+            for file in fragment.files
+        )
+        return {name for name in names if name.startswith(self.id)}
+
+    def _remove_files(self, keep: Collection[str]) -> set[str]:
+        """Removes the job's other files, and returns the names of those that stay."""
+        store = self.target.store()
+        wanted = set(keep)
+        there: set[str] = set()
+        for info in list(store.files("data")):
+            name = info.path.removeprefix("data/")
+            if name in wanted:
+                there.add(name)
+            elif name.startswith(self.id):
+                store.delete(info.path)
+        return there
