@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "bind/bound_fragment_rows.h"
 #include "bind/bound_pages.h"
 #include "bind/interpreter_calls.h"
-#include "bind/shared_numbers.h"
 #include "stream/batch_stream.h"
 #include "system/decode_threads.h"
 
@@ -18,163 +18,6 @@ using namespace nanobind::literals;
 namespace lance {
 
 namespace {
-
-// What a fragment in a stream needs of Python, which is let go of with the interpreter's lock.
-struct HeldByPython {
-    std::vector<InputBuffer> buffers;
-    std::vector<nb::object> objects;
-    nb::object raise;
-};
-
-struct PythonFragmentRows : FragmentRows {
-    PythonFragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
-                       std::vector<StreamedShape> shapes, int64_t most_joined, std::unique_ptr<HeldByPython> held)
-        : FragmentRows(rows, ends, std::move(filter), std::move(columns), std::move(shapes), most_joined),
-          held(std::move(held)) {}
-    PythonFragmentRows(const PythonFragmentRows&) = delete;
-    PythonFragmentRows& operator=(const PythonFragmentRows&) = delete;
-    ~PythonFragmentRows() {
-        // Once Python has ended there is nobody to give it back to.
-        if (has_decoding_stopped() && !PyGILState_Check()) {
-            held.release();
-            return;
-        }
-        if (is_wait_limited() && !PyGILState_Check()) {
-            let_go([all = std::shared_ptr<HeldByPython>(std::move(held))]() mutable { all.reset(); });
-            return;
-        }
-        const Locked locked;
-        held.reset();
-    }
-
-    std::unique_ptr<HeldByPython> held;
-};
-
-constexpr int kDeepestSteps = 200;
-
-struct BoundFragmentRows {
-    std::shared_ptr<const PythonFragmentRows> rows;
-};
-
-template <class Node>
-SharedNode<Node> exported(nb::handle object) {
-    Node node{};
-    object.attr("_export_to_c")(reinterpret_cast<uintptr_t>(&node));
-    return SharedNode<Node>(node);
-}
-
-// (first row, items, or the bits of the offsets of strings that become items)
-std::vector<StreamedItems> to_items(const nb::list& given) {
-    std::vector<StreamedItems> items;
-    for (nb::handle each : given) {
-        const auto pair = nb::cast<nb::tuple>(each);
-        const int64_t first_row = to_count(pair[0]);
-        if (nb::isinstance<nb::int_>(pair[1])) {
-            items.push_back({first_row, to_count(pair[1])});
-        } else {
-            items.push_back({first_row, exported<ArrowArray>(pair[1])});
-        }
-    }
-    return items;
-}
-
-// (page, its bytes as an array)
-std::vector<LentBytes> to_lent(nb::handle given) {
-    std::vector<LentBytes> lent;
-    for (nb::handle each : given) {
-        const auto pair = nb::cast<nb::tuple>(each);
-        lent.push_back({static_cast<size_t>(to_count(pair[0])), exported<ArrowArray>(pair[1])});
-    }
-    return lent;
-}
-
-// The number of a test, that of a pair behind all tests, or a sequence of sequences of steps.
-FilterSteps to_steps(nb::handle given, size_t num_tests, size_t num_pairs, int depth) {
-    if (depth > kDeepestSteps) fail("a filter of more than ", kDeepestSteps, " levels");
-    FilterSteps steps;
-    for (nb::handle each : given) {
-        FilterStep& step = steps.emplace_back();
-        if (nb::isinstance<nb::int_>(each)) {
-            const auto number = static_cast<size_t>(to_count(each));
-            if (number >= num_tests + num_pairs) fail("no test ", number, " among ", num_tests + num_pairs);
-            if (number < num_tests) {
-                step.test = number;
-            } else {
-                step.pair = number - num_tests;
-            }
-            continue;
-        }
-        for (nb::handle all : each) step.any.push_back(to_steps(all, num_tests, num_pairs, depth + 1));
-    }
-    return steps;
-}
-
-// The number of a column, (kind, members), or None for NULLs.
-std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
-    if (depth > kDeepestSteps) fail("columns of more than ", kDeepestSteps, " levels");
-    std::vector<StreamedShape> shapes;
-    for (nb::handle each : given) {
-        StreamedShape& shape = shapes.emplace_back();
-        if (nb::isinstance<nb::int_>(each)) {
-            shape.column = static_cast<size_t>(to_count(each));
-            continue;
-        }
-        if (each.is_none()) {
-            continue;
-        }
-        const auto pair = nb::cast<nb::tuple>(each);
-        shape.kind = to_choice<ShapeKind>(pair[0]);
-        shape.members = to_shapes(pair[1], depth + 1);
-    }
-    return shapes;
-}
-
-PairComparison to_comparison(nb::handle order, nb::handle accepted, nb::handle divisor) {
-    const std::optional<ValueOrder> kind = order.is_none() ? std::nullopt : std::optional(to_choice<ValueOrder>(order));
-    const int64_t outcomes = to_count(accepted);
-    const int64_t divided_by = to_count(divisor);
-    if (outcomes > PairComparison::kAllOutcomes) fail("outcomes ", outcomes, " are not 0 to 7");
-    return {kind, static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
-}
-
-// tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column,
-// parts of its pages, order, accepted outcomes, divisor); columns: (column, parts of its pages, whether there may be
-// NULLs, [(first row, items)], [(page, bytes that may be lent)])
-BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::list columns, nb::handle shapes,
-                                const InputBuffer& rows, const InputBuffer& ends, nb::object raise,
-                                int64_t most_joined) {
-    auto held = std::make_unique<HeldByPython>();
-    const auto keep = [&](nb::handle buffer) -> Bytes {
-        held->buffers.push_back(hold(buffer));
-        return held->buffers.back();
-    };
-    StreamedFilter filter;
-    for (nb::handle each : tests) {
-        const auto given = nb::cast<nb::tuple>(each);
-        held->objects.push_back(nb::borrow(each));
-        filter.tests.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
-                                &nb::cast<const BoundColumnTest&>(given[2]).tests,
-                                given[3].is_none() ? nullptr : &nb::cast<ZoneBounds&>(given[3])});
-    }
-    for (nb::handle each : pairs) {
-        const auto given = nb::cast<nb::tuple>(each);
-        held->objects.push_back(nb::borrow(each));
-        filter.pairs.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
-                                &nb::cast<const BoundColumn&>(given[2]).reader, to_parts(given[3], keep),
-                                to_comparison(given[4], given[5], given[6])});
-    }
-    std::vector<StreamedColumn> wanted;
-    for (nb::handle each : columns) {
-        const auto given = nb::cast<nb::tuple>(each);
-        held->objects.push_back(nb::borrow(each));
-        wanted.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
-                          nb::cast<bool>(given[2]), to_items(nb::cast<nb::list>(given[3])), to_lent(given[4])});
-    }
-    filter.steps = to_steps(steps, filter.tests.size(), filter.pairs.size(), 0);
-    held->raise = std::move(raise);
-    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(filter), std::move(wanted),
-                                                       to_shapes(shapes, 0), most_joined, std::move(held))};
-}
 
 // A batch of Python's, whose memory may need the interpreter's lock to be given back: whoever gives it back does not
 // wait for the lock where that has a limit.
@@ -406,17 +249,7 @@ BoundArray* next_batch(const BoundStream& self) {
 }  // namespace
 
 void bind_streams(nb::module_& m) {
-    nb::class_<BoundFragmentRows>(m, "FragmentRows")
-        .def(
-            "__init__",
-            [](BoundFragmentRows* self, nb::list tests, nb::list pairs, nb::sequence steps, nb::list columns,
-               nb::sequence shapes, const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure,
-               Count most_joined) {
-                new (self) BoundFragmentRows(fragment_rows(tests, pairs, steps, columns, shapes, rows, ends,
-                                                           std::move(raise_failure), most_joined));
-            },
-            "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a,
-            "most_joined"_a);
+    bind_fragment_rows(m);
     nb::class_<BoundStream>(m, "BatchStream")
         .def(nb::init<nb::object, nb::object, Count, bool, nb::object>(), "batches"_a, "schema"_a, nb::kw_only(),
              "most_ahead"_a, "eager"_a, "at_end"_a = nb::none())

@@ -1,0 +1,149 @@
+// Binds the rows of a fragment that a stream decodes: Python's tuples become columns, tests and steps.
+#include "bind/bound_fragment_rows.h"
+
+#include <nanobind/stl/optional.h>
+
+#include <nanobind/stl/string.h>
+
+#include "bind/interpreter_calls.h"
+#include "bind/shared_numbers.h"
+#include "system/decode_threads.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+constexpr int kDeepestSteps = 200;
+
+// (first row, items, or the bits of the offsets of strings that become items)
+std::vector<StreamedItems> to_items(const nb::list& given) {
+    std::vector<StreamedItems> items;
+    for (nb::handle each : given) {
+        const auto pair = nb::cast<nb::tuple>(each);
+        const int64_t first_row = to_count(pair[0]);
+        if (nb::isinstance<nb::int_>(pair[1])) {
+            items.push_back({first_row, to_count(pair[1])});
+        } else {
+            items.push_back({first_row, exported<ArrowArray>(pair[1])});
+        }
+    }
+    return items;
+}
+
+// (page, its bytes as an array)
+std::vector<LentBytes> to_lent(nb::handle given) {
+    std::vector<LentBytes> lent;
+    for (nb::handle each : given) {
+        const auto pair = nb::cast<nb::tuple>(each);
+        lent.push_back({static_cast<size_t>(to_count(pair[0])), exported<ArrowArray>(pair[1])});
+    }
+    return lent;
+}
+
+// The number of a test, that of a pair behind all tests, or a sequence of sequences of steps.
+FilterSteps to_steps(nb::handle given, size_t num_tests, size_t num_pairs, int depth) {
+    if (depth > kDeepestSteps) fail("a filter of more than ", kDeepestSteps, " levels");
+    FilterSteps steps;
+    for (nb::handle each : given) {
+        FilterStep& step = steps.emplace_back();
+        if (nb::isinstance<nb::int_>(each)) {
+            const auto number = static_cast<size_t>(to_count(each));
+            if (number >= num_tests + num_pairs) fail("no test ", number, " among ", num_tests + num_pairs);
+            if (number < num_tests) {
+                step.test = number;
+            } else {
+                step.pair = number - num_tests;
+            }
+            continue;
+        }
+        for (nb::handle all : each) step.any.push_back(to_steps(all, num_tests, num_pairs, depth + 1));
+    }
+    return steps;
+}
+
+// The number of a column, (kind, members), or None for NULLs.
+std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
+    if (depth > kDeepestSteps) fail("columns of more than ", kDeepestSteps, " levels");
+    std::vector<StreamedShape> shapes;
+    for (nb::handle each : given) {
+        StreamedShape& shape = shapes.emplace_back();
+        if (nb::isinstance<nb::int_>(each)) {
+            shape.column = static_cast<size_t>(to_count(each));
+            continue;
+        }
+        if (each.is_none()) {
+            continue;
+        }
+        const auto pair = nb::cast<nb::tuple>(each);
+        shape.kind = to_choice<ShapeKind>(pair[0]);
+        shape.members = to_shapes(pair[1], depth + 1);
+    }
+    return shapes;
+}
+
+PairComparison to_comparison(nb::handle order, nb::handle accepted, nb::handle divisor) {
+    const std::optional<ValueOrder> kind = order.is_none() ? std::nullopt : std::optional(to_choice<ValueOrder>(order));
+    const int64_t outcomes = to_count(accepted);
+    const int64_t divided_by = to_count(divisor);
+    if (outcomes > PairComparison::kAllOutcomes) fail("outcomes ", outcomes, " are not 0 to 7");
+    return {kind, static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
+}
+
+// tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column,
+// parts of its pages, order, accepted outcomes, divisor); columns: (column, parts of its pages, whether there may be
+// NULLs, [(first row, items)], [(page, bytes that may be lent)])
+BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::list columns, nb::handle shapes,
+                                const InputBuffer& rows, const InputBuffer& ends, nb::object raise,
+                                int64_t most_joined) {
+    auto held = std::make_unique<HeldByPython>();
+    const auto keep = [&](nb::handle buffer) -> Bytes {
+        held->buffers.push_back(hold(buffer));
+        return held->buffers.back();
+    };
+    StreamedFilter filter;
+    for (nb::handle each : tests) {
+        const auto given = nb::cast<nb::tuple>(each);
+        held->objects.push_back(nb::borrow(each));
+        filter.tests.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
+                                &nb::cast<const BoundColumnTest&>(given[2]).tests,
+                                given[3].is_none() ? nullptr : &nb::cast<ZoneBounds&>(given[3])});
+    }
+    for (nb::handle each : pairs) {
+        const auto given = nb::cast<nb::tuple>(each);
+        held->objects.push_back(nb::borrow(each));
+        filter.pairs.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
+                                &nb::cast<const BoundColumn&>(given[2]).reader, to_parts(given[3], keep),
+                                to_comparison(given[4], given[5], given[6])});
+    }
+    std::vector<StreamedColumn> wanted;
+    for (nb::handle each : columns) {
+        const auto given = nb::cast<nb::tuple>(each);
+        held->objects.push_back(nb::borrow(each));
+        wanted.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
+                          nb::cast<bool>(given[2]), to_items(nb::cast<nb::list>(given[3])), to_lent(given[4])});
+    }
+    filter.steps = to_steps(steps, filter.tests.size(), filter.pairs.size(), 0);
+    held->raise = std::move(raise);
+    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(filter), std::move(wanted),
+                                                       to_shapes(shapes, 0), most_joined, std::move(held))};
+}
+
+}  // namespace
+
+void bind_fragment_rows(nb::module_& m) {
+    nb::class_<BoundFragmentRows>(m, "FragmentRows")
+        .def(
+            "__init__",
+            [](BoundFragmentRows* self, nb::list tests, nb::list pairs, nb::sequence steps, nb::list columns,
+               nb::sequence shapes, const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure,
+               Count most_joined) {
+                new (self) BoundFragmentRows(fragment_rows(tests, pairs, steps, columns, shapes, rows, ends,
+                                                           std::move(raise_failure), most_joined));
+            },
+            "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a,
+            "most_joined"_a);
+}
+
+}  // namespace lance

@@ -1,0 +1,58 @@
+// The rows of a fragment that a stream decodes, as Python describes them.
+#pragma once
+
+#include <memory>
+
+#include "bind/bound_pages.h"
+#include "bind/interpreter_calls.h"
+#include "stream/batch_stream.h"
+#include "system/decode_threads.h"
+
+namespace lance {
+
+// What a fragment in a stream needs of Python, which is let go of with the interpreter's lock.
+struct HeldByPython {
+    std::vector<InputBuffer> buffers;
+    std::vector<nb::object> objects;
+    nb::object raise;
+};
+
+struct PythonFragmentRows : FragmentRows {
+    PythonFragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
+                       std::vector<StreamedShape> shapes, int64_t most_joined, std::unique_ptr<HeldByPython> held)
+        : FragmentRows(rows, ends, std::move(filter), std::move(columns), std::move(shapes), most_joined),
+          held(std::move(held)) {}
+    PythonFragmentRows(const PythonFragmentRows&) = delete;
+    PythonFragmentRows& operator=(const PythonFragmentRows&) = delete;
+    ~PythonFragmentRows() {
+        // Once Python has ended there is nobody to give it back to.
+        if (has_decoding_stopped() && !PyGILState_Check()) {
+            held.release();
+            return;
+        }
+        if (is_wait_limited() && !PyGILState_Check()) {
+            let_go([all = std::shared_ptr<HeldByPython>(std::move(held))]() mutable { all.reset(); });
+            return;
+        }
+        const Locked locked;
+        held.reset();
+    }
+
+    std::unique_ptr<HeldByPython> held;
+};
+
+struct BoundFragmentRows {
+    std::shared_ptr<const PythonFragmentRows> rows;
+};
+
+// Of an array or a schema of pyarrow.
+template <class Node>
+SharedNode<Node> exported(nb::handle object) {
+    Node node{};
+    object.attr("_export_to_c")(reinterpret_cast<uintptr_t>(&node));
+    return SharedNode<Node>(node);
+}
+
+void bind_fragment_rows(nb::module_& m);
+
+}  // namespace lance
