@@ -40,10 +40,13 @@ GONE: Final = (VersionNotFound, TableNotFound)
 
 @dataclass
 class State:
-    """One version: its rows, the numbered writes of applications, and how far branches are published there."""
+    """One version: its rows, how far branches are published there, and the last numbered write of each application.
+
+    turns: the number of the write, and another number for each write that was made
+    """
 
     rows: Rows
-    turns: dict[str, int] = field(default_factory=dict)
+    turns: dict[str, tuple[int, int]] = field(default_factory=dict)
     published: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -105,6 +108,9 @@ class Life:
                     assert lance_sql.verify(self.path).is_healthy, self.log
             report = lance_sql.verify(self.path, deep=True)
             assert report.is_healthy, (str(report), self.log)
+        except Exception as error:
+            error.add_note(f"steps: {self.log}")
+            raise
         finally:
             os.chdir(self.home)
 
@@ -271,7 +277,7 @@ class Life:
 
     def do_numbered(self) -> None:
         name, branch = self.branch()
-        last = branch.state.turns.get("app", 0)
+        last, _ = branch.state.turns.get("app", (0, 0))
         number = last + self.random.choice([0, 1, 1])
         if not number:
             return
@@ -282,7 +288,7 @@ class Life:
         )
         if number > last:
             after = self.changed(branch, {**branch.state.rows, **rows})
-            after.turns["app"] = number
+            after.turns["app"] = (number, self.value())
             self.made(branch, made.version, after)
 
     def do_restore(self) -> None:
@@ -343,7 +349,7 @@ class Life:
         since, at = onto.state.published.get(branch.number, (branch.base, branch.base))
         before, now, theirs_before = branch.states[since], branch.state, onto.states[at]
         mine, theirs = _changes(before.rows, now.rows), _changes(theirs_before.rows, onto.state.rows)
-        turns = {app: number for app, number in now.turns.items() if before.turns.get(app) != number}
+        turns = {app: turn for app, turn in now.turns.items() if before.turns.get(app) != turn}
         self.say(f"{name} since {since} onto {branch.parent} since {at}, keep {keep}")
         try:
             made = self.open(branch.parent).publish(name, keep=keep)
