@@ -127,5 +127,5 @@ def _check_follows(before: Snapshot, latest: Snapshot) -> None:
     raises: VersionNotFound
     """
     file = versions.find_version(before.store, before.version)
-    if latest.version < before.version or (file is not None and not before.is_still(file, exact=True)):
-        raise identity.replaced(before, "was followed")
+    if latest.version < before.version or (file is not None and not before.is_still(file)):
+        raise identity.replaced(before.label, before.branch, "was followed")

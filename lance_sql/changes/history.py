@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Final
 
 from lance_sql.changes.fragment_difference import Side
-from lance_sql.errors import CorruptFile, TableNotFound, UnsupportedFeature, VersionNotFound
+from lance_sql.errors import CorruptFile, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, concurrently
 from lance_sql.table import identity, location, versions
 from lance_sql.table.snapshot import Snapshot
@@ -134,15 +134,10 @@ class History:
                 if newest is None or file.version <= newest:
                     files[file.version] = (part.snapshot, file)
         if not files:
-            own = self.snapshot
-            if own.branch is not None:
-                raise VersionNotFound(
-                    f"The branch {own.branch!r} of {own.name} was deleted: it has no version any more"
-                )
-            raise TableNotFound(f"{own.name} is gone: there is no version of it in {own.store.uri}")
+            raise identity.ended(self.snapshot, f": there is no version of it in {self.snapshot.store.uri}")
         located = files.get(self.snapshot.version)
         if located is not None and located[0] is self.snapshot and not self.snapshot.is_still(located[1]):
-            raise identity.replaced(self.snapshot)
+            raise identity.replaced(self.snapshot.label, self.snapshot.branch)
         return dict(sorted(files.items()))
 
     def has(self, branch: str | None, version: int) -> bool:

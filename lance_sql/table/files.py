@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, LanceError, at
+from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file.blob_v2 import DESCRIPTOR, BlobSource
 from lance_sql.format.file.dictionaries import read_values
 from lance_sql.format.file.learned import Learning
@@ -31,6 +31,7 @@ from lance_sql.runtime.caches import LruCache
 from lance_sql.store import ByteRange, Store, allowed_bases, check_path, open_store
 from lance_sql.table import identity
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence
+from lance_sql.table.identity import CommitId
 from lance_sql.table.listed_columns import ListedColumns
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, BasePath
 
@@ -56,22 +57,17 @@ class FileLocation:
     store: of the branch
     manifest_path: of the version's manifest in it
     label: how messages call the version
+    branch: None for main
+    commit_id: of the commit that has made it
     """
 
     store: Store
     manifest_path: str
     label: str
+    branch: str | None
+    commit_id: CommitId
     base_paths: Mapping[int, BasePath]
     storage_options: Mapping[str, Any]
-
-    def lost(self, error: CorruptFile) -> LanceError:
-        """What a file that cannot be read means: where it is missing, and the manifest with it, the version is gone."""
-        if isinstance(error.__cause__, FileNotFoundError):
-            try:
-                self.store.tail(self.manifest_path, 0)
-            except FileNotFoundError:
-                return identity.gone(self.label)
-        return error
 
 
 class TableFiles:
@@ -190,7 +186,7 @@ class TableFiles:
         try:
             return FileReader(*self.resolve(file), self._page_cache, size=file.size_bytes or None, table=self.label)
         except CorruptFile as error:
-            raise self.location.lost(error) from error
+            raise identity.lost(self.location, error) from error
 
     def column(self, file: DataFile, listed: ListedColumns, leaf: Leaf, name: str) -> Column | None:
         """The column of a leaf in this file; None when the file has none.

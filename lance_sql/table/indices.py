@@ -20,7 +20,7 @@ from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.table.index_kinds import BTREE, BY_DETAILS, IndexKind
 from lance_sql.table.manifest import Manifest
-from lance_sql.table.manifest_file import read_section
+from lance_sql.table.manifest_file import ReadSections, read_section
 from lance_sql.values import bitmaps
 
 _MAX_FRAGMENTS: Final = 2**24
@@ -63,27 +63,29 @@ class IndexSegment:
         return BY_DETAILS.get(self.index_type)
 
 
-def read(store: Store, path: str, manifest: Manifest) -> tuple[IndexSegment, ...]:
+def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> tuple[IndexSegment, ...]:
     """The index segments of the version whose manifest is at `path`.
 
+    known: what was read of its sections before
     raises: CorruptFile
     """
-    section = read_bytes(store, path, manifest)
+    section = read_bytes(store, path, manifest, known)
     if section is None:
         return ()
     with at(file=path):
         return tuple(parse(index) for index in table_pb2.IndexSection.FromString(section).indices)
 
 
-def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
+def read_bytes(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> bytes | None:
     """The message IndexSection of the manifest at `path`; None without indices.
 
+    known: what was read of its sections before
     raises: CorruptFile
     """
     if manifest.index_section is None:
         return None
     with at(file=path):
-        return read_section(store, path, manifest.index_section)
+        return read_section(store, path, manifest.index_section, known)
 
 
 def parse(message: table_pb2.IndexMetadata) -> IndexSegment:

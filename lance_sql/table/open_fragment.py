@@ -21,7 +21,7 @@ from lance_sql.format.file.zone_statistics import KeyKind
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.schema import Field
 from lance_sql.store import ByteRange
-from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
+from lance_sql.table import deletions, hidden_columns, identity, row_ids, row_versions
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
 from lance_sql.table.listed_columns import ListedFiles, listed, stored_leaves
@@ -148,7 +148,7 @@ class OpenFragment:
             with at(table=self._files.label):
                 return deletions.read(store, path, file.file_type, self.num_rows)
         except CorruptFile as error:
-            raise self._files.location.lost(error) from error
+            raise identity.lost(self._files.location, error) from error
 
     def live_rows(self) -> RowRanges:
         """The rows that are not deleted."""

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any
 
-from lance_sql.errors import CorruptFile, TableNotFound, at
+from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file.learned import Learning
 from lance_sql.store import LocalStore, Store
 from lance_sql.table import identity, indices, location, manifest, refs, transactions, versions
 from lance_sql.table.files import LEARNS, FileLocation, TableFiles
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.identity import CommitId, commit_id_of
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
+from lance_sql.table.manifest_file import ReadSections
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.open_indices import OpenIndices
@@ -30,8 +31,6 @@ from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import RecordedTransaction
 from lance_sql.table.version_infos import version_info
 from lance_sql.table.versions import VersionFile, VersionInfo
-
-CommitId: TypeAlias = tuple[int, datetime, str]
 
 
 class Snapshot:
@@ -167,12 +166,12 @@ class Snapshot:
                     try:
                         with at(table=self.label):
                             read = read_manifest(self.store, self._file, self.name)
-                    except CorruptFile as error:
-                        if self._commit_id is not None and isinstance(error.__cause__, FileNotFoundError):
-                            raise identity.gone(self.label) from error
+                    except CorruptFile:
+                        if self._commit_id is not None:
+                            identity.check(self)
                         raise
                     if self._commit_id not in (None, commit_id_of(read)):
-                        raise identity.replaced(self)
+                        raise identity.replaced(self.label, self.branch)
                     self._manifest = read
         return self._manifest
 
@@ -203,7 +202,13 @@ class Snapshot:
         with self._lock:
             if self._open_fragments is None:
                 file_location = FileLocation(
-                    self.store, self.manifest_path, self.label, manifest.base_paths, self._storage_options
+                    self.store,
+                    self.manifest_path,
+                    self.label,
+                    self.branch,
+                    self.commit_id,
+                    manifest.base_paths,
+                    self._storage_options,
                 )
                 stable = manifest.has_stable_row_ids
                 files = TableFiles(file_location, has_stable_row_ids=stable, learning=self.learning)
@@ -229,18 +234,17 @@ class Snapshot:
     def latest(self) -> Snapshot:
         """The newest version of this branch as of now; this one when nothing was committed since.
 
-        raises: TableNotFound when none is left; CorruptFile, UnsupportedFeature
+        raises: TableNotFound or VersionNotFound when none is left; CorruptFile, UnsupportedFeature
         """
         file = versions.newest(self.store)
         if file is None:
-            raise TableNotFound(f"{self.name} is gone: there is no version of it in {self.store.uri}")
+            raise identity.ended(self, f": there is no version of it in {self.store.uri}")
         return self._at(file)
 
-    def is_still(self, file: VersionFile, *, exact: bool = False) -> bool:
+    def is_still(self, file: VersionFile) -> bool:
         """Whether a version that was listed just now is this one. A table that was dropped and written again has other
         ones with the same numbers.
 
-        exact: reads the manifest of a remote store again, where sizes alone are compared otherwise
         raises: CorruptFile, UnsupportedFeature for another manifest that cannot be read
         """
         if file.version != self.version:
@@ -251,12 +255,7 @@ class Snapshot:
         mark = self._mark_of(file)
         if file.path == self._file.path and mark is not None and mark == self._mark:
             return True
-        if (mark is None or self._mark is None) and self.store.concurrency > 1 and not exact:
-            # to read it takes another request
-            sizes = {file.size, self._file.size} - {None}
-            is_same = len(sizes) < 2
-        else:
-            is_same = self.sibling(file).commit_id == self.commit_id
+        is_same = self.sibling(file).commit_id == self.commit_id
         if is_same and file.path == self._file.path:
             self._mark = mark
         return is_same
@@ -321,35 +320,43 @@ class Snapshot:
 
         raises: CorruptFile; VersionNotFound where another commit has its number now
         """
-        with self._of_this_commit(), at(table=self.label):
-            return transactions.read(self.store, self.manifest_path, self.manifest)
+        section = self.manifest.transaction_section
+        with self._of_this_commit(section) as known, at(table=self.label):
+            return transactions.read(self.store, self.manifest_path, self.manifest, known)
 
     def indices(self) -> tuple[IndexSegment, ...]:
-        """The secondary indices that the version lists, read once."""
+        """The secondary indices that the version lists, read once.
+
+        raises: as `transaction`
+        """
         if self._indices is None:
-            with self._of_this_commit(), at(table=self.label):
-                read = indices.read(self.store, self.manifest_path, self.manifest)
+            section = self.manifest.index_section
+            with self._of_this_commit(section) as known, at(table=self.label):
+                read = indices.read(self.store, self.manifest_path, self.manifest, known)
             self._indices = read
         return self._indices
 
     @contextmanager
-    def _of_this_commit(self) -> Iterator[None]:
-        """Reads sections of the manifest file in the block, which another file may have replaced since the manifest was
-        read.
+    def _of_this_commit(self, section: int | None) -> Iterator[ReadSections | None]:
+        """Reads a section of the manifest file in the block, which another commit may have by now. A remote manifest is
+        read again, in the request that has most sections, too.
 
-        raises: VersionNotFound then; of a remote store, sizes alone are compared
+        section: where it begins; None without one
+        returns: what came of sections with the manifest
+        raises: VersionNotFound where it was replaced, or is gone
         """
-        _ = self.manifest
+        known = None
         try:
-            yield
-        except CorruptFile as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                raise identity.gone(self.label) from error
-            if not self.is_still(self._file):
-                raise identity.replaced(self) from error
+            if section is not None and self.store.identity(self.manifest_path) is None:
+                commit_id, known = identity.read(self.store, self.manifest_path, self.name)
+                if commit_id != self.commit_id:
+                    raise identity.replaced(self.label, self.branch)
+            yield known
+        except CorruptFile:
+            identity.check(self)
             raise
-        if not self.is_still(self._file):
-            raise identity.replaced(self)
+        if section is not None and (known is None or section < known.start):
+            identity.check(self)
 
     def tags(self) -> dict[str, Ref]:
         """The table's tags as of now."""
@@ -368,8 +375,3 @@ def read_manifest(store: Store, file: VersionFile, table: str) -> Manifest:
     read = manifest.read(store, file.path, table, size=file.size)
     versions.check_version(read.version, file)
     return read
-
-
-def commit_id_of(manifest: Manifest) -> CommitId:
-    """The identity of the commit that has made a manifest."""
-    return manifest.version, manifest.timestamp, manifest.transaction_file

@@ -18,7 +18,7 @@ from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.store import Store, check_path
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.manifest import Manifest
-from lance_sql.table.manifest_file import read_section
+from lance_sql.table.manifest_file import ReadSections, read_section
 from lance_sql.table.paths import TRANSACTIONS
 
 MAX_BYTES: Final = 256 * 1024 * 1024
@@ -66,16 +66,17 @@ class RecordedTransaction:
     given_ids: tuple[GivenIds, ...] = ()
 
 
-def read(store: Store, path: str, manifest: Manifest) -> RecordedTransaction | None:
+def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> RecordedTransaction | None:
     """The transaction of the version whose manifest is at `path`; None where it is not recorded, or no longer there.
 
+    known: what was read of the manifest's sections before
     raises: CorruptFile for what is not a transaction
     """
     section = manifest.transaction_section
     if section is None:
         return read_file(store, manifest.transaction_file)
     # a manifest of before, whose file was replaced, has its section elsewhere
-    return _KNOWN.get(store, path, lambda: _read(path, lambda: read_bytes(store, path, manifest)), part=section)
+    return _KNOWN.get(store, path, lambda: _read(path, lambda: read_bytes(store, path, manifest, known)), part=section)
 
 
 def read_file(store: Store, name: str) -> RecordedTransaction | None:
@@ -121,14 +122,15 @@ def _memory(read: RecordedTransaction | None) -> int:
 _KNOWN: Final = KnownFiles("transactions", 16 * 1024 * 1024, _memory)
 
 
-def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
+def read_bytes(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> bytes | None:
     """The message of the transaction of the version whose manifest is at `path`; None as for `read`.
 
+    known: what was read of the manifest's sections before
     raises: CorruptFile
     """
     if manifest.transaction_section is not None:
         with at(file=path):
-            return read_section(store, path, manifest.transaction_section)
+            return read_section(store, path, manifest.transaction_section, known)
     name = manifest.transaction_file
     return _file_bytes(store, _path(name)) if name else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -118,7 +119,7 @@ def test_a_follower_of_another_history_ends_with_an_error(place: Place, added: i
     followed = place.open().changes().follow(timeout=0, poll=0.01)
     assert len(list(followed)) >= 3
     place.replace(*range(12, 12 + added))
-    with pytest.raises(LanceError, match=r"is another commit than|is gone"):
+    with pytest.raises(LanceError, match=r"is another commit than|was deleted|was dropped"):
         list(followed)
 
 
@@ -150,6 +151,31 @@ def test_a_handle_on_another_history_acts_on_nothing(place: Place, action: str, 
     with pytest.raises(VersionNotFound, match="is another commit than"):
         ACTIONS[action](old, place.path)
     assert sorted(str(each) for each in place.path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("what", ["rows", "count", "transaction", "changes"])
+def test_a_handle_on_another_history_reads_its_rows_or_says_so(place: Place, what: str) -> None:
+    place.open().cursor("job")
+    place.fill(4)
+    place.open().delete("id = 3")
+    place.back_up()
+    place.fill(5)
+    old = place.open()
+    place.replace(*range(12, 19))
+    reads: dict[str, tuple[Callable[[], object], object]] = {
+        "rows": (lambda: old.to_table()["id"].to_pylist()[-3:], [0, 4, 5]),
+        "count": (lambda: old.count_rows("id >= 0"), 3),
+        "transaction": (lambda: old.snapshot.transaction(), ()),
+        "changes": (lambda: old.changes().count_rows(), ()),
+    }
+    read, expected = reads[what]
+    outcome: object
+    try:
+        outcome = read()
+    except VersionNotFound as error:
+        outcome = str(error)
+        expected = re.search(r".*(is another commit than|is gone|was deleted).*", outcome).group()  # type: ignore[union-attr]
+    assert outcome == expected
 
 
 @pytest.mark.parametrize("action", ACTIONS)

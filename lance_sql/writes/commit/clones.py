@@ -25,6 +25,7 @@ from lance_sql.store.open import absolute, files_uri, local_path
 from lance_sql.table import features, identity, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import ExternalSequence, Fragment
+from lance_sql.table.identity import commit_id_of
 from lance_sql.table.location import branch_store, table_name
 from lance_sql.table.open_snapshot import close_unused
 from lance_sql.table.own_files import own_files
@@ -39,7 +40,7 @@ from lance_sql.table.paths import (
     BasePath,
     NamingScheme,
 )
-from lance_sql.table.snapshot import Snapshot, commit_id_of
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import unknown_name
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit.draft import NextVersion, recounted
@@ -161,7 +162,7 @@ def check_unneeded(snapshot: Snapshot, name: str) -> None:
 
 def _is_head(head: Snapshot, store: Store) -> bool:
     newest = versions.newest(store)
-    return newest is None or head.is_still(newest, exact=True)
+    return newest is None or head.is_still(newest)
 
 
 def root_of(snapshot: Snapshot) -> str:

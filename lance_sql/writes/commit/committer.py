@@ -34,12 +34,13 @@ from lance_sql.errors import (
 )
 from lance_sql.format import file_versions
 from lance_sql.store import open_store
-from lance_sql.table import features, refs, versions
+from lance_sql.table import features, identity, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.identity import commit_id_of
 from lance_sql.table.location import table_name
 from lance_sql.table.paths import NamingScheme
-from lance_sql.table.snapshot import Snapshot, commit_id_of
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import TooLong, read_bytes
 from lance_sql.table.versions import VersionFile
 from lance_sql.values.arrays import U32
@@ -156,7 +157,7 @@ def _commit(
     for attempt in range(max_attempts):
         files = versions.list_newer(snapshot.store, judged.version)
         if not files:
-            raise TableNotFound(f"{snapshot.name} is gone")
+            raise identity.ended(snapshot, " before the commit: nothing was committed")
         # of versions before it there is the newest one at most, in a table that has fewer
         if files[0].version <= judged.version and not judged.is_still(files[0]):
             raise RetryableConflict(f"{snapshot.name}: another table has taken the place of {judged.label}")
@@ -199,8 +200,8 @@ def _commit(
         try:
             file = put_version(snapshot.store, version, transaction, scheme, latest.name, mode="next")
         except FileNotFoundError as error:
-            raise TableNotFound(
-                f"{latest.label} was dropped or moved while the next version was committed: nothing was committed"
+            raise identity.ended(
+                latest, f" while version {latest.version + 1} was committed: nothing was committed"
             ) from error
         if file is not None:
             committed = snapshot.sibling(file, commit_id_of(version.manifest))

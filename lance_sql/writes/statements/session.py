@@ -22,7 +22,7 @@ from lance_sql.errors import CorruptFile, LanceError, RetryableConflict, TableNo
 from lance_sql.format import file_versions
 from lance_sql.format.file.writer import FileWriter
 from lance_sql.format.schema import Field, Schema
-from lance_sql.table import commit_origin, features, versions
+from lance_sql.table import commit_origin, features, identity, versions
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot
@@ -259,16 +259,14 @@ def while_there(snapshot: Snapshot | None) -> Iterator[None]:
     """Says of files that are missing in the block that their table is gone, where it is.
 
     snapshot: of the table; None of one that is still to be made
-    raises: TableNotFound
+    raises: TableNotFound, or VersionNotFound for a branch
     """
     try:
         yield
     except (FileNotFoundError, CorruptFile) as error:
         if snapshot is None or isinstance(error, TableNotFound) or versions.newest(snapshot.store) is not None:
             raise
-        raise TableNotFound(
-            f"{snapshot.name} was dropped or moved while it was written: nothing was committed"
-        ) from error
+        raise identity.ended(snapshot, " while it was written: nothing was committed") from error
 
 
 def file_version(snapshot: Snapshot) -> str:

@@ -513,6 +513,6 @@ def test_appending_to_a_table_that_was_overwritten(table: Dataset) -> None:
 def test_a_table_that_is_gone(table: Dataset, change: Any) -> None:
     table = lance_sql.open(table.uri)
     shutil.rmtree(table.uri)
-    with pytest.raises(TableNotFound, match="is gone"):
+    with pytest.raises(TableNotFound, match="was dropped or moved"):
         change(table)
     assert not Path(table.uri).exists()
