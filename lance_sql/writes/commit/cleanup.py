@@ -26,11 +26,11 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import NamedKind
-from lance_sql.errors import CorruptFile, InvalidArgument, RetryableConflict
+from lance_sql.errors import CorruptFile, InvalidArgument, RetryableConflict, VersionNotFound
 from lance_sql.runtime.progress import Work
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
-from lance_sql.table import applied, checksums, cursor_files, features, versions
+from lance_sql.table import applied, checksums, cursor_files, features, identity, versions
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
 from lance_sql.table.open_snapshot import close_unused
@@ -120,7 +120,10 @@ def _planned(
     now: datetime,
 ) -> CleanupPlan:
     files = versions.list_versions(snapshot.store)
-    snapshots = [snapshot.sibling(file) for file in files]
+    work = Work(len(files))
+    snapshots = list(_read(map(snapshot.sibling, files), work))
+    if not snapshots:
+        raise identity.ended(snapshot, " before the cleanup")
     latest = snapshots[-1]
     pinned = _pinned(latest)
     newest = {each.version for each in snapshots[-(retain_versions or 1) :]}
@@ -146,11 +149,10 @@ def _planned(
     removed_numbers = {each.version for each in removed}
     staying = (
         *(each for each in snapshots if each.version not in removed_numbers),
-        *_detached(latest),
-        *_branches(latest),
+        *_read(_detached(latest), work),
+        *_read(_branches(latest), work),
     )
-    work = Work(len(snapshots))
-    needed, dropped = _needed(staying, latest, work), _needed(removed, latest, work)
+    needed, dropped = _needed(staying, latest), _needed(removed, latest)
     # before the files are listed: whoever records a checksum has written the file
     records, _ = checksums.read(latest.store)
     sizes = dict(_table_files(latest.store))
@@ -179,7 +181,7 @@ def execute(planned: CleanupPlan) -> None:
     kept = _remove_versions(planned)
     # Somebody may have restored one of them meanwhile, which can no longer happen now.
     newer = [file for file in versions.list_versions(snapshot.store) if file.version > snapshot.version]
-    needed = _needed(chain(map(snapshot.sibling, (*kept, *newer)), _branches(snapshot)), snapshot, Work(None))
+    needed = _needed(_read(chain(map(snapshot.sibling, (*kept, *newer)), _branches(snapshot)), Work(None)), snapshot)
     left = set(planned.remaining)
     work = Work(len(planned.files))
     for path in planned.files:
@@ -289,17 +291,33 @@ def _detached(snapshot: Snapshot) -> Iterator[Snapshot]:
             yield snapshot.sibling(VersionFile(int(name[1:]), info.path, info.size))
 
 
-def _needed(snapshots: Iterable[Snapshot], of: Snapshot, work: Work) -> set[str]:
-    """What some versions need of the files in the store of `of`; folders of indices end in `/`.
+def _read(snapshots: Iterable[Snapshot], work: Work) -> Iterator[Snapshot]:
+    """The listed versions that are still there, with what they consist of. Other cleanups, and deletions of branches,
+    may have removed some since.
 
     work: counts the versions
+    raises: CorruptFile, UnsupportedFeature
+    """
+    for each in snapshots:
+        work.advance(1)
+        try:
+            _ = each.manifest, each.indices()
+        except (CorruptFile, VersionNotFound):
+            if versions.find_version(each.store, each.version) is not None:
+                raise
+        else:
+            yield each
+
+
+def _needed(snapshots: Iterable[Snapshot], of: Snapshot) -> set[str]:
+    """What some versions need of the files in the store of `of`; folders of indices end in `/`.
+
     raises: CorruptFile, UnsupportedFeature
     """
     needed: set[str] = set()
     # what names the same files in most versions is looked at once
     names_by_folders: dict[tuple[object, ...], _kernels.FragmentNames] = {}
     for snapshot in snapshots:
-        work.advance(1)
         manifest = snapshot.manifest
         features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
         folders = _folders_in(snapshot, of)
