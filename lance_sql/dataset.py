@@ -1004,9 +1004,9 @@ class Dataset(ArrowDataset):
 
         raises: InvalidArgument for a name that is taken, or that no branch can have
         """
-        from lance_sql.writes.commit import clones
+        from lance_sql.writes.statements import maintenance as maintaining
 
-        return Dataset(clones.create_branch(self.snapshot, name))
+        return Dataset(maintaining.create_branch(self.snapshot, name))
 
     @contextmanager
     def staged(self, name: str) -> Iterator[Dataset]:

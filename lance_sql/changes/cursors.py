@@ -31,6 +31,7 @@ from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import consumed
+from lance_sql.writes.statements.session import while_there
 
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
@@ -268,20 +269,21 @@ class Cursor:
 
 def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence[str] | None = None) -> Cursor:
     """A cursor of the snapshot's branch, created where it is not there yet; see `Dataset.cursor`."""
-    record = cursor_files.read(snapshot.main, name)
-    if record is None:
-        latest = snapshot.latest()
-        position, needs_snapshot = beginning(latest, start)
-        # what the feed refuses is refused now
-        _ = SnapshotFeed(latest, key=key)
-        commit = _commit(History(latest), position)
-        first = CursorRecord.first(name, snapshot.branch, position, commit, needs_snapshot=needs_snapshot)
-        record = cursor_files.create(snapshot.main, first)
-        try:
-            _check_told(latest, position, needs_snapshot=needs_snapshot)
-        except VersionNotFound:
-            cursor_files.drop(snapshot.main, name, snapshot.name)
-            raise
+    with while_there(snapshot):
+        record = cursor_files.read(snapshot.main, name)
+        if record is None:
+            latest = snapshot.latest()
+            position, needs_snapshot = beginning(latest, start)
+            # what the feed refuses is refused now
+            _ = SnapshotFeed(latest, key=key)
+            commit = _commit(History(latest), position)
+            first = CursorRecord.first(name, snapshot.branch, position, commit, needs_snapshot=needs_snapshot)
+            record = cursor_files.create(snapshot.main, first)
+            try:
+                _check_told(latest, position, needs_snapshot=needs_snapshot)
+            except VersionNotFound:
+                cursor_files.drop(snapshot.main, name, snapshot.name)
+                raise
     cursor_files.check_branch(record, snapshot.branch, snapshot.name)
     return Cursor(snapshot, name, key)
 

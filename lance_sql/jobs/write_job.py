@@ -189,7 +189,8 @@ class WriteJob:
                 summary, txn_app_id=turn.app_id, txn_version=turn.version, txn_query=turn.query
             )
         try:
-            return self.target.commit(fragments, summary.to_properties(), self._transaction)
+            with while_there(self.target.snapshot):
+                return self.target.commit(fragments, summary.to_properties(), self._transaction)
         except TableExists:
             if self._committed():
                 name = table_name(self.target.uri)

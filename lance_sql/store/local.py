@@ -174,7 +174,7 @@ class LocalStore:
         return self._statuses.are_current()
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
-        full = self._writable_path(path, makes_folder=mode != "next")
+        full = self._writable_path(path, makes_folder=mode not in ("next", "hint"))
         if mode in ("create", "next"):
             durable.create(full, data)
         else:
@@ -374,3 +374,14 @@ def _read(descriptor: int, start: int, length: int) -> bytes:
         parts.append(part)
         length -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def remove_empty_folders(path: str) -> None:
+    """Removes a folder and those in it, as long as no file is there."""
+    for folder, _, _ in os.walk(path, topdown=False):
+        try:
+            os.rmdir(folder)
+        except OSError as error:
+            # a writer has put something there since
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                raise

@@ -5,27 +5,22 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.store import Store
+from lance_sql.store.local import remove_empty_folders
 from lance_sql.store.open import local_path, open_store
 from lance_sql.table import address, refs
 from lance_sql.table.open_snapshot import close_unused
 from lance_sql.table.paths import APPLIED, CHECKSUMS, CURSORS, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
 
-_PARTS: Final = (
-    APPLIED,
-    CHECKSUMS,
-    CURSORS,
-    DATA,
-    DELETIONS,
-    INDICES,
-    TRANSACTIONS,
-    "_mem_wal",
-    "_refs",
-    "tree",
-)
+_FIRST: Final = (APPLIED, CHECKSUMS, DATA, TRANSACTIONS)
+"""Folders that the first version of a table may have."""
+
+_PARTS: Final = (*_FIRST, CURSORS, DELETIONS, INDICES, "_mem_wal", "_refs", "tree")
+"""References go before branches: who commits to one sees that it is gone, and removes the version."""
 
 
 def drop(uri: str) -> int:
@@ -38,19 +33,24 @@ def drop(uri: str) -> int:
     """
     store, folder, manifests, others = _files(uri)
     num_files = len(manifests) + len(others)
+    left = set(others)
     while manifests:
         # the newest first: no older one is the table meanwhile, where versions are counted down or up
         for path in sorted(manifests, reverse=True):
             store.delete(path)
         if folder is not None:
-            _remove_empty(os.path.join(folder, VERSIONS))
+            remove_empty_folders(os.path.join(folder, VERSIONS))
         # a writer may have committed meanwhile; it cannot where the folder is gone
         manifests = list(_below(store, VERSIONS))
-    for path in (path for part in _PARTS for path in _below(store, part)):
+        if manifests:
+            left.update(_others(store))
+    # nothing that the first version of another table may have at the same place
+    since = (path for part in _PARTS if part not in _FIRST for path in _below(store, part))
+    for path in chain(left, since):
         store.delete(path)
     close_unused()
     if folder is not None:
-        _remove_empty(folder)
+        remove_empty_folders(folder)
         if os.path.islink(_given(uri)):
             os.unlink(_given(uri))
     return num_files
@@ -125,7 +125,12 @@ def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
             raise InvalidArgument(
                 f"{uri} holds something else as well, such as {strangers[0]!r}: move it, or remove the table by hand"
             )
-    return store, folder, manifests, [path for part in _PARTS for path in _below(store, part)]
+    return store, folder, manifests, _others(store)
+
+
+def _others(store: Store) -> list[str]:
+    """All files of a table but its manifests."""
+    return [path for part in _PARTS for path in _below(store, part)]
 
 
 def _below(store: Store, folder: str) -> Iterator[str]:
@@ -152,13 +157,3 @@ def _check_root(uri: str) -> None:
     root, branch = address.resolve(uri, None)
     if branch is not None:
         raise InvalidArgument(f"{uri} is the branch {branch!r} of {root}: remove it with delete_branch({branch!r})")
-
-
-def _remove_empty(folder: str) -> None:
-    for path, _, _ in os.walk(folder, topdown=False):
-        try:
-            os.rmdir(path)
-        except OSError as error:
-            # a writer has put something there since
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
-                raise

@@ -45,7 +45,7 @@ from lance_sql.table.version_names import unknown_name
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit.draft import NextVersion, recounted
 from lance_sql.writes.commit.operations import Clone
-from lance_sql.writes.commit.put_version import put_version
+from lance_sql.writes.commit.put_version import put_version, take_back
 from lance_sql.writes.commit.transactions import Transaction
 
 _FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, APPLIED)
@@ -87,15 +87,20 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     identity.check(snapshot)
     size, _ = snapshot.store.tail(snapshot.manifest_path, 0)
     version, transaction = _clone(snapshot, name)
-    file = put_version(store, version, transaction, NamingScheme.V2, table_name(snapshot.uri))
+    written = (store, version, transaction, NamingScheme.V2)
+    try:
+        file = put_version(*written, table_name(snapshot.uri))
+    except FileNotFoundError:
+        take_back(*written)
+        raise
     if file is None:
         raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
     try:
         # From here on the branch exists, and a cleanup sees it. One that did not has removed the version by the check.
         refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
         _check_base(snapshot, name)
-    except (InvalidArgument, VersionNotFound):
-        store.delete(file.path)
+    except (InvalidArgument, VersionNotFound, FileNotFoundError):
+        take_back(*written)
         raise
     return Snapshot(
         snapshot.uri,

@@ -54,10 +54,11 @@ from lance_sql.writes.commit import (
     repeated_ids,
     transactions,
     turns,
+    written_files,
 )
 from lance_sql.writes.commit.conflicts import Outcome
 from lance_sql.writes.commit.operations import Delete, Merge, Operation, Overwrite, Update
-from lance_sql.writes.commit.put_version import forget, naming_scheme, put_version, records
+from lance_sql.writes.commit.put_version import forget, naming_scheme, put_version, records, remove_manifest
 from lance_sql.writes.commit.rebase import Committed
 from lance_sql.writes.commit.transactions import Transaction
 
@@ -132,7 +133,7 @@ def commit(
         return committed.with_commit(properties)
     except REFUSALS:
         # No version names them, and none will.
-        for path in recorded:
+        for path in {*recorded, *written_files.deletion_files(operation)}:
             forget(snapshot.store, path)
         raise
 
@@ -149,7 +150,7 @@ def _commit(
     config: Mapping[str, Expected],
     max_attempts: int,
 ) -> Snapshot:
-    """`commit`, which says in `recorded` where it has written the transaction, and checksums of its files."""
+    """`commit`, which says in `recorded` where it has written the transaction, checksums of files, and deletions."""
     judged = base = snapshot
     others: list[Committed] = []
     read_version = snapshot.version
@@ -186,7 +187,7 @@ def _commit(
             if isinstance(operation, Delete | Update):
                 read_version = latest.version
         transaction = Transaction(read_version, uuid, rebased, dict(properties or {}))
-        recorded.update(records(transaction))
+        recorded.update(records(transaction), written_files.deletion_files(rebased))
         with at(table=latest.label):
             version = manifest_builder.next_version(
                 latest,
@@ -225,7 +226,7 @@ def _check_branch(committed: Snapshot, branch: str) -> None:
             break
         time.sleep(_MIN_SLOT_SECONDS * 4**attempt)
     # it came after the files of the branch were listed
-    committed.store.delete(committed.manifest_path)
+    remove_manifest(committed.store, committed.manifest_path)
     raise VersionNotFound(
         f"The branch {branch!r} of {committed.name} was deleted while version {committed.version} was committed to it:"
         " write to another branch"

@@ -16,7 +16,7 @@ from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.store.durable import UnconfirmedError
 from lance_sql.store.requests import concurrently
-from lance_sql.table import checksums, manifest
+from lance_sql.table import checksums, manifest, versions
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
 from lance_sql.table.versions import VersionFile
 from lance_sql.writes.commit import transactions, written_files
@@ -127,6 +127,20 @@ def records(transaction: Transaction) -> dict[str, dict[str, Checksum]]:
     files = written_files.checksums(transaction.operation)
     path = f"{TRANSACTIONS}/{transaction.file_name}"
     return {path: {}, **({checksums.record_path(transaction.file_name, files): files} if files else {})}
+
+
+def take_back(store: Store, version: NextVersion, transaction: Transaction, scheme: NamingScheme) -> None:
+    """Removes what `put_version` has written, or a part of it, of a version that nothing refers to."""
+    remove_manifest(store, manifest_path(version.manifest.version, scheme))
+    for path in records(transaction):
+        forget(store, path)
+
+
+def remove_manifest(store: Store, path: str) -> None:
+    """Removes a version that nothing refers to, with the hint at the newest one where it was the last."""
+    forget(store, path)
+    if not versions.list_versions(store):
+        forget(store, _HINT)
 
 
 def forget(store: Store, path: str) -> None:

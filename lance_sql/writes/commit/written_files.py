@@ -25,19 +25,30 @@ def checksums(operation: Operation) -> dict[str, Checksum]:
     checksums_by_path = {
         f"{DATA}/{file.path}": file.checksum for file in _data_files(operation) if file.base_id is None
     }
-    for fragment in _fragments(operation):
-        deletions = fragment.deletion_file
-        if deletions is not None and deletions.base_id is None:
-            checksums_by_path[f"{DELETIONS}/{deletions.name(fragment.id)}"] = deletions.checksum
+    checksums_by_path |= _deletions(operation)
     if isinstance(operation, CreateIndex):
         for segment in operation.new_indices:
             checksums_by_path |= {f"{INDICES}/{segment.uuid}/{name}": each for name, each in segment.checksums.items()}
     return {path: checksum for path, checksum in checksums_by_path.items() if checksum is not None}
 
 
+def deletion_files(operation: Operation) -> Iterator[str]:
+    """The paths of deletion files that were written for an operation, where their checksums tell."""
+    return (path for path, checksum in _deletions(operation).items() if checksum is not None)
+
+
 def data_files(operation: Operation) -> Iterator[DataFile]:
     """The data files that were written for an operation, where their checksums tell."""
     return (file for file in _data_files(operation) if file.checksum is not None)
+
+
+def _deletions(operation: Operation) -> dict[str, Checksum | None]:
+    files = ((fragment.id, fragment.deletion_file) for fragment in _fragments(operation))
+    return {
+        f"{DELETIONS}/{file.name(number)}": file.checksum
+        for number, file in files
+        if file is not None and file.base_id is None
+    }
 
 
 def _data_files(operation: Operation) -> Iterator[DataFile]:

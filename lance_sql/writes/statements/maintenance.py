@@ -11,9 +11,9 @@ from lance_sql.table import identity, refs, versions
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
-from lance_sql.writes.commit import recovery
+from lance_sql.writes.commit import clones, recovery
 from lance_sql.writes.commit.operations import Restore, UpdateConfig, UpdateMap
-from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest, summarize
+from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest, summarize, while_there
 
 
 def restore(
@@ -36,9 +36,10 @@ def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
 
     raises: VersionNotFound; InvalidArgument for names that are taken, or that no tag can have
     """
-    named, size = _named(snapshot, version)
-    check = partial(identity.check, named)
-    refs.create_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size, check=check)
+    with while_there(snapshot):
+        named, size = _named(snapshot, version)
+        check = partial(identity.check, named)
+        refs.create_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size, check=check)
 
 
 def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
@@ -46,16 +47,17 @@ def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
 
     raises: VersionNotFound
     """
-    named, size = _named(snapshot, version)
-    refs.move_tag(
-        snapshot.main,
-        name,
-        version,
-        branch=snapshot.branch,
-        manifest_size=size,
-        check=partial(identity.check, named),
-        table=snapshot.name,
-    )
+    with while_there(snapshot):
+        named, size = _named(snapshot, version)
+        refs.move_tag(
+            snapshot.main,
+            name,
+            version,
+            branch=snapshot.branch,
+            manifest_size=size,
+            check=partial(identity.check, named),
+            table=snapshot.name,
+        )
 
 
 def delete_tag(snapshot: Snapshot, name: str) -> None:
@@ -64,6 +66,15 @@ def delete_tag(snapshot: Snapshot, name: str) -> None:
     raises: VersionNotFound
     """
     refs.delete_tag(snapshot.main, name, table=snapshot.name)
+
+
+def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
+    """A new branch; see `clones.create_branch`.
+
+    raises: as there; TableNotFound where the table goes meanwhile
+    """
+    with while_there(snapshot):
+        return clones.create_branch(snapshot, name)
 
 
 def update_config(

@@ -11,6 +11,7 @@ Source: table format, transactions, retry policy.
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -18,13 +19,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from lance_sql.errors import CorruptFile, LanceError, RetryableConflict, TableNotFound, UnsupportedFeature
+from lance_sql.errors import (
+    CorruptFile,
+    LanceError,
+    RetryableConflict,
+    TableNotFound,
+    UnsupportedFeature,
+    VersionNotFound,
+)
 from lance_sql.format import file_versions
 from lance_sql.format.file.writer import FileWriter
 from lance_sql.format.schema import Field, Schema
+from lance_sql.store.local import remove_empty_folders
 from lance_sql.table import commit_origin, features, identity, versions
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import DataFile, Fragment
+from lance_sql.table.paths import VERSIONS
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import U32
 from lance_sql.writes.commit import committer
@@ -109,14 +119,15 @@ class WriteSession:
         summary = summarize(self.operation, rows, files, self.started, self.properties)
         try:
             self._is_sent = True
-            return committer.commit(
-                self.snapshot,
-                operation,
-                affected_rows=affected_rows,
-                inserts_by_key=inserts_by_key,
-                properties=summary.to_properties(),
-                config=config,
-            )
+            with while_there(self.snapshot):
+                return committer.commit(
+                    self.snapshot,
+                    operation,
+                    affected_rows=affected_rows,
+                    inserts_by_key=inserts_by_key,
+                    properties=summary.to_properties(),
+                    config=config,
+                )
         except REFUSALS:
             self._is_sent = False
             raise
@@ -256,15 +267,21 @@ def on_latest(
 
 @contextmanager
 def while_there(snapshot: Snapshot | None) -> Iterator[None]:
-    """Says of files that are missing in the block that their table is gone, where it is.
+    """Says of files that are missing in the block that their table is gone, where it is, and leaves no folder there.
 
     snapshot: of the table; None of one that is still to be made
     raises: TableNotFound, or VersionNotFound for a branch
     """
     try:
         yield
-    except (FileNotFoundError, CorruptFile) as error:
-        if snapshot is None or isinstance(error, TableNotFound) or versions.newest(snapshot.store) is not None:
+    except (FileNotFoundError, CorruptFile, VersionNotFound) as error:
+        if snapshot is None or versions.newest(snapshot.store) is not None:
+            raise
+        if versions.newest(snapshot.main) is None:
+            path = snapshot.main.local_path(VERSIONS)
+            if path is not None:
+                remove_empty_folders(os.path.dirname(path))
+        if isinstance(error, TableNotFound | VersionNotFound):
             raise
         raise identity.ended(snapshot, " while it was written: nothing was committed") from error
 
