@@ -16,7 +16,7 @@ from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.generators.postgres import PostgresGenerator
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql import duckdb_tokens
+from lance_sql.one_sql import duckdb_parser, duckdb_tokens
 
 
 class OwnWords(exp.Expression):
@@ -60,6 +60,7 @@ class LanceDuckDB(DuckDB):
     """The SQL of DuckDB, of which parts may be kept as they were typed. Its name for sqlglot is "lanceduckdb"."""
 
     Tokenizer = duckdb_tokens.Tokenizer
+    Parser = duckdb_parser.Parser
 
     class Generator(DuckDBGenerator):
         """Writes own words as they are."""

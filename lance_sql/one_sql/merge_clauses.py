@@ -22,7 +22,8 @@ class Clause:
     """WHEN .. THEN.
 
     is_simple: the condition is made of operators alone
-    values: by column; None for columns of the source by their names
+    values: by column; None for all columns of the source
+    by_position: these are the columns of the table in its order, and have its names otherwise
     """
 
     side: Side
@@ -30,6 +31,7 @@ class Clause:
     condition: exp.Expr | None
     is_simple: bool
     values: tuple[tuple[str, exp.Expr], ...] | None
+    by_position: bool = False
 
     def qualified(self, table: str, names: Collection[str]) -> Clause:
         """The same for rows that are in one of both tables alone: columns that do not say whose they are are its own.
@@ -82,13 +84,13 @@ def clause_of(when: exp.When, alias: str) -> Clause:
             if side == "not_matched":
                 raise InvalidArgument("WHEN NOT MATCHED cannot update: there is no row")
             if not then.expressions or isinstance(then.expressions[0], exp.Star):
-                return Clause(side, "update", condition, is_simple, None)
+                return Clause(side, "update", condition, is_simple, None, not then.expressions)
             return Clause(side, "update", condition, is_simple, assignments(then.expressions, alias, "MERGE"))
         case exp.Insert():
             only(then, "THEN INSERT", "this", "expression")
             if side != "not_matched":
                 raise InvalidArgument("Only WHEN NOT MATCHED inserts")
-            return Clause(side, "insert", condition, is_simple, _inserted(then))
+            return Clause(side, "insert", condition, is_simple, _inserted(then), then.this is None)
         case exp.Var() if then.name.upper() == "DELETE":
             if side == "not_matched":
                 raise InvalidArgument("WHEN NOT MATCHED cannot delete: there is no row")
@@ -101,11 +103,12 @@ def clause_of(when: exp.When, alias: str) -> Clause:
 def _inserted(then: exp.Insert) -> tuple[tuple[str, exp.Expr], ...] | None:
     """The values of INSERT by column; names are empty where it has none, and None where it takes the source's."""
     names, values = then.this, then.expression
-    if isinstance(names, exp.Star) or (names is None and values is None):
+    if isinstance(names, exp.Star) or (names is None and not values):
         return None
     if not isinstance(values, exp.Tuple):
         raise UnsupportedFeature(
-            "MERGE takes THEN INSERT * for columns by their names, or THEN INSERT (..) VALUES (..)"
+            "MERGE takes THEN INSERT for columns in their order, THEN INSERT * for columns by their names, "
+            "or THEN INSERT (..) VALUES (..)"
         )
     if names is None:
         return tuple(("", value) for value in values.expressions)

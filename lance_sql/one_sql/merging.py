@@ -27,6 +27,7 @@ from lance_sql.one_sql.references import reference
 from lance_sql.one_sql.row_changes import Assign
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.values.local_paths import shown
 
 _IN_SOURCE: Final = "__lance_in_source"
 _SOURCE: Final = "__lance_source"
@@ -98,10 +99,13 @@ class Merge(Change):
         given = clause.values
         if given is None:
             given = tuple((name, exp.column(name, table=self.source_name, quoted=True)) for name in names)
-        elif clause.action == "insert" and any(not name for name, _ in given):
-            # VALUES without names is in the order of the table
+        if clause.by_position:
             if len(given) != len(dataset.schema.names):
-                raise InvalidArgument(f"INSERT has {len(given)} values for {len(dataset.schema.names)} columns")
+                action = clause.action.upper()
+                raise InvalidArgument(
+                    f"{action} has {len(given)} values for {len(dataset.schema.names)} columns of "
+                    f"{shown(dataset.uri)}: THEN {action} BY NAME takes columns by their names"
+                )
             given = tuple(zip(dataset.schema.names, (value for _, value in given), strict=True))
         values = {column_in(name, dataset): value for name, value in given}
         if len(values) < len(given):
