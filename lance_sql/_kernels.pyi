@@ -1378,7 +1378,7 @@ def bloom_insert(hashes: Buffer, filter: Buffer) -> None:
 
 class NearestRows:
     """The `k` nearest of the rows that it was shown, for each of some queries: by distance, then by number. Rows whose
-    distance is NaN are left out. For one thread at a time."""
+    distance is NaN or infinite are left out. For one thread at a time."""
 
     def __init__(self, num_queries: int, k: int, low: float, high: float) -> None:
         """

@@ -164,8 +164,7 @@ NearestRows::NearestRows(int64_t num_queries, int64_t k, float low, float high)
       k_(k == 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(k)),
       most_held_(k == 0 ? k_ : 2 * k_ + kMostHeldBeside),
       low_(low),
-      high_(high),
-      is_unbounded_(high == std::numeric_limits<float>::infinity()) {}
+      high_(high) {}
 
 void NearestRows::prune(Best& best) const {
     const auto kth = best.rows.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
@@ -234,9 +233,9 @@ void add_multivectors(NearestRows& nearest, const Queries& queries, Bytes values
             for (int64_t query = 0; query < queries.num_queries; ++query) {
                 comparer.compare(query, values.data() + start * comparer.row_bytes(), count, distances.data());
                 float least = std::numeric_limits<float>::quiet_NaN();
-                // NaN stays only where there is nothing else
+                // NaN stays only where no distance is finite
                 for (const float distance : distances)
-                    least = distance >= least ? least : std::isnan(distance) ? least : distance;
+                    if (std::isfinite(distance) && !(distance >= least)) least = distance;
                 sum += least;
             }
             nearest.add(0, sum, load<uint64_t>(rows.data() + 8 * i));

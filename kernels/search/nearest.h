@@ -1,6 +1,7 @@
 // The rows that are nearest to some query vectors.
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -17,8 +18,8 @@ struct Neighbour {
     }
 };
 
-// The k nearest of the rows that it was shown, of each query; by distance, then by number. Rows without a distance,
-// which is NaN, are left out. Not for several threads at once: each has one of its own, and they are joined.
+// The k nearest of the rows that it was shown, of each query; by distance, then by number. Rows without a finite
+// distance are left out. Not for several threads at once: each has one of its own, and they are joined.
 class NearestRows {
   public:
     // k: 0 for all rows. Distances are from `low` on and below `high`.
@@ -28,8 +29,7 @@ class NearestRows {
 
     void add(int64_t query, float distance, uint64_t row) {
         Best& best = best_[static_cast<size_t>(query)];
-        // NaN is neither; without an upper bound, infinitely far is a distance as any other
-        if (!(distance >= low_ && (distance < high_ || is_unbounded_)) || distance > best.worst) return;
+        if (!std::isfinite(distance) || distance < low_ || distance >= high_ || distance > best.worst) return;
         best.rows.push_back({distance, row});
         if (best.rows.size() >= most_held_) prune(best);
     }
@@ -55,7 +55,6 @@ class NearestRows {
     size_t k_;
     size_t most_held_;
     float low_, high_;
-    bool is_unbounded_;
 };
 
 // Query vectors, and what they are compared with.

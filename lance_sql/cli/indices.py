@@ -44,7 +44,7 @@ def list_indices(table: str, output: str) -> None:
 @index.command()
 @click.argument("table")
 @click.argument("column")
-@click.argument("kind", type=click.Choice(_KINDS))
+@click.argument("kind", type=click.Choice(_KINDS, case_sensitive=False))
 @click.option("--name", help="Of the index; COLUMN_idx without it.")
 @click.option("--replace", is_flag=True, help="Instead of an index of that name.")
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="Of kinds for vectors and words.")

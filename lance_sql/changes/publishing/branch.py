@@ -155,7 +155,7 @@ class _Branch:
     def open(cls, snapshot: Snapshot, name: str) -> _Branch:
         """raises: VersionNotFound, InvalidArgument, UnsupportedFeature"""
         branches = snapshot.branches()
-        ref = branches.get(name)
+        ref = branches.get(name) if isinstance(name, str) else None
         if ref is None:
             raise VersionNotFound(unknown_name("branch", name, snapshot.name, branches))
         if ref.branch != snapshot.branch:

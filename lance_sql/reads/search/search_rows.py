@@ -142,8 +142,13 @@ def search_rows(
 
     filter: only these rows take part
     updated_from: only rows that this version, or a later one, inserted or updated
-    raises: as `Dataset.scan`; InvalidArgument for `updated_from` on a table without stable row ids
+    raises: as `Dataset.scan`; InvalidArgument for `updated_from` on a table without stable row ids, and for a query of
+        another kind
     """
+    if not hasattr(ranker, "rank"):
+        raise InvalidArgument(
+            f"A query is an object such as VectorQuery, not {ranker!r}; search(..) takes vectors and text"
+        )
     allowed = to_predicate(snapshot, filter)
     if updated_from is not None:
         stable = snapshot.manifest.has_stable_row_ids

@@ -57,7 +57,7 @@ def create(
     """Builds an index on a column of the newest version, over all fragments.
 
     column: `a.b` is a member of a struct
-    kind: one of `BUILT`
+    kind: one of `BUILT`, in any case of letters
     name: `<column>_idx` without it
     replace_existing: an index of this name goes in the same commit; otherwise it is refused
     options: of the kinds of vectors and words; other kinds have none
@@ -66,8 +66,9 @@ def create(
     """
     if not isinstance(kind, str) or not isinstance(column, str):
         raise InvalidArgument(f"A column and a kind of index are texts, not {column!r} and {kind!r}")
+    kind = kind.lower()
     if kind not in BUILT:
-        if kind.lower() in search_indices.READ_ONLY:
+        if kind in search_indices.READ_ONLY:
             raise UnsupportedFeature(
                 f"An index of kind {kind!r} is searched where another writer has built it, and not built here: take"
                 " ivf_pq, ivf_sq, ivf_rq or ivf_flat"

@@ -31,6 +31,6 @@ def best(
     far: npt.NDArray[np.float64], k: int | None, allowed: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """The rows with the smallest distances, in their order, and these."""
-    rows = np.flatnonzero(allowed & ~np.isnan(far))
+    rows = np.flatnonzero(allowed & np.isfinite(far))
     order = rows[np.argsort(far[rows], kind="stable")][:k]
     return order, far[order]

@@ -80,12 +80,25 @@ def test_equal_distances_come_in_the_order_of_addresses(tmp_path: Path) -> None:
     assert found["_distance"].to_pylist() == [4.0] * 7
 
 
-def test_infinitely_far_comes_last_and_is_there(tmp_path: Path) -> None:
-    values = np.array([[np.inf, 0], [1, 1], [-np.inf, 1]])
-    dataset = lance_sql.write(pa.table({"id": [0, 1, 2], "v": lists(values, pa.float32())}), tmp_path / "t.lance")
-    found = dataset.search([0, 0], k=10).to_table()
-    assert found["id"].to_pylist() == [1, 0, 2]
-    assert dataset.search([0, 0], distance_range=(0, 100)).to_table()["id"].to_pylist() == [1]
+@pytest.mark.parametrize("kind", ["ivf_flat", "IVF_PQ", "Ivf_Sq"])
+@pytest.mark.parametrize("metric", ["l2", "dot", "cosine"])
+def test_rows_with_infinite_values_are_left_out_with_an_index_and_without(
+    tmp_path: Path, kind: str, metric: str
+) -> None:
+    values = np.random.default_rng(1).normal(size=(600, 8))
+    values[::50, 2], values[25::50, 7] = np.inf, -np.inf
+    dataset = lance_sql.write({"id": range(600), "v": lists(values, pa.float32())}, tmp_path / "t.lance")
+    expected = [number for number in range(600) if number % 25]
+    indexed = dataset.create_index("v", kind, metric=metric, num_partitions=2)
+    for each, options in ((dataset, {}), (indexed, {"nprobes": 2})):
+        result = each.search(np.ones(8), k=None, metric=metric, **options).to_table()
+        assert sorted(result["id"].to_pylist()) == expected
+    several = pa.array(
+        [values[number : number + 2].tolist() for number in range(0, 600, 2)], pa.list_(pa.list_(pa.float32(), 8))
+    )
+    dataset = lance_sql.write({"id": range(300), "v": several}, tmp_path / "several.lance")
+    result = dataset.search(np.ones(8), k=None, metric=metric).to_table()
+    assert sorted(result["id"].to_pylist()) == list(range(300))
 
 
 def test_a_range_of_distances(tmp_path: Path) -> None:
