@@ -66,14 +66,14 @@ def create(
     """
     if not isinstance(kind, str) or not isinstance(column, str):
         raise InvalidArgument(f"A column and a kind of index are texts, not {column!r} and {kind!r}")
-    kind = kind.lower()
+    spelled, kind = kind, kind.lower()
     if kind not in BUILT:
         if kind in search_indices.READ_ONLY:
             raise UnsupportedFeature(
-                f"An index of kind {kind!r} is searched where another writer has built it, and not built here: take"
+                f"An index of kind {spelled!r} is searched where another writer has built it, and not built here: take"
                 " ivf_pq, ivf_sq, ivf_rq or ivf_flat"
             )
-        raise InvalidArgument(f"There is no kind of index {kind!r}; there are {', '.join(BUILT)}")
+        raise InvalidArgument(f"There is no kind of index {spelled!r}; there are {', '.join(BUILT)}")
     if options and BUILT[kind].write is not None:
         raise InvalidArgument(f"An index of kind {kind!r} has no options")
     name = f"{column}_idx" if name is None else name
