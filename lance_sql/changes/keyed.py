@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.changes import earlier_columns, values
@@ -22,8 +21,9 @@ from lance_sql.changes.image_matching import Matched, Pairs, by_identity
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import Schema
 from lance_sql.table.fragment import Fragment
-from lance_sql.values.arrays import I64, U64
-from lance_sql.values.key_numbers import numbered
+from lance_sql.values import keys as key_rule
+from lance_sql.values import value_text
+from lance_sql.values.arrays import I64
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,18 @@ class KeyMatch:
     def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
         """raises: InvalidArgument when two changed rows of one version have the same key."""
         before, after = self.keys(old, was), self.keys(new, now)
-        old_ids, new_ids = _numbered([before, after])
+        old_ids, new_ids = key_rule.numbered([before, after], nulls_are_equal=False)
         shown = f"key ({', '.join(self.names)})"
         for ids, keys in ((old_ids, before), (new_ids, after)):
-            repeated = _repeated(ids)
-            if repeated is not None:
-                repeated_key = ", ".join(repr(column[repeated].as_py()) for column in keys)
+            repeated = key_rule.repeated(ids)
+            if len(repeated):
+                repeated_key = ", ".join(
+                    repr(value_text.values(column.slice(int(repeated[0]), 1))[0]) for column in keys
+                )
                 raise InvalidArgument(
                     f"Two rows of one version have the {shown} {repeated_key}: give columns that are unique"
                 )
-        return by_identity(old, new, old_ids, new_ids, shown)
+        return by_identity(old, new, old_ids.view(np.uint64), new_ids.view(np.uint64), shown)
 
     def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
         return any(earlier_columns.is_rewritten(old, new, was[number], now[number]) for number in self.numbers)
@@ -73,21 +75,10 @@ def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
     if not names:
         raise InvalidArgument("key has no columns")
     for name in names:
-        (field, *below) = schema.resolve(name, table=table)
-        if below or field.children:
-            raise InvalidArgument(f"key column {name!r} is nested: give columns with plain values")
+        if len(schema.resolve(name, table=table)) > 1:
+            raise InvalidArgument(f"key column {name!r} is a part of one: give columns of plain values")
+        key_rule.check(name, schema.arrow.field(name).type)
     return KeyMatch(names, tuple(schema.names.index(name) for name in names))
-
-
-def _numbered(sides: Sequence[Sequence[pa.Array]]) -> list[U64]:
-    return [numbers.astype(np.uint64) for numbers in numbered(sides, nulls_are_equal=False)]
-
-
-def _repeated(numbers: U64) -> int | None:
-    """Where a number stands that occurs twice."""
-    order = np.argsort(numbers, kind="stable")
-    twice: npt.NDArray[np.intp] = np.flatnonzero(numbers[order][1:] == numbers[order][:-1])
-    return int(order[twice[0]]) if len(twice) else None
 
 
 def net_changes(match: KeyMatch, old: Side, new: Side, was: Sources, now: Sources) -> Changed:
@@ -124,8 +115,9 @@ class LastCommits:
 
     def of(self, rows: Rows, sources: Sources) -> I64:
         """The number of the last commit for each row; the greatest for keys that no commit changed."""
-        *earlier_keys, wanted = _numbered([*self._keys, self._match.keys(rows, sources)])
+        sides = [*self._keys, self._match.keys(rows, sources)]
+        *earlier_keys, wanted = key_rule.numbered(sides, nulls_are_equal=False)
         last = np.full(int(wanted.max(initial=0)) + 1, max(self._numbers, default=0), np.int64)
         for keys, number in zip(earlier_keys, self._numbers, strict=True):
-            last[keys[keys < len(last)].astype(np.int64)] = number
-        return last[wanted.astype(np.int64)]
+            last[keys[keys < len(last)]] = number
+        return last[wanted]

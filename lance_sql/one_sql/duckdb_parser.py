@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
 from sqlglot import Token, TokenType, exp
-from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.parsers.duckdb import DuckDBParser
 
 _ORDERS: Final = ("NAME", "POSITION")
 
 
-class Parser(DuckDB.Parser):
+class Parser(DuckDBParser):
     """Knows MERGE's THEN UPDATE and THEN INSERT with BY NAME and BY POSITION, and THEN ERROR."""
 
-    CONFLICT_ACTIONS: ClassVar = {**DuckDB.Parser.CONFLICT_ACTIONS, "ERROR": ()}
+    CONFLICT_ACTIONS: ClassVar = {**DuckDBParser.CONFLICT_ACTIONS, "ERROR": ()}
 
     def parse(self, raw_tokens: list[Token], sql: str) -> list[exp.Expr | None]:
         """The trees of the statements."""

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.testing.comparable import comparable, hashable
+from lance_sql.values import keys
 from lance_sql.values.arrays import I64
 
 Positions: TypeAlias = I64
@@ -98,14 +99,20 @@ def by_key(actual: pa.Table, expected: pa.Table, key: Sequence[str], tolerance: 
 
     raises: InvalidArgument when two rows of one table have the same key
     """
-    mine, theirs = (_by_key(table, key, name) for table, name in ((actual, "actual"), (expected, "expected")))
-    common = [each for each in theirs if each in mine]
-    pairs = np.array([mine[each] for each in common], np.int64), np.array([theirs[each] for each in common], np.int64)
-    return Differences(
-        _changed(_comparable(actual), _comparable(expected), *pairs, tolerance),
-        [position for each, position in theirs.items() if each not in mine],
-        [position for each, position in mine.items() if each not in theirs],
+    for name in key:
+        keys.check(name, expected.schema.field(name).type)
+    numbers = keys.numbered([keys.columns_of(table, key) for table in (actual, expected)], nulls_are_equal=True)
+    for table, own, title in zip((actual, expected), numbers, ("actual", "expected"), strict=True):
+        again = keys.repeated(own)
+        if len(again):
+            shown = ", ".join(f"{column}={table[column][int(again[0])]}" for column in key)
+            raise InvalidArgument(f"Two rows of the {title} table have the key {shown}: give columns that are unique")
+    pairs = keys.pairs(*numbers)
+    missing, unexpected = (
+        np.delete(np.arange(table.num_rows), at).tolist()
+        for table, at in zip((expected, actual), reversed(pairs), strict=True)
     )
+    return Differences(_changed(_comparable(actual), _comparable(expected), *pairs, tolerance), missing, unexpected)
 
 
 def as_sets(actual: pa.Table, expected: pa.Table, tolerance: Tolerances) -> Differences:
@@ -168,16 +175,6 @@ def _without_close(
 
 def _is_close(mine: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: Tolerances) -> bool:
     return all(equal_values(mine[name], theirs[name], tolerance.of(name)) for name in theirs)
-
-
-def _by_key(table: pa.Table, key: Sequence[str], name: str) -> dict[Hashable, int]:
-    positions: dict[Hashable, int] = {}
-    for position, row in enumerate(_rows(_comparable(table.select(list(key))))):
-        if row in positions:
-            shown = ", ".join(f"{column}={table[column][position]}" for column in key)
-            raise InvalidArgument(f"Two rows of the {name} table have the key {shown}: give columns that are unique")
-        positions[row] = position
-    return positions
 
 
 def _rows(table: pa.Table) -> Iterator[Hashable]:

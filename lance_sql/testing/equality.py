@@ -15,6 +15,7 @@ from lance_sql.testing.comparison import Tolerance, Tolerances
 from lance_sql.testing.difference import TableDifferenceError
 from lance_sql.testing.report import Report
 from lance_sql.testing.tables import Rows, TableLike, check_ignored, names_of, rows
+from lance_sql.values import keys as key_rule
 from lance_sql.values import selection
 
 
@@ -147,8 +148,7 @@ def _primary_key(*tables: Rows) -> list[str]:
 
 
 def _is_unique(table: pa.Table, keys: Sequence[str]) -> bool:
-    # of primary keys, which have no parts
-    return bool(table.select(keys).group_by(keys).aggregate([]).num_rows == table.num_rows)
+    return not len(key_rule.repeated(key_rule.number(table.select(keys))))
 
 
 def _is_no_rows(table: TableLike) -> bool:

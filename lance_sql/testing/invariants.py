@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -17,12 +16,12 @@ from lance_sql.changes.history import History
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.system_columns import CREATED_AT, ROW_ID
-from lance_sql.testing.comparable import comparable, hashable, python_values
+from lance_sql.testing.comparable import python_values
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike, dataset, names_of
+from lance_sql.values import keys
 
 _MAX_SHOWN: Final = 5
-_ROW: Final = "__row"
 
 
 def assert_invariants(
@@ -89,33 +88,19 @@ def _rows(count: int) -> str:
 
 def _repeated(table: Dataset, key: list[str]) -> list[str]:
     rows = table.scan(key).to_table()
-    columns = [comparable(column) for column in rows.columns]
-    if any(pa.types.is_nested(column.type) for column in columns):
-        repeated = _repeated_rows(columns)
-    else:
-        numbers = pa.array(np.arange(rows.num_rows))
-        counted = pa.table([*columns, numbers], [*key, _ROW]).group_by(key).aggregate([(_ROW, "min"), (_ROW, "count")])
-        counted = counted.filter(pc.field(f"{_ROW}_count") > 1).sort_by(f"{_ROW}_min")
-        repeated = list(zip(counted[f"{_ROW}_min"].to_pylist(), counted[f"{_ROW}_count"].to_pylist(), strict=True))
-    if not repeated:
+    for field in rows.schema:
+        keys.check(field.name, field.type)
+    numbers = keys.number(rows, nulls_are_equal=False)
+    repeated = keys.repeated(numbers)
+    if not len(repeated):
         return []
+    counts = np.bincount(numbers)[numbers[repeated]]
     shown = "; ".join(
         ", ".join(f"{name}={short(python_values(rows[name].slice(row, 1))[0])}" for name in key) + f" {count} times"
-        for row, count in repeated[:_MAX_SHOWN]
+        for row, count in zip(repeated[:_MAX_SHOWN].tolist(), counts.tolist(), strict=False)
     )
     values = "1 value is" if len(repeated) == 1 else f"{len(repeated)} values are"
     return [f"({', '.join(key)}) is not unique: {values} repeated: {shown}"]
-
-
-def _repeated_rows(columns: Sequence[pa.ChunkedArray]) -> list[tuple[int, int]]:
-    """The first row of each key that is there several times, and how often; for types that Arrow does not group by."""
-    first: dict[Hashable, int] = {}
-    counts: Counter[Hashable] = Counter()
-    for row, values in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
-        each = hashable(values)
-        first.setdefault(each, row)
-        counts[each] += 1
-    return [(first[each], count) for each, count in counts.items() if count > 1]
 
 
 def _dangling(table: Dataset, column: str, other: Dataset, name: str) -> list[str]:

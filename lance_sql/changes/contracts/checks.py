@@ -25,13 +25,13 @@ from lance_sql.changes.contracts.sense import beside, missing
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
 from lance_sql.errors import InvalidArgument
-from lance_sql.reads.scan.key_matching import can_be_matched, match
+from lance_sql.reads.scan.key_matching import match
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection, value_text
 from lance_sql.values.arrays import I64
 from lance_sql.values.durations import parse_age
-from lance_sql.values.key_numbers import number
+from lance_sql.values.keys import number
 
 
 def check(
@@ -133,10 +133,7 @@ def _unique(rule: Rule, rows: Rows) -> _Breach:
 def _counts(snapshot: Snapshot, keys: pa.Table) -> I64:
     """How many rows of a version have each key."""
     names = keys.schema.names
-    if all(
-        can_be_matched(field.type) and name in snapshot.manifest.schema.names
-        for name, field in zip(names, keys.schema, strict=True)
-    ):
+    if set(names) <= set(snapshot.manifest.schema.names):
         matches = match(snapshot, keys, names, one_each=False)
         return np.bincount(matches.source, minlength=keys.num_rows)
     together = pa.concat_tables([keys, scan(snapshot, names, None, None).to_table()])

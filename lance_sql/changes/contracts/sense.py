@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, LanceError
-from lance_sql.format.casts.common_type import column_to_type, common_type, plain
+from lance_sql.format.casts.common_type import column_to_type, common_type
 from lance_sql.format.schema import arrow_field
 from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.store.open import local_path
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values.key_numbers import numbered
+from lance_sql.values import keys
 
 
 def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str | None, snapshot: Snapshot) -> None:
@@ -30,9 +30,7 @@ def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str 
         _ = to_predicate(snapshot, filter)
     if kind == "unique":
         for name in columns:
-            type = plain(_type(snapshot, name))
-            if pa.types.is_nested(type) or pa.types.is_interval(type):
-                raise InvalidArgument(f"unique is of columns with plain values; {name!r} has {type}")
+            keys.check(name, _type(snapshot, name))
     elif kind == "freshness":
         type = _type(snapshot, columns[0])
         if not (pa.types.is_timestamp(type) or pa.types.is_date(type)):
@@ -65,7 +63,7 @@ def missing(values: pa.ChunkedArray, name: str, referenced: pa.ChunkedArray, oth
     """
     common = reference_type(name, values.type, other_name, referenced.type)
     wanted, known = column_to_type(values, common, name), column_to_type(referenced, common, other_name)
-    (ids, known_ids) = numbered([[wanted.combine_chunks()], [known.combine_chunks()]], nulls_are_equal=True)
+    ids, known_ids = keys.numbered([[wanted.combine_chunks()], [known.combine_chunks()]], nulls_are_equal=True)
     is_missing = ~np.isin(ids, known_ids) & wanted.is_valid().to_numpy()
     found: pa.Array = wanted.filter(pa.array(is_missing)).unique()
     return found

@@ -52,7 +52,7 @@ from lance_sql.table.version_names import unknown_name
 from lance_sql.values import selection
 from lance_sql.values.arrays import U64
 from lance_sql.values.bitmaps import U64Set
-from lance_sql.values.key_numbers import numbered
+from lance_sql.values.keys import columns_of, numbered, pairs
 from lance_sql.writes.commit import clones
 from lance_sql.writes.commit.operations import Update, UpdateConfig, UpdateMap
 from lance_sql.writes.statements.removed_rows import carrying, delete_rows
@@ -332,9 +332,8 @@ def _with_equal_keys(mine: ChangeFeed, theirs: ChangeFeed, names: Sequence[str])
     """The ids of rows with keys that both have given to different rows."""
     filter = f"{CHANGE_TYPE} IN ('{INSERT}', '{POSTIMAGE}')"
     sides = [feed.scan([*names, ROW_ID], filter).to_table().combine_chunks() for feed in (mine, theirs)]
-    keys = [[side.column(name).combine_chunks() for name in names] for side in sides]
-    my_keys, their_keys = numbered(keys, nulls_are_equal=False)
-    _, at_mine, at_theirs = np.intersect1d(my_keys, their_keys, return_indices=True)
+    my_keys, their_keys = numbered([columns_of(side, names) for side in sides], nulls_are_equal=False)
+    at_mine, at_theirs = pairs(my_keys, their_keys)
     ids = [side.column(ROW_ID).to_numpy() for side in sides]
     equal: U64 = np.union1d(ids[0][at_mine], ids[1][at_theirs])
     return equal

@@ -23,6 +23,7 @@ from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.canonical import canonical_location
 from lance_sql.table.new_files import new_files
 from lance_sql.table.version_names import split_name
+from lance_sql.values import keys as key_rule
 
 MAX_ROWS: Final = 100
 
@@ -197,8 +198,7 @@ def _check_key(key: Sequence[str], shared: SharedColumns) -> None:
     for name in key:
         if shared.before.get(name) != name:
             raise ColumnNotFound(f"Column {name!r} of the key is not in both tables, in types that can be compared")
-        if pa.types.is_nested(shared.types[name]):
-            raise InvalidArgument(f"key column {name!r} is nested: give columns with plain values")
+        key_rule.check(name, shared.types[name])
 
 
 def _label(table: Dataset, names: Mapping[str, str]) -> Sequence[str]:

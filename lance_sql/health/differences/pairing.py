@@ -23,9 +23,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.runtime.progress import Work
-from lance_sql.values import selection
-from lance_sql.values.arrays import U64
-from lance_sql.values.key_numbers import numbered
+from lance_sql.values import keys, selection
 from lance_sql.values.value_text import values
 
 MEMORY_BYTES: Final = 256 << 20
@@ -33,8 +31,6 @@ MEMORY_BYTES: Final = 256 << 20
 
 _PARTITIONS: Final = 128
 _PAIRS_AT_ONCE: Final = 32 * 1024
-_NULL: Final = 0x9E3779B97F4A7C15
-_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,7 @@ class _Spill:
         self.finish()
 
     def add(self, batch: pa.RecordBatch, key: Sequence[str]) -> None:
-        numbers = _hashes([batch.column(name) for name in key]) % np.uint64(_PARTITIONS)
+        numbers = keys.hashes([batch.column(name) for name in key]) % np.uint64(_PARTITIONS)
         order = np.argsort(numbers, kind="stable")
         sorted_rows = selection.take(batch, pa.array(order))
         bounds = np.searchsorted(numbers[order], np.arange(_PARTITIONS + 1, dtype=np.uint64))
@@ -157,53 +153,17 @@ class _Spill:
 
 def _pair(before: pa.Table, after: pa.Table, key: Sequence[str], names: tuple[str, str]) -> Iterator[Meeting]:
     """Rows that are held, in the order of `after`."""
-    ids = numbered([_keys(table, key) for table in (before, after)], nulls_are_equal=True)
-    orders = []
+    ids = keys.numbered([keys.columns_of(table, key) for table in (before, after)], nulls_are_equal=True)
     for table, mine, name in zip((before, after), ids, names, strict=True):
-        order = np.argsort(mine, kind="stable")
-        again = np.flatnonzero(mine[order][1:] == mine[order][:-1])
+        again = keys.repeated(mine)
         if len(again):
-            shown = ", ".join(f"{column}={values(table[column].slice(order[again[0]], 1))[0]!r}" for column in key)
+            shown = ", ".join(f"{column}={values(table[column].slice(int(again[0]), 1))[0]!r}" for column in key)
             raise InvalidArgument(f"Two rows of {name} have the key {shown}: give columns that tell rows apart")
-        orders.append(order)
-    positions = np.searchsorted(ids[0][orders[0]], ids[1])
-    positions = np.minimum(positions, max(before.num_rows - 1, 0))
-    are_paired = ids[0][orders[0]][positions] == ids[1] if before.num_rows else np.zeros(after.num_rows, np.bool_)
-    at_after = np.flatnonzero(are_paired)
-    at_before = orders[0][positions[at_after]] if before.num_rows else np.empty(0, np.int64)
+    at_before, at_after = keys.pairs(*ids)
     for start in range(0, len(at_after), _PAIRS_AT_ONCE):
         part = slice(start, start + _PAIRS_AT_ONCE)
         yield Paired(selection.take(before, pa.array(at_before[part])), selection.take(after, pa.array(at_after[part])))
-    left = np.ones(before.num_rows, np.bool_)
-    left[at_before] = False
-    for kind, table, rest in ((OnlyBefore, before, left), (OnlyAfter, after, ~are_paired)):
-        if rest.any():
-            yield kind(selection.take(table, pa.array(np.flatnonzero(rest))))
-
-
-def _keys(table: pa.Table, key: Sequence[str]) -> list[pa.Array]:
-    return [_plain(pa.concat_arrays(table[name].chunks or [pa.nulls(0, table[name].type)])) for name in key]
-
-
-def _hashes(keys: Sequence[pa.Array]) -> U64:
-    """Equal keys have equal numbers, in this process."""
-    combined = np.zeros(len(keys[0]), np.uint64)
-    for column in keys:
-        encoded = _plain(column).dictionary_encode()
-        each = [hash(value) & (2**64 - 1) if value == value else 0 for value in encoded.dictionary.to_pylist()]
-        hashes = np.array([*each, _NULL], np.uint64)
-        indices = encoded.indices.cast(pa.int64()).fill_null(len(each)).to_numpy()
-        combined = (combined * _ODD) ^ hashes[indices]
-    # values that lie side by side have hashes that do
-    return (combined ^ (combined >> np.uint64(32))) * _ODD >> np.uint64(40)
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    """Keys as values that have a hash: times as whole numbers."""
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pa.types.is_temporal(array.type) and not pa.types.is_interval(array.type):
-        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
-    return array
+    for kind, table, paired in ((OnlyBefore, before, at_before), (OnlyAfter, after, at_after)):
+        rest = np.delete(np.arange(table.num_rows), paired)
+        if len(rest):
+            yield kind(selection.take(table, pa.array(rest)))

@@ -14,11 +14,12 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, PREIMAGE
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.format.casts.common_type import joinable, plain
-from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema, key_numbers
+from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema
 from lance_sql.reads.scan.predicates import evaluate, from_sql
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, BoolMask
+from lance_sql.values.keys import check, number
 from lance_sql.writes.statements.source import to_reader
 
 
@@ -106,6 +107,8 @@ def read(
     if not keys:
         raise InvalidArgument("Say which columns tell rows apart: keys=['id']")
     chosen_keys = _names(keys, names, "keys")
+    for name in chosen_keys:
+        check(name, table.schema.field(name).type)
     sequence = _names(sequence_by or (), names, "sequence_by")
     is_by_commit = is_feed and not sequence
     if is_by_commit:
@@ -139,7 +142,7 @@ def read(
         versions = table.column(COMMIT_VERSION).to_numpy().astype(np.int64)
         # commits come one after the other, and in each what it removes before what it puts in its place
         order = np.lexsort((~is_feed_delete, versions))
-        numbers = key_numbers(table.select(list(chosen_keys)))
+        numbers = number(table.select(list(chosen_keys)))
         of_commit = numbers * (int(versions.max(initial=0)) + 1) + versions
         is_replaced = is_feed_delete & np.isin(of_commit, of_commit[~is_feed_delete])
         events = events.take(order[~is_replaced[order]])

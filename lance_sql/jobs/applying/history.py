@@ -28,7 +28,6 @@ from lance_sql.jobs.applying.order import (
     equal_rows,
     filled,
     firsts,
-    key_numbers,
     lasts,
     ranks,
 )
@@ -37,6 +36,7 @@ from lance_sql.jobs.applying.target_rows import TargetRows
 from lance_sql.jobs.distributed import ChangeJob
 from lance_sql.table.applied import Applied
 from lance_sql.values.arrays import I64, BoolMask
+from lance_sql.values.keys import number
 
 VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS
 
@@ -74,14 +74,14 @@ class History(Application):
         target_rows.check_names(job.dataset, HISTORY_COLUMNS)
         rows = target_rows.in_types_of(events.rows, snapshot)
         events = replace(events, rows=rows)
-        numbers = key_numbers(rows.select(keys))
+        numbers = number(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
         existing = target_rows.rows_of(snapshot, distinct)
         hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events)
         parts = [hidden, *_events_of(existing, rows.schema, len(self.sequence)), _reversed(events)]
         together = Events.concat(parts, self.sequence)
-        of_key = key_numbers(concat([distinct, together.rows.select(keys)]))
+        of_key = number(concat([distinct, together.rows.select(keys)]))
         of_key = _in_order_of(of_key, distinct.num_rows)
         rank = ranks(together.sequence)
         moment = of_key * (int(rank.max(initial=0)) + 1) + rank
@@ -269,7 +269,7 @@ def _are_equal(a: Events, b: Events) -> bool:
         return True
     names = a.rows.schema.names
     both = Events.concat([a, b])
-    keys, times = key_numbers(both.rows.select(names[:1])), ranks(both.sequence)
+    keys, times = number(both.rows.select(names[:1])), ranks(both.sequence)
     first, second = (np.lexsort((times[part], keys[part])) for part in (slice(0, a.num_rows), slice(a.num_rows, None)))
     x, y = both.take(first), both.take(second + a.num_rows)
     return bool(

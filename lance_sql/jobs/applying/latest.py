@@ -22,7 +22,6 @@ from lance_sql.jobs.applying.order import (
     equal_rows,
     filled,
     firsts,
-    key_numbers,
     lasts,
     ranks,
     start_of_run,
@@ -32,6 +31,7 @@ from lance_sql.jobs.applying.target_rows import TargetRows
 from lance_sql.jobs.distributed import ChangeJob
 from lance_sql.table.applied import Applied
 from lance_sql.values.arrays import I64, BoolMask
+from lance_sql.values.keys import number
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Latest(Application):
         if rows_have_sequence and self.sequence:
             sequence = state.sequence_columns(rows, self.sequence)
         events = replace(events, rows=rows, sequence=sequence)
-        numbers = key_numbers(rows.select(keys))
+        numbers = number(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
         existing = target_rows.rows_of(snapshot, distinct)
@@ -111,7 +111,7 @@ class Latest(Application):
         keys = []
         if self._is_ordered:
             names = distinct.schema.names
-            together = key_numbers(concat([distinct, hidden.rows.select(names)]))
+            together = number(concat([distinct, hidden.rows.select(names)]))
             positions = _positions(together, distinct.num_rows)
             # of a row that was deleted by hand, or with all others, nothing is known
             is_there = hidden.is_delete | np.isin(positions, existing.keys)

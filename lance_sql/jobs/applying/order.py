@@ -16,15 +16,10 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.common_type import column_to_type, common_type
 from lance_sql.values.arrays import I64, BoolMask
 from lance_sql.values.equal_values import same
-from lance_sql.values.key_numbers import number, plain_values
+from lance_sql.values.keys import plain_values
 
 SEQUENCE: Final = "__sequence_"
 """Before the number of a column that orders events."""
-
-
-def key_numbers(keys: pa.Table) -> I64:
-    """One number for each distinct key."""
-    return number(keys, nulls_are_equal=True)
 
 
 def ranks(columns: pa.Table) -> I64:

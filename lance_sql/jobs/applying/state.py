@@ -17,12 +17,13 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.casts.common_type import column_to_type
 from lance_sql.jobs.applying.events import Events
-from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema, key_numbers
+from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema
 from lance_sql.table import applied_files
 from lance_sql.table.applied import Applied
 from lance_sql.table.paths import APPLIED
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
+from lance_sql.values.keys import number
 
 _KIND: Final = "__event"
 _ROW, _DELETE, _NONE = 0, 1, 2
@@ -72,7 +73,7 @@ def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
     raises: CorruptFile
     """
     keys, lines = now.keys, _lines(now.events)
-    numbers = key_numbers(concat([keys, now.events.rows.select(keys.schema.names)]))
+    numbers = number(concat([keys, now.events.rows.select(keys.schema.names)]))
     without = ~np.isin(numbers[: keys.num_rows], numbers[keys.num_rows :])
     files = applied.files
     parts = [lines]
@@ -100,7 +101,7 @@ def _chosen_lines(snapshot: Snapshot, applied: Applied, keys: pa.Table, *, are_w
     tables = [_read(snapshot, path) for path in applied.files]
     with at(table=snapshot.label):
         together = _newest(tables, names, applied.sequence)
-    numbers = key_numbers(concat([together.select(names), keys]))
+    numbers = number(concat([together.select(names), keys]))
     is_of_keys = np.isin(numbers[: together.num_rows], numbers[together.num_rows :])
     is_event = together.column(_KIND).to_numpy() != _NONE
     return together.filter(pa.array((is_of_keys == are_wanted) & is_event))
@@ -132,7 +133,7 @@ def _newest(tables: Sequence[pa.Table], keys: Sequence[str], sequence: Sequence[
     """For each key the lines of the last file that tells of it."""
     together = concat(tables, sequence).combine_chunks()
     file = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
-    numbers = key_numbers(together.select(list(keys)))
+    numbers = number(together.select(list(keys)))
     last = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
     np.maximum.at(last, numbers, file)
     return together.filter(pa.array(last[numbers] == file))

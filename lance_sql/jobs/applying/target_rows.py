@@ -114,7 +114,7 @@ class TargetRows:
 def rows_of(snapshot: Snapshot, keys: pa.Table) -> TargetRows:
     """The rows that have one of the keys, of which each is there once.
 
-    raises: UnsupportedFeature for keys of types that rows are not matched by
+    raises: InvalidArgument for keys of types that may not be keys
     """
     matches = match(snapshot, keys, keys.schema.names, one_each=False, nulls_are_equal=True)
     columns = resolve(snapshot, snapshot.manifest.schema.names)

@@ -33,7 +33,9 @@ from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.system_columns import NAMES
 from lance_sql.reads.write_ahead_log import TOMBSTONE, WriteAheadLog
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values.arrays import U64, BoolMask
+from lance_sql.values import selection
+from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.keys import check, number
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -133,18 +135,19 @@ class FreshRows:
         keys = pa.concat_tables([table.drop_columns(TOMBSTONE) for table in read])
         if any(column.null_count for column in keys.columns):
             raise CorruptFile(f"{self.snapshot.name}: a row of the write-ahead log has no key")
-        self._check_shards(keys, [len(table) for table in read])
-        numbered_keys = keys.append_column("__row", pa.array(np.arange(len(keys))))
-        last = numbered_keys.group_by(list(keys.column_names)).aggregate([("__row", "max")])
+        for field in keys.schema:
+            check(field.name, field.type)
+        numbers = number(keys)
+        self._check_shards(keys, numbers, [len(table) for table in read])
+        last = len(keys) - 1 - np.unique(numbers[::-1], return_index=True)[1]
         counts = np.zeros(len(keys), np.bool_)
-        counts[last["__row_max"].to_numpy()] = True
+        counts[last] = True
         counts &= ~np.concatenate(deletions)
         ends = np.cumsum([len(table) for table in read])[:-1]
-        names = [field.name for field in fields]
-        matches = match(self.snapshot, last.select(names), names)
+        matches = match(self.snapshot, selection.take(keys, pa.array(np.sort(last))), keys.column_names)
         return Merged(np.sort(matches.addresses), tuple(np.split(counts, ends)))
 
-    def _check_shards(self, keys: pa.Table, lengths: Sequence[int]) -> None:
+    def _check_shards(self, keys: pa.Table, numbers: I64, lengths: Sequence[int]) -> None:
         """Which of two shards has the later row of a key, nobody knows.
 
         raises: UnsupportedFeature
@@ -153,12 +156,11 @@ class FreshRows:
         if len(self.log.shards) < 2:
             return
         per_shard = [len(shard.sstables) + bool(shard.entries) for shard in self.log.shards]
-        of_source = np.repeat(np.arange(len(per_shard)), per_shard)
-        shards = keys.append_column("__shard", pa.array(np.repeat(of_source, lengths)))
-        shards_by_key = shards.group_by(list(keys.column_names)).aggregate([("__shard", "min"), ("__shard", "max")])
-        several = np.flatnonzero(shards_by_key["__shard_min"].to_numpy() != shards_by_key["__shard_max"].to_numpy())
+        shards = np.repeat(np.repeat(np.arange(len(per_shard)), per_shard), lengths)
+        _, first, of_key = np.unique(numbers, return_index=True, return_inverse=True)
+        several = np.flatnonzero(shards != shards[first][of_key])
         if len(several):
-            key = shards_by_key.slice(int(several[0]), 1).select(keys.column_names).to_pylist()[0]
+            key = keys.slice(int(several[0]), 1).to_pylist()[0]
             raise UnsupportedFeature(f"{self.snapshot.name}: two shards of the write-ahead log have the key {key}")
 
     def __repr__(self) -> str:

@@ -13,7 +13,6 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.format.casts.table import TableCast
@@ -29,6 +28,7 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64
 from lance_sql.values.bitmaps import U64Set
+from lance_sql.values.keys import number, repeated
 from lance_sql.writes.commit.operations import Update
 from lance_sql.writes.statements.equal_rows import differing
 from lance_sql.writes.statements.removed_rows import carrying, delete_rows
@@ -129,12 +129,9 @@ def _check_unique(rows: pa.Table, matches: Matches, keys: Sequence[str], name: s
     if not inserts:
         return
     new = selection.take(rows.select(list(keys)), pa.array(matches.unmatched))
-    # NULL is equal to nothing
-    new = new.drop_null()
-    counted = new.group_by(list(keys)).aggregate([([], "count_all")]).filter(pc.field("count_all") > 1)
-    if counted.num_rows:
-        key = counted.select(list(keys)).slice(0, 1).to_pylist()[0]
-        raise InvalidArgument(f"Two rows of the source have the new key {key}")
+    again = repeated(number(new, nulls_are_equal=False))
+    if len(again):
+        raise InvalidArgument(f"Two rows of the source have the new key {new.slice(int(again[0]), 1).to_pylist()[0]}")
 
 
 def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]:

@@ -90,8 +90,8 @@ def test_rows_with_infinite_values_are_left_out_with_an_index_and_without(
     dataset = lance_sql.write({"id": range(600), "v": lists(values, pa.float32())}, tmp_path / "t.lance")
     expected = [number for number in range(600) if number % 25]
     indexed = dataset.create_index("v", kind, metric=metric, num_partitions=2)
-    for each, options in ((dataset, {}), (indexed, {"nprobes": 2})):
-        result = each.search(np.ones(8), k=None, metric=metric, **options).to_table()
+    for each, nprobes in ((dataset, None), (indexed, 2)):
+        result = each.search(np.ones(8), k=None, metric=metric, nprobes=nprobes).to_table()
         assert sorted(result["id"].to_pylist()) == expected
     several = pa.array(
         [values[number : number + 2].tolist() for number in range(0, 600, 2)], pa.list_(pa.list_(pa.float32(), 8))

@@ -263,12 +263,6 @@ def test_arguments_of_other_kinds(table: Dataset) -> None:
     assert table.snapshot.latest().version == 2
 
 
-def test_floats_are_no_keys(tmp_path: Path) -> None:
-    table = lance_sql.write({"f": [1.5]}, tmp_path / "t")
-    with pytest.raises(UnsupportedFeature, match="'f'"):
-        table.merge({"f": [1.5]}, on="f")
-
-
 def test_merge_of_many_keys(tmp_path: Path) -> None:
     table = lance_sql.write({"k": range(20_000), "v": [0] * 20_000}, tmp_path / "t", max_rows_per_file=7000)
     changed = table.merge({"k": range(15_000, 25_000), "v": [1] * 10_000}, on="k")

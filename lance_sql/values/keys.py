@@ -1,0 +1,152 @@
+"""Keys: which values tell rows apart, and which of them are the same.
+
+Every column of plain values may be a key: numbers, text, bytes, booleans, dates and times, UUIDs. NaN is NaN, -0.0 is
+0.0, times are instants in any zone, and a category is its text. NULL is equal to NULL, or to nothing, as the caller
+says. Columns with parts (lists, structs, maps) and intervals are refused.
+
+Keys of one column have one type on all sides, but for zones, dictionaries and the width of offsets: see
+`format.casts.common_type`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.values.arrays import I64, U64
+
+_NULL: Final = 0x9E3779B97F4A7C15
+_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+def check(name: str, type: pa.DataType) -> None:
+    """Makes sure that a column may be a key.
+
+    raises: InvalidArgument
+    """
+    if not can_be_key(type):
+        raise InvalidArgument(
+            f"Column {name!r} of type {type} cannot be a key: give columns of plain values, not of lists, structs, maps"
+            " or intervals"
+        )
+
+
+def can_be_key(type: pa.DataType) -> bool:
+    """Whether a column of a type may be a key."""
+    if isinstance(type, pa.BaseExtensionType):
+        return can_be_key(type.storage_type)
+    if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
+        return can_be_key(type.value_type)
+    return not (pa.types.is_nested(type) or pa.types.is_interval(type))
+
+
+def numbered(sides: Sequence[Sequence[pa.Array]], *, nulls_are_equal: bool) -> list[I64]:
+    """A number for each row of each side: rows of one key have one number. They are below twice the number of rows.
+
+    sides: the key columns of each
+    nulls_are_equal: NULL is a value like others; otherwise a key with a NULL in it is like no other
+    """
+    lengths = [len(side[0]) for side in sides]
+    total = sum(lengths)
+    numbers = np.zeros(total, np.int64)
+    is_null = np.zeros(total, np.bool_)
+    for position, column in enumerate(zip(*sides, strict=True)):
+        together = pa.concat_arrays([plain_values(array) for array in column])
+        if together.null_count:
+            is_null |= together.is_null().to_numpy(zero_copy_only=False)
+        indices, count = _indices(together)
+        if position:
+            # numbers are below the number of rows, and so is the count: no product overflows before 2^31 rows are held
+            indices, _ = _indices(pa.array(numbers * (count + 1) + indices))
+        numbers = indices
+    if not nulls_are_equal:
+        numbers[is_null] = total + np.arange(int(is_null.sum()))
+    return list(np.split(numbers, np.cumsum(lengths)[:-1]))
+
+
+def number(keys: pa.Table, *, nulls_are_equal: bool = True) -> I64:
+    """A number for each row of one table, of all its columns."""
+    (numbers,) = numbered([columns_of(keys)], nulls_are_equal=nulls_are_equal)
+    return numbers
+
+
+def columns_of(table: pa.Table, names: Sequence[str] | None = None) -> list[pa.Array]:
+    """Columns of a table, each in one piece."""
+    chosen = table.columns if names is None else [table[name] for name in names]
+    return [
+        pa.concat_arrays([plain_values(each) for each in column.chunks or [pa.nulls(0, column.type)]])
+        for column in chosen
+    ]
+
+
+def pairs(left: I64, right: I64) -> tuple[I64, I64]:
+    """The positions of rows of two sides with equal numbers, in the order of the right side."""
+    counts = np.bincount(left, minlength=max(int(right.max(initial=-1)) + 1, 1))
+    if counts.max() < 2:
+        at_left = np.full(len(counts), -1, np.int64)
+        at_left[left] = np.arange(len(left))
+        positions = at_left[right]
+        at_right = np.flatnonzero(positions >= 0)
+        return positions[at_right], at_right
+    order = np.argsort(left, kind="stable")
+    starts, lengths = (np.cumsum(counts) - counts)[right], counts[right]
+    at_right = np.repeat(np.arange(len(right)), lengths)
+    within = np.arange(len(at_right)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return order[starts[at_right] + within], at_right
+
+
+def repeated(numbers: I64) -> I64:
+    """The first row of each number that several rows have, ascending."""
+    _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    return np.sort(first[counts > 1])
+
+
+def hashes(columns: Sequence[pa.Array]) -> U64:
+    """Numbers of 24 bits, equal for equal keys within this process. NULL is a value."""
+    combined = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        encoded = plain_values(column).dictionary_encode()
+        each = [hash(value) & (2**64 - 1) if value == value else 0 for value in encoded.dictionary.to_pylist()]
+        of_values = np.array([*each, _NULL], np.uint64)
+        indices = encoded.indices.cast(pa.int64()).fill_null(len(each)).to_numpy()
+        combined = (combined * _ODD) ^ of_values[indices]
+    # values that lie side by side have hashes that do
+    return (combined ^ (combined >> np.uint64(32))) * _ODD >> np.uint64(40)
+
+
+def plain_values(array: pa.Array) -> pa.Array:
+    """Values that are equal in Arrow where the keys are, in their order: times as numbers, one zero and one NaN."""
+    import pyarrow.compute as pc
+
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    type = array.type
+    if pa.types.is_dictionary(type):
+        # of views Arrow takes nothing
+        return pa.DictionaryArray.from_arrays(array.indices, plain_values(array.dictionary)).dictionary_decode()
+    if pa.types.is_run_end_encoded(type):
+        return plain_values(pc.run_end_decode(array))
+    if pa.types.is_floating(type):
+        wide = array.cast(pa.float64())
+        nan = pa.scalar(float("nan"), pa.float64())
+        return pc.if_else(pc.is_nan(wide), nan, pc.add(wide, 0.0))
+    if pa.types.is_temporal(type) and not pa.types.is_interval(type):
+        return array.view(pa.int32() if type.bit_width == 32 else pa.int64())
+    if pa.types.is_string(type) or pa.types.is_string_view(type):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary(type) or pa.types.is_binary_view(type):
+        return array.cast(pa.large_binary())
+    if pa.types.is_decimal(type) and type.bit_width < 128:
+        return array.cast(pa.decimal128(type.precision, type.scale))
+    return array
+
+
+def _indices(values: pa.Array) -> tuple[I64, int]:
+    """The number of each value, NULL last, and how many values there are."""
+    encoded = values.dictionary_encode()
+    count = len(encoded.dictionary)
+    return encoded.indices.cast(pa.int64()).fill_null(count).to_numpy().copy(), count
