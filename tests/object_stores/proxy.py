@@ -86,7 +86,7 @@ class Proxy:
         self._changing: dict[str, threading.Lock] = defaultdict(threading.Lock)
         handler = type("BoundHandler", (_Handler,), {"proxy": self})
         self._server = _Server((host, 0), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="proxy", daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), name="proxy", daemon=True)
 
     @property
     def endpoint(self) -> str:
@@ -149,6 +149,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # else the body of an answer waits 40 ms, until the client has acknowledged the head
+    disable_nagle_algorithm = True
     proxy: Proxy
     _upstream: http.client.HTTPConnection | None = None
 

@@ -11,7 +11,10 @@ import sys
 
 def main() -> None:
     from moto.server import ThreadedMotoServer
+    from werkzeug.serving import WSGIRequestHandler
 
+    # else the body of an answer waits 40 ms, until the client has acknowledged the head
+    WSGIRequestHandler.disable_nagle_algorithm = True
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

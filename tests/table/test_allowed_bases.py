@@ -35,7 +35,7 @@ class Asked(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def host() -> Iterator[str]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Asked)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     Asked.paths.clear()
     yield f"http://127.0.0.1:{server.server_port}"
