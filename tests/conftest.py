@@ -3,6 +3,8 @@
 corpus_case, corpus_negative: one run per case of the conformance corpus; skipped where there is no corpus. It is
 looked for at $LANCE_SQL_CORPUS and at ../shared/corpus beside the checkout. `corpus_params` picks cases by name.
 
+forks: starts commands in processes that have the library imported; one for all tests of a session.
+
 spark: one session for all tests that need one, since it takes seconds to start; skipped where there is no Java.
 """
 
@@ -25,6 +27,7 @@ import pytest
 from hypothesis import settings
 
 from tests import durations, quick, scheduling
+from tests.forked import Forks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,6 +126,12 @@ def _unflushed() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    with Forks() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

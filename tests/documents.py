@@ -11,6 +11,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -20,10 +21,13 @@ import duckdb
 import pyarrow as pa
 
 import lance_sql
+from tests.forked import Forks
 
 ROOT = Path(__file__).parents[1]
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# of this package alone, and for which no shell is needed
+_COMMAND = re.compile(r"""lance-sql (?:'[^']*'|"[^"$`\\]*"|[\w ./:=,@%+-])*$""")
 _STATEMENT = re.compile(r"(.+?);[ ]*(?:--[ ]*(\d+) rows?)?\s*(?=\n|\Z)", re.DOTALL)
 
 
@@ -78,11 +82,15 @@ def run_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
         return lance_sql.sql(sql, connection=connection).to_table()
 
 
-def run_console(block: Example) -> None:
+def run_console(block: Example, forks: Forks) -> None:
     scripts = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, wanted = part.partition("\n")
+        if _COMMAND.match(command):
+            ran = forks.run(["-m", "lance_sql.cli", *shlex.split(command)[1:]])
+            assert (ran.stdout + ran.stderr).strip() == wanted.strip(), command
+            continue
         done = subprocess.run(
             command, shell=True, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )

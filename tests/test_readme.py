@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +14,7 @@ import pytest
 
 import lance_sql
 from tests.documents import ROOT, Example, check_targets, examples, run_console, run_python, run_sql
+from tests.forked import Forks
 
 # Whose examples need Spark: tests/providers/test_spark.py runs them.
 ELSEWHERE = ("pyspark.md",)
@@ -25,7 +26,11 @@ DOCUMENTS = [
     if document.name not in ELSEWHERE
 ]
 BLOCKS = [block for document in DOCUMENTS for block in examples(document)]
-RUNNERS = {"sql": run_sql, "console": run_console, "sh": check_targets}
+RUNNERS: dict[str, Callable[[Example, Forks], None]] = {
+    "sql": lambda block, _: run_sql(block),
+    "console": run_console,
+    "sh": lambda block, _: check_targets(block),
+}
 
 
 def single_blocks() -> list[Example]:
@@ -53,8 +58,8 @@ def test_python_examples_print_what_they_say(document: Path) -> None:
 
 
 @pytest.mark.parametrize("block", single_blocks(), ids=lambda block: f"{block.document}:{block.line}")
-def test_other_examples_do_what_they_say(block: Example) -> None:
-    RUNNERS[block.kind](block)
+def test_other_examples_do_what_they_say(block: Example, forks: Forks) -> None:
+    RUNNERS[block.kind](block, forks)
 
 
 def modules() -> Iterator[ModuleType]:

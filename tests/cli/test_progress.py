@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import pty
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
 
 import lance_sql
+from tests.forked import Forks
 
 ROWS = 20_000
 _MAIN = """
@@ -50,54 +50,59 @@ VERBS = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("progress") / "t.lance"
     for number in range(2):
         ids = range(number * ROWS, (number + 1) * ROWS)
         rows = {"id": list(ids), "g": [i % 10 for i in ids]}
-        made = lance_sql.write(rows, tmp_path / "t.lance", mode="append" if number else "create")
-    made.create_index("g", "btree").update({"g": "g + 1"}, "g = 5")
+        table = lance_sql.write(rows, path, mode="append" if number else "create")
+    table.create_index("g", "btree").update({"g": "g + 1"}, "g = 5")
+    return path
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path / "t.lance")
     return tmp_path
 
 
-def _on_terminal(folder: Path, arguments: list[str]) -> str:
+def _on_terminal(forks: Forks, folder: Path, arguments: list[str]) -> str:
     """What the command writes to a terminal that its stderr is."""
     ours, its = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-c", _MAIN, *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=its
-    ) as process:
-        os.close(its)
-        found = b""
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            found += part
-        process.wait()
+    with open(os.devnull, "wb") as nowhere:
+        process = forks.start(["-c", _MAIN, *arguments], cwd=folder, stdout=nowhere.fileno(), stderr=its)
+    os.close(its)
+    found = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        found += part
+    process.wait()
     os.close(ours)
     return found.decode()
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_terminal_shows_how_far_a_verb_is(folder: Path, verb: str) -> None:
-    shown = _on_terminal(folder, VERBS[verb])
+def test_a_terminal_shows_how_far_a_verb_is(forks: Forks, folder: Path, verb: str) -> None:
+    shown = _on_terminal(forks, folder, VERBS[verb])
     assert "\r\x1b[2K" in shown, shown
 
 
 @pytest.mark.parametrize("verb", ["delete", "compact", "changes", "apply", "sql update"])
-def test_quiet_shows_nothing(folder: Path, verb: str) -> None:
+def test_quiet_shows_nothing(forks: Forks, folder: Path, verb: str) -> None:
     first, *others = VERBS[verb]
     arguments = [*VERBS[verb], "--quiet"] if not verb.startswith("sql") else ["--quiet", first, *others]
-    assert "\x1b[2K" not in _on_terminal(folder, arguments)
+    assert "\x1b[2K" not in _on_terminal(forks, folder, arguments)
 
 
-def test_nothing_is_shown_off_a_terminal(folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _MAIN, *VERBS["compact"]], cwd=folder, capture_output=True, check=True, text=True
-    )
+def test_nothing_is_shown_off_a_terminal(forks: Forks, folder: Path) -> None:
+    done = forks.run(["-c", _MAIN, *VERBS["compact"]], cwd=folder)
+    assert done.returncode == 0
     assert "\x1b[2K" not in done.stderr + done.stdout
 
 

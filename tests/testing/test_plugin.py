@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.forked import Forks
+
 TEST = """
 import lance_sql
 from lance_sql.testing import assert_table_equal
@@ -19,33 +21,32 @@ def test_job(lance_tables):
 """
 
 
-def run(folder: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+def run(forks: Forks, folder: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_job.py").write_text(TEST.replace("NAME", repr(name)))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_job.py"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return forks.run(["-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_job.py"], cwd=folder)
 
 
-def test_snapshots_are_written_and_compared(tmp_path: Path) -> None:
-    first = run(tmp_path, "b")
+def test_snapshots_are_written_and_compared(forks: Forks, tmp_path: Path) -> None:
+    first = run(forks, tmp_path, "b")
     assert first.returncode == 1
     assert "There is no snapshot" in first.stdout
-    assert run(tmp_path, "b", "--lance-update").returncode == 0
+    assert run(forks, tmp_path, "b", "--lance-update").returncode == 0
     snapshot = tmp_path / "snapshots" / "test_job" / "orders.jsonl"
     assert snapshot.read_text().splitlines() == [
         '{"id": "int64", "name": "large_string"}',
         '{"id": 1, "name": "a"}',
         '{"id": 2, "name": "b"}',
     ]
-    assert run(tmp_path, "b").returncode == 0
+    assert run(forks, tmp_path, "b").returncode == 0
     snapshot.write_text(snapshot.read_text().replace('"b"', '"c"'))
-    changed = run(tmp_path, "b")
+    changed = run(forks, tmp_path, "b")
     assert changed.returncode == 1
     assert '-{"id": 2, "name": "c"}' in changed.stdout
     assert '+{"id": 2, "name": "b"}' in changed.stdout
 
 
-def test_failures_have_colours_on_a_terminal_only(tmp_path: Path) -> None:
-    plain, coloured = run(tmp_path, "c"), run(tmp_path, "c", "--color=yes")
+def test_failures_have_colours_on_a_terminal_only(forks: Forks, tmp_path: Path) -> None:
+    plain, coloured = run(forks, tmp_path, "c"), run(forks, tmp_path, "c", "--color=yes")
     assert plain.returncode == coloured.returncode == 1
     assert "name  'b'  expected 'c'" in plain.stdout
     assert "\x1b[32m'b'" in coloured.stdout

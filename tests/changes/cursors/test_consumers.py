@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import CommitConflict
 from lance_sql.store.local import LocalStore
+from tests.forked import Forks
 
 from . import consumer
 
@@ -186,14 +185,13 @@ def test_three_hundred_histories(tmp_path: Path, piece: int, monkeypatch: pytest
         follow(folder, 10_000 + 100 * piece + seed, monkeypatch)
 
 
-def test_processes_that_are_killed_at_each_step(tmp_path: Path) -> None:
+def test_processes_that_are_killed_at_each_step(tmp_path: Path, forks: Forks) -> None:
     story = Story(tmp_path, 7)
     died = 0
     # a run that has nothing to take ends before most steps
     for step in (*range(1, 34, 3), *range(2, 34, 3), *range(3, 34, 3)):
         story.change()
-        command = [sys.executable, "-m", "tests.changes.cursors.consumer", story.path, story.copy, str(step)]
-        done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True)
+        done = forks.run(["-m", "tests.changes.cursors.consumer", story.path, story.copy, str(step)])
         assert done.returncode in (0, consumer.KILLED), done.stderr
         died += done.returncode == consumer.KILLED
         if died > 5:

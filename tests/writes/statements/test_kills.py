@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import lance
 import numpy as np
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
+from tests.forked import Fork, Forks
 
 from .killed import NUM_ROWS, VERBS
 
@@ -40,41 +40,54 @@ def rows_of(path: str) -> pa.Table:
     return table.scan([*table.schema.names, *LINEAGE]).to_table().sort_by("_rowid")
 
 
-def started(path: str, verb: str) -> subprocess.Popen[str]:
-    """A process that has begun."""
-    command = [sys.executable, "-m", "tests.writes.statements.killed", path, verb]
-    process = subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    return process
+def started(forks: Forks, path: str, verb: str) -> tuple[Fork, TextIO]:
+    """A process that has begun, and the rest of its output."""
+    output, its = os.pipe()
+    process = forks.start(["-m", "tests.writes.statements.killed", path, verb], stdout=its)
+    os.close(its)
+    said = os.fdopen(output)
+    assert said.readline() == "begun\n"
+    return process, said
 
 
-def kill_after(path: str, verb: str, seconds: float) -> None:
+def kill_after(forks: Forks, path: str, verb: str, seconds: float) -> None:
     """A process that is killed so long after it began."""
-    with started(path, verb) as process:
+    process, said = started(forks, path, verb)
+    with said:
         time.sleep(seconds)
         process.kill()
+        process.wait()
+
+
+def finish(forks: Forks, path: str, verb: str) -> float:
+    """The seconds that a verb takes from begin to end."""
+    process, said = started(forks, path, verb)
+    with said:
+        start = time.perf_counter()
+        rest = said.read()
+    assert (process.wait(), rest) == (0, "done\n")
+    return time.perf_counter() - start
 
 
 @pytest.fixture(scope="module", params=VERBS)
-def undisturbed(request: Any, before: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, pa.Table, float]:
+def undisturbed(
+    request: Any, before: str, forks: Forks, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, pa.Table, float]:
     """A verb, the rows that it leaves, and the seconds that it takes."""
     path = str(tmp_path_factory.mktemp("undisturbed") / "t.lance")
     shutil.copytree(before, path)
-    with started(path, request.param) as process:
-        start = time.perf_counter()
-        rest, _ = process.communicate()
-        seconds = time.perf_counter() - start
-    assert (process.returncode, rest) == (0, "done\n")
+    seconds = finish(forks, path, request.param)
     return request.param, rows_of(path), seconds
 
 
-def check_kills(before: str, undisturbed: tuple[str, pa.Table, float], folder: Path, draw: random.Random) -> None:
+def check_kills(
+    forks: Forks, before: str, undisturbed: tuple[str, pa.Table, float], folder: Path, draw: random.Random
+) -> None:
     verb, after, seconds = undisturbed
     old = rows_of(before)
     path = str(folder / "t.lance")
     shutil.copytree(before, path)
-    kill_after(path, verb, draw.uniform(0, 1.05 * seconds))
+    kill_after(forks, path, verb, draw.uniform(0, 1.05 * seconds))
     found = rows_of(path)
     assert found in (old, after)
     assert lance_sql.verify(path, deep=True).is_healthy
@@ -82,8 +95,7 @@ def check_kills(before: str, undisturbed: tuple[str, pa.Table, float], folder: P
     assert lance.dataset(path).count_rows() == found.num_rows
     # who comes next does it as if nothing had been
     if found == old:
-        with started(path, verb) as process:
-            assert process.communicate()[0] == "done\n"
+        finish(forks, path, verb)
     assert rows_of(path) == after
     assert (
         lance_sql.open(path).scan(["v"], "k = 3000").to_table()
@@ -96,14 +108,14 @@ def check_kills(before: str, undisturbed: tuple[str, pa.Table, float], folder: P
 
 @pytest.mark.parametrize("moment", range(2))
 def test_a_killed_process_loses_nothing(
-    before: str, undisturbed: tuple[str, pa.Table, float], tmp_path: Path, moment: int
+    forks: Forks, before: str, undisturbed: tuple[str, pa.Table, float], tmp_path: Path, moment: int
 ) -> None:
-    check_kills(before, undisturbed, tmp_path, random.Random(moment))
+    check_kills(forks, before, undisturbed, tmp_path, random.Random(moment))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(10))
 def test_thirty_killed_processes_lose_nothing(
-    before: str, undisturbed: tuple[str, pa.Table, float], tmp_path: Path, moment: int
+    forks: Forks, before: str, undisturbed: tuple[str, pa.Table, float], tmp_path: Path, moment: int
 ) -> None:
-    check_kills(before, undisturbed, tmp_path, random.Random(100 + moment))
+    check_kills(forks, before, undisturbed, tmp_path, random.Random(100 + moment))
