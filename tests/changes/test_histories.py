@@ -10,6 +10,7 @@ import pytest
 from datafusion import SessionContext
 
 import lance_sql
+from tests.seeds import seeds
 
 from .expected import Image, RecordedHistory, all_changes, applied, images_of, net_changes
 
@@ -122,7 +123,7 @@ def check_pairs(history: RecordedHistory, count: int) -> None:
     check_key(history, *choice.choice(sorted(ranges)))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(range(6), range(6, 12))
 def test_the_feed_says_what_the_model_says(tmp_path: Path, seed: int) -> None:
     history = RecordedHistory(str(tmp_path / "t.lance"), seed)
     history.run(15)

@@ -145,7 +145,7 @@ def run(path: Path, seed: int, num_operations: int) -> None:
     history.check_end()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_everything_agrees(tmp_path: Path, seed: int) -> None:
     run(tmp_path / "t.lance", seed, 8)
 

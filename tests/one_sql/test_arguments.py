@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from lance_sql.providers.duckdb.protocol import has_sources
 Run = Callable[[str], Any]
 
 
+@cache
 def _connection(zone: str = "UTC") -> Any:
     connection = lance_sql.connect()
     connection.execute(f"SET TimeZone = '{zone}'")
@@ -33,11 +36,18 @@ def _doors(zone: str = "UTC") -> dict[str, Run]:
     }
 
 
-@pytest.fixture(autouse=True)
-def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    table = lance_sql.write({"id": [1, 2, 3], "v": [1, 2, 3]}, "t.lance")
+@pytest.fixture(scope="module")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("arguments") / "t.lance"
+    table = lance_sql.write({"id": [1, 2, 3], "v": [1, 2, 3]}, path)
     table.update({"v": "v"}, "id < 3").create_tag("7")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _table(_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(_made, "t.lance")
 
 
 @pytest.mark.parametrize("door", ["connection", "sql", "datafusion"])

@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -208,14 +209,17 @@ def of_sql(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     return [row[0] for row in lance_sql.sql(text, all_rows=True).fetchall()]
 
 
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    return lance_sql.connect()
+
+
 def of_execute(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
-    with lance_sql.connect() as connection:
-        return [row[0] for row in connection.execute(text).fetchall()]
+    return [row[0] for row in connection().execute(text).fetchall()]
 
 
 def of_relation(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
-    with lance_sql.connect() as connection:
-        return [row[0] for row in connection.sql(text).fetchall()]
+    return [row[0] for row in connection().sql(text).fetchall()]
 
 
 def of_command_line(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
@@ -226,10 +230,9 @@ def of_command_line(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
 
 
 def of_shell(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
-    with lance_sql.connect() as connection:
-        shell = Shell(connection)
-        shell.run(".output json")
-        shell.run(f"{text};" if not text.startswith("TRUNCATE") else "DELETE FROM 't.lance' WHERE true;")
+    shell = Shell(connection())
+    shell.run(".output json")
+    shell.run(f"{text};" if not text.startswith("TRUNCATE") else "DELETE FROM 't.lance' WHERE true;")
     out, err = capsys.readouterr()
     if "Error" in err:
         raise LanceError(err)

@@ -14,6 +14,7 @@ import lance_sql
 from lance_sql import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.values import dictionaries
+from tests.covering import covering
 
 VERSIONS = ["2.0", "2.1", "2.2"]
 KEYS = {"int8": 128, "uint8": 256, "int16": 32768}
@@ -50,15 +51,21 @@ def check(table: Dataset, expected: list[Any]) -> None:
     assert lance_sql.verify(table.uri, deep=True).is_healthy
 
 
-@pytest.mark.parametrize("inside", INSIDE)
-@pytest.mark.parametrize("file_version", VERSIONS)
-@pytest.mark.parametrize("keys", KEY_TYPES)
-@pytest.mark.parametrize("share", [0.4, 0.5, 1.0], ids=["fits", "just fits", "does not fit"])
+@covering(share=[0.4, 0.5, 1.0], keys=["int8", "uint8"], file_version=VERSIONS, inside=list(INSIDE))
 def test_days_with_dictionaries_of_their_own(
     tmp_path: Path, share: float, keys: str, file_version: str, inside: str
 ) -> None:
-    if keys == "int16" and inside != "plain":
-        pytest.skip("the way is that of fewer items, and takes longer")
+    check_days(tmp_path, share, keys, file_version, inside)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file_version", VERSIONS)
+@pytest.mark.parametrize("share", [0.4, 0.5, 1.0])
+def test_days_with_many_values(tmp_path: Path, share: float, file_version: str) -> None:
+    check_days(tmp_path, share, "int16", file_version, "plain")
+
+
+def check_days(tmp_path: Path, share: float, keys: str, file_version: str, inside: str) -> None:
     count = int(KEYS[keys] * share)
     path, expected = tmp_path / "t.lance", []
     for day in range(2):

@@ -249,7 +249,7 @@ def _wide_rows(num_rows: int) -> pa.RecordBatch:
     """Columns of many kinds of numbers, and others between them."""
     random = np.random.default_rng(3)
     arrays: list[pa.Array] = []
-    for number in range(20):
+    for number in range(0, 20, 2):
         integers = pa.array(random.integers(0, 4**number, num_rows).astype(np.int64))
         arrays += [integers, integers.cast(pa.float64(), safe=False), integers.cast(pa.int16(), safe=False)]
         arrays += [integers.cast(pa.string()), pc.if_else(pc.greater(integers, 3), integers, None)]
@@ -257,8 +257,9 @@ def _wide_rows(num_rows: int) -> pa.RecordBatch:
     return batch(*arrays)
 
 
-@pytest.mark.parametrize("num_rows", [1, 200, 3000])
-@each_version
+@pytest.mark.parametrize(
+    ("num_rows", "file_version"), [(1, "2.1"), (200, "2.2"), *((3000, version) for version in VERSIONS)]
+)
 def test_pages_made_together_make_the_same_file(
     num_rows: int, file_version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, UnsupportedFeature
+from tests.seeds import seeds
 
 from .logs import SCHEMA, Log, by_id, rows
 
@@ -21,7 +22,7 @@ def fresh(path: str, *columns: str, where: str | None = None) -> list[dict[str, 
     return by_id(lance_sql.open(path).scan(list(columns) or None, where, fresh=True).to_table())
 
 
-@pytest.mark.parametrize("seed", range(50))
+@seeds(range(14), range(14, 50))
 def test_sequences_are_read_as_by_pylance(tmp_path: Path, seed: int) -> None:
     log = Log(tmp_path / "t", seed)
     for _ in range(14):

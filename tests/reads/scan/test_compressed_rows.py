@@ -16,8 +16,9 @@ from lance_sql import _kernels
 from lance_sql.format.encodings import general
 from lance_sql.format.encodings.tree import Compression
 from lance_sql.format.file import native_columns
+from tests.covering import covering
 from tests.golden.compare import difference
-from tests.reads.scan.test_nested_rows import FileVersion, assert_streams, file_versions, random_table
+from tests.reads.scan.test_nested_rows import FILE_VERSIONS, FileVersion, assert_streams, file_versions, random_table
 from tests.reads.scan.test_stream_runs import read_by_python
 
 SEEDS = range(4)
@@ -104,10 +105,7 @@ def check(seed: int, file_version: FileVersion, scheme: str, writer: str, folder
     ]
 
 
-@file_versions
-@pytest.mark.parametrize("scheme", ["zstd", "lz4"])
-@pytest.mark.parametrize("writer", ["pylance", "lance_sql"])
-@pytest.mark.parametrize("seed", SEEDS)
+@covering(seed=SEEDS, scheme=["zstd", "lz4"], writer=["pylance", "lance_sql"], file_version=FILE_VERSIONS)
 def test_compressed_columns_are_read_as_pylance_does(
     seed: int, file_version: FileVersion, scheme: str, writer: str, tmp_path: Path
 ) -> None:

@@ -22,7 +22,8 @@ FileVersion: TypeAlias = Literal["2.0", "2.1", "2.2"]
 SEEDS = range(24)
 SLOW_SEEDS = range(len(SEEDS), 400)
 
-file_versions = pytest.mark.parametrize("file_version", ["2.0", "2.1", "2.2"])
+FILE_VERSIONS: tuple[FileVersion, ...] = ("2.0", "2.1", "2.2")
+file_versions = pytest.mark.parametrize("file_version", FILE_VERSIONS)
 
 
 @pytest.fixture(autouse=True)

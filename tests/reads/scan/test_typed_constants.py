@@ -12,6 +12,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import LanceError
+from tests.covering import covering
 
 IDS = [UUID(int=number * 7919 + 1) for number in range(100)]
 VALUES = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([each.bytes for each in IDS], pa.binary(16)))
@@ -35,17 +36,21 @@ def written(path: Path, file_version: str = "2.1") -> lance_sql.Dataset:
     return lance_sql.write(pa.table({"u": VALUES, "s": member}), path, file_version=file_version)
 
 
-@pytest.mark.parametrize("file_version", ["2.0", "2.1", "2.2"])
-@pytest.mark.parametrize("name", ["u", "s.u"])
-@pytest.mark.parametrize(("condition", "expected"), CONDITIONS)
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    return lance_sql.connect()
+
+
+@covering(case=CONDITIONS, name=["u", "s.u"], file_version=["2.0", "2.1", "2.2"])
 def test_text_beside_a_uuid_is_a_uuid(
-    tmp_path: Path, condition: str, expected: int, name: str, file_version: str
+    tmp_path: Path, case: tuple[str, int], name: str, file_version: str, connection: duckdb.DuckDBPyConnection
 ) -> None:
+    condition, expected = case
     table = written(tmp_path / "t.lance", file_version)
     text = condition.format(u=name, a=IDS[5], b=IDS[9], A=str(IDS[5]).upper())
     assert table.count_rows(text) == expected
-    con = lance_sql.connect()
-    assert con.execute(f"SELECT count(*) FROM '{tmp_path}/t.lance' WHERE {text}").fetchall() == [(expected,)]
+    query = f"SELECT count(*) FROM '{tmp_path}/t.lance' WHERE {text}"
+    assert connection.execute(query).fetchall() == [(expected,)]
     assert table.changes().count_rows(text) == expected
     assert table.delete(text).count_rows() == 100 - expected
 
@@ -92,11 +97,10 @@ def test_text_that_is_no_value_of_the_type_is_refused(tmp_path: Path, array: pa.
     assert table.count_rows() == 1
 
 
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-@pytest.mark.parametrize("index", [None, "zonemap", "btree"])
-@pytest.mark.parametrize(
-    "condition",
-    [
+@covering(
+    unit=["s", "ms", "us", "ns"],
+    index=[None, "zonemap", "btree"],
+    condition=[
         "t > '1969-12-31 23:59:59.999999'",
         "t <= '1969-12-31 23:59:59.999999'",
         "t = '1969-12-31 23:59:59.999999'",

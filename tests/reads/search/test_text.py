@@ -16,6 +16,7 @@ from lance.query import BooleanQuery, BoostQuery, FullTextOperator, MatchQuery, 
 import lance_sql
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.text_analysis.analyzer import Analyzer
+from tests.seeds import seeds
 
 TEXT = """
 river apple running runs quick brown fox the a of Orders ordering café naïve Straße dogs dog hello world jumped jumps
@@ -89,7 +90,7 @@ def compare(dataset: lance.LanceDataset, opened: lance_sql.Dataset, theirs: Any,
 
 
 @pytest.mark.parametrize("with_position", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@seeds(range(1), range(1, 3))
 def test_random_tables(tmp_path: Path, seed: int, with_position: bool) -> None:
     rng = np.random.default_rng([seed, with_position])
     path = tmp_path / "t.lance"

@@ -109,9 +109,19 @@ def compare(
         np.testing.assert_allclose(far, wanted, rtol=max(tolerance, 1e-5), atol=1e-5)
 
 
-@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable"])
 @pytest.mark.parametrize(
-    ("kind", "metric", "type", "options", "tolerance"), KINDS, ids=[f"{each[0]}-{each[1]}-{each[2]}" for each in KINDS]
+    ("kind", "metric", "type", "options", "tolerance", "stable"),
+    [
+        # ids of both kinds for each kind of index; the other half with the slow tests
+        pytest.param(
+            *each,
+            stable,
+            marks=[pytest.mark.slow] if stable == bool(number % 2) else [],
+            id=f"{each[0]}-{each[1]}-{each[2]}-{'stable' if stable else 'addresses'}",
+        )
+        for number, each in enumerate(KINDS)
+        for stable in (False, True)
+    ],
 )
 def test_random_tables(
     tmp_path: Path,
