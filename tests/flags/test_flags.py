@@ -41,21 +41,21 @@ def hidden(kind: Kind) -> list[str]:
     return ["_rowid", *(("_row_created_at_version", "_row_last_updated_at_version") if kind.is_stable else ())]
 
 
-def read_theirs(path: Path, columns: list[str], where: str | None = None) -> dict[str, list[object]]:
-    return values(lance.dataset(str(path)).scanner(columns=columns, filter=where).to_table())
+def read_theirs(table: Any, columns: list[str], where: str | None = None) -> dict[str, list[object]]:
+    return values(table.scanner(columns=columns, filter=where).to_table())
 
 
 def check(path: Path, kind: Kind) -> dict[str, list[object]]:
     """Both libraries read the same, with and without indices."""
-    ours = lance_sql.open(path)
+    ours, without, theirs = lance_sql.open(path), lance_sql.open(path, use_indices=False), lance.dataset(str(path))
     columns = [*ours.schema.names, *hidden(kind)]
     everything = values(ours.scan(columns).to_table())
-    assert read_theirs(path, columns) == everything
+    assert read_theirs(theirs, columns) == everything
     for where in CONDITIONS:
-        expected = values(lance_sql.open(path, use_indices=False).scan(columns, where).to_table())
+        expected = values(without.scan(columns, where).to_table())
         assert values(ours.scan(columns, where).to_table()) == expected, where
-        assert read_theirs(path, columns, where) == expected, where
-        assert lance.dataset(str(path)).count_rows(where) == len(expected["k"]) == ours.count_rows(where)
+        assert read_theirs(theirs, columns, where) == expected, where
+        assert theirs.count_rows(where) == len(expected["k"]) == ours.count_rows(where)
     assert not lance_sql.verify(path).problems
     return everything
 

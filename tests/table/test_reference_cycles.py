@@ -27,9 +27,12 @@ def _no_collector() -> Iterator[None]:
     lance_sql.clear_caches()
     gc.collect()
     gc.disable()
+    # the collector looks at what comes from now on
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         gc.set_debug(0)
         gc.garbage.clear()
         gc.enable()

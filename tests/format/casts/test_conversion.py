@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any, Final
 
 import duckdb
@@ -289,9 +290,19 @@ def connection() -> duckdb.DuckDBPyConnection:
     return made
 
 
+@cache
+def _name_in_duckdb(type: pa.DataType) -> str | None:
+    empty = pa.table({"v": pa.array([], type)})
+    assert len(empty) == 0
+    try:
+        return str(duckdb.sql("FROM empty").types[0])
+    except duckdb.Error:
+        return None
+
+
 @pytest.mark.parametrize("source", DUCKDB, ids=str)
 @given(data=st.data())
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_what_duckdb_casts_too_is_the_same(
     source: pa.DataType, connection: duckdb.DuckDBPyConnection, data: st.DataObject
 ) -> None:
@@ -308,9 +319,10 @@ def test_what_duckdb_casts_too_is_the_same(
                 found = convert(rows["v"].chunk(0), target, as_sql=True)
             except pa.ArrowException:
                 continue
-            empty = pa.table({"v": pa.array([], target)})
+            name = _name_in_duckdb(target)
+            if name is None:
+                continue
             try:
-                name = str(connection.sql("FROM empty").types[0])
                 made = pa.table({"w": found})
                 theirs = f"SELECT CAST(v AS {name}) AS v, w FROM rows, made"
                 assert len(made) == 1
@@ -320,7 +332,7 @@ def test_what_duckdb_casts_too_is_the_same(
             except duckdb.Error:
                 # it has no such cast, or refuses the value
                 continue
-            assert len(empty) + len(both) == 1
+            assert len(both) == 1
             assert both[0][2], (source, value, target, both)
 
 

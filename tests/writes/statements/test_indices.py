@@ -239,13 +239,14 @@ def test_numbers_that_are_none(tmp_path: Path, values: list[Any], type: pa.DataT
     conditions += ["f IS NULL", "f IS NOT NULL", "isnan(f)", "f IN (5, 'nan'::DOUBLE)", "f IN (0, 1)"]
     plain = tmp_path / "plain"
     lance.write_dataset(table, plain, max_rows_per_file=len(values))
-    expected = {each: lance_sql.open(plain).scan(["id"], each).to_table() for each in conditions}
+    opened = lance_sql.open(plain)
+    expected = {each: opened.scan(["id"], each).to_table() for each in conditions}
     for kind in KINDS if type != pa.float16() else KINDS[:3]:
         path = tmp_path / kind
         lance.write_dataset(table, path, max_rows_per_file=len(values))
-        lance_sql.open(path).create_index("f", kind)
+        opened = lance_sql.open(path).create_index("f", kind)
         for each in conditions:
-            assert lance_sql.open(path).scan(["id"], each).to_table().equals(expected[each]), each
+            assert opened.scan(["id"], each).to_table().equals(expected[each]), each
 
 
 @pytest.mark.parametrize("stable", [False, True])
