@@ -1,4 +1,5 @@
-"""Recorded durations of tests, in seconds: of each file, and of each test that takes longer than SLOW.
+"""Recorded durations of tests, in seconds: of each file, with the number of its tests, and of each test that takes
+longer than SLOW.
 
 `pytest --record-durations` writes them to durations.json, for the files that ran. They order the files of a parallel
 run and select the tests of a quick one; nothing fails because of them.
@@ -17,6 +18,7 @@ import pytest
 FILE = Path(__file__).with_suffix(".json")
 SLOW = 0.3
 LONG = 60.0  # what a file without a record is taken for
+USUAL = 0.05  # and a test of it
 
 
 @cache
@@ -36,6 +38,16 @@ def is_slow(nodeid: str) -> bool:
     return test in _recorded().get(file, {}).get("slow", {})
 
 
+def of_test(nodeid: str) -> float:
+    """The seconds of a test: its own if it was slow, else the mean of the others of its file."""
+    file, _, test = nodeid.partition("::")
+    record = _recorded().get(file, {"seconds": USUAL, "tests": 1, "slow": {}})
+    if test in record["slow"]:
+        return float(record["slow"][test])
+    others = record["tests"] - len(record["slow"])
+    return float(max(0.0, record["seconds"] - sum(record["slow"].values())) / max(1, others))
+
+
 class Recorder:
     """A plugin that adds up the phases of each test and stores them at the end of the run."""
 
@@ -46,10 +58,11 @@ class Recorder:
         self._seconds[report.nodeid] += report.duration
 
     def pytest_sessionfinish(self) -> None:
-        files: dict[str, dict[str, Any]] = defaultdict(lambda: {"seconds": 0.0, "slow": {}})
+        files: dict[str, dict[str, Any]] = defaultdict(lambda: {"seconds": 0.0, "tests": 0, "slow": {}})
         for nodeid, seconds in self._seconds.items():
             file, _, test = nodeid.partition("::")
             files[file]["seconds"] += seconds
+            files[file]["tests"] += 1
             # a name with a path of this checkout is another one elsewhere
             if seconds > SLOW and str(FILE.parents[1]) not in test:
                 files[file]["slow"][test] = round(seconds, 1)

@@ -1,11 +1,14 @@
 """The selection of `pytest --quick`.
 
 It leaves out tests that need Java, whole folders of long random runs and of servers, and every test that was recorded
-as slow. Of the corpus it reads one table for each release and file version, and Hypothesis tries few examples.
+as slow. Of the corpus it reads one table for each release and file version, and Hypothesis tries few examples. Of a
+test with many parameters it takes rows that are spread evenly, as many as fit into SECONDS by recorded durations.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -15,6 +18,8 @@ from tests import durations
 
 WIDE_FOLDERS = ("dbt", "histories", "hostile", "lifecycles", "memory", "object_stores", "rivals", "sail")
 EXAMPLES = 20
+SECONDS = 240.0
+"""How long the selection takes in one process, about."""
 
 
 def is_left_out(item: pytest.Item) -> bool:
@@ -30,10 +35,34 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Removes the tests that are left out, and reduces the examples of the others."""
     left_out = [item for item in items if is_left_out(item)]
     kept = [item for item in items if not is_left_out(item)]
+    fitting = set(rows_that_fit([item.nodeid for item in kept], SECONDS))
+    left_out += [item for item in kept if item.nodeid not in fitting]
+    kept = [item for item in kept if item.nodeid in fitting]
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
     for item in kept:
         _try_few_examples(getattr(item, "obj", None))
+
+
+def rows_that_fit(nodeids: list[str], seconds: float) -> list[str]:
+    """Of each parametrized test the same number of rows, at least one: as many as take no longer than this together."""
+    rows: dict[str, list[str]] = defaultdict(list)
+    for nodeid in nodeids:
+        rows[nodeid.partition("[")[0]].append(nodeid)
+
+    def spread(most: int) -> list[str]:
+        return [each for some in rows.values() for each in _spread(some, most)]
+
+    counts = range(1, max(map(len, rows.values()), default=1) + 1)
+    fitting = bisect_right(counts, seconds, key=lambda most: sum(map(durations.of_test, spread(most))))
+    return spread(counts[max(0, fitting - 1)])
+
+
+def _spread(rows: list[str], most: int) -> list[str]:
+    """The first, the last, and those evenly between."""
+    if len(rows) <= most:
+        return rows
+    return [rows[number * (len(rows) - 1) // max(1, most - 1)] for number in range(most)]
 
 
 def one_of_each_release(cases: list[Any]) -> list[Any]:

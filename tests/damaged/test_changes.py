@@ -20,7 +20,7 @@ from lance_sql.table.paths import BRANCHES
 from tests.damaged import messages
 from tests.damaged.tables import manifest_file
 
-ROUNDS = 24
+ROUNDS = 12
 WHAT = ("append", "update", "compact", "add", "drop")
 _Message = transaction_pb2.Transaction
 

@@ -20,7 +20,7 @@ from .test_tables import assert_sound, bounded_memory
 
 __all__ = ["bounded_memory"]
 
-ROUNDS = 24
+ROUNDS = 12
 MAX_SECONDS = 2.0
 NEEDS_NULL_STRUCTS = "structs of lists"
 CASES = [

@@ -21,7 +21,7 @@ from . import messages
 from .columns import columns_of, table_of
 from .tables import Files, damaged, data_file, in_memory, manifest_file, metadata_start, write
 
-ROUNDS = 48
+ROUNDS = 24
 MAX_SECONDS = 2.0
 MAX_GROWTH_KB = 500 * 1024
 

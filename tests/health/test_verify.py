@@ -69,7 +69,8 @@ def test_every_file_that_is_missing_empty_or_cut_is_found(healthy: Path, tmp_pat
     shutil.copytree(healthy, table)
     files = [path for folder in ("data", "_deletions") for path in sorted((table / folder).iterdir())]
     assert len(files) >= 48
-    for file in files:
+    # each file in one of the ways
+    for file in files[list(DAMAGES).index(damage) :: len(DAMAGES)]:
         found = _problems_after(file, DAMAGES[damage], table)
         assert file.relative_to(table).as_posix() in {problem.file for problem in found}
 

@@ -602,7 +602,7 @@ def parts_of(path: Path, content: bytes, column: kernels.ColumnReader, rows: np.
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_of_rows_that_are_far_apart_only_their_chunks_are_needed(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:

@@ -121,7 +121,7 @@ def read(scan: Scan, way: str) -> pa.Table:
 
 
 @given(data=st.data(), where=st.none() | conditions)
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_far_table_gives_the_rows_of_a_near_one(pairs: list[Pair], data: st.DataObject, where: str | None) -> None:
     number = data.draw(st.integers(0, len(SETUPS) - 1))
     if where is not None and "late" in where and "late" not in pairs[number].near.schema.names:
@@ -132,7 +132,7 @@ def test_a_far_table_gives_the_rows_of_a_near_one(pairs: list[Pair], data: st.Da
 @given(
     data=st.data(), where=st.sampled_from([None, "key = 7", "id > 300 AND id < 1500", "key < 25", "id IN (3, 1700)"])
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_nested_columns_too(pairs: list[Pair], data: st.DataObject, where: str | None) -> None:
     check(pairs[-1], data, where)
 

@@ -128,7 +128,7 @@ def _in_datafusion(path: str) -> Rows:
     return rows
 
 
-@settings(max_examples=250, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(condition=conditions)
 def test_every_engine_keeps_the_rows_of_a_native_table(engines: dict[str, Rows], condition: str) -> None:
     expected = engines["native"](condition)

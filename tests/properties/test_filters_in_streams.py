@@ -387,7 +387,7 @@ def test_which_streams_the_kernels_filter(tables: list[Held], place: int) -> Non
 sizes = st.sampled_from([None, 37, 500])
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(condition=conditions, place=st.integers(0, len(SETUPS) - 1), size=sizes)
 def test_streams_keep_the_rows_of_a_native_table(
     connection: duckdb.DuckDBPyConnection, tables: list[Held], condition: str, place: int, size: int | None

@@ -85,7 +85,7 @@ def check(table: list[tuple[str, lance_sql.Dataset, lance_sql.Dataset]], conditi
         assert found.equals(expected), f"{step}: {condition}"
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(condition=conditions)
 def test_a_scan_with_indices_finds_the_rows_of_one_without(
     table: list[tuple[str, lance_sql.Dataset, lance_sql.Dataset]], condition: str

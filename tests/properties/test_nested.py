@@ -18,7 +18,7 @@ NUM_COLUMNS = 3
 MAX_DEPTH = 5
 FileVersion: TypeAlias = Literal["0.1", "2.0", "2.1", "2.2"]
 FILE_VERSIONS: tuple[FileVersion, ...] = ("0.1", "2.0", "2.1", "2.2")
-SEEDS = range(20)
+SEEDS = range(10)
 SLOW_SEEDS = range(len(SEEDS), 300)
 
 file_versions = pytest.mark.parametrize("file_version", FILE_VERSIONS)

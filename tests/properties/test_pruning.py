@@ -57,7 +57,7 @@ def sorted_by(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return legacy(table, tmp_path_factory.mktemp("pruned") / "t")
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(condition=conditions)
 def test_a_pruned_scan_finds_the_rows_of_a_full_one(sorted_by: lance_sql.Dataset, condition: str) -> None:
     check(sorted_by, condition)

@@ -15,6 +15,7 @@ import pytest
 import lance_sql
 from lance_sql import ContractBroken, Dataset, InvalidArgument
 from lance_sql.changes.contracts import ContractReport
+from tests.seeds import seeds
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def test_of_two_writers_of_one_key_the_second_is_refused(table: Dataset) -> None
     assert ruled.latest().count_rows("id = 7") == 1
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(range(4), range(4, 8))
 def test_random_writes_are_committed_just_when_the_rules_are_kept(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     stable = bool(rng.integers(2))

@@ -17,6 +17,7 @@ import lance_sql
 from lance_sql import Dataset
 from lance_sql.cli import main
 from lance_sql.errors import ColumnNotFound, ContractBroken, CorruptFile, InvalidArgument, VersionNotFound
+from tests.seeds import seeds
 
 
 @pytest.fixture
@@ -149,7 +150,7 @@ def test_what_breaks_a_rule_is_not_published(table: Dataset) -> None:
     assert made.publish("load").count_rows("id = 10") == 1
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(range(6), range(6, 12))
 def test_changed_rows_break_a_rule_when_all_rows_do(tmp_path: Path, seed: int) -> None:
     """A table that keeps its rules keeps them when its changed rows do."""
     choice = random.Random(seed)

@@ -130,7 +130,7 @@ def test_of_a_damaged_file_nothing_else_is_read(tmp_path: Path, name: str, versi
     whole = file.read_bytes()
     random = np.random.default_rng(5)
     outcomes = set()
-    for at in random.integers(0, len(whole), 400).tolist():
+    for at in random.integers(0, len(whole), 200).tolist():
         damaged = bytearray(whole)
         damaged[at] ^= 1 << int(random.integers(0, 8))
         file.write_bytes(damaged)

@@ -89,7 +89,7 @@ def test_damage_is_reported_as_for_one_column(tmp_path: Path, version: Version) 
     random = np.random.default_rng(7)
     outcomes = set()
     everything = row_ranges.single(0, NUM_ROWS)
-    for at in random.integers(0, len(whole), 150).tolist():
+    for at in random.integers(0, len(whole), 75).tolist():
         damaged = bytearray(whole)
         damaged[at] ^= 1 << int(random.integers(0, 8))
         file.write_bytes(damaged)

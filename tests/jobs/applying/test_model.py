@@ -167,13 +167,13 @@ def maintain(choice: random.Random, path: str) -> None:
 
 @pytest.mark.parametrize("piece", range(6))
 def test_the_latest_rows(tmp_path: Path, piece: int) -> None:
-    for seed in range(10):
+    for seed in range(5):
         check_latest(str(tmp_path / f"{seed}.lance"), 100 * piece + seed)
 
 
 @pytest.mark.parametrize("piece", range(6))
 def test_all_rows(tmp_path: Path, piece: int) -> None:
-    for seed in range(10):
+    for seed in range(5):
         check_history(str(tmp_path / f"{seed}.lance"), 100 * piece + seed)
 
 

@@ -160,7 +160,7 @@ def conditions(draw: st.DrawFn) -> str:
     return f"({' OR '.join(parts[:2])}) AND {' AND '.join(parts)}"
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=70, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(condition=conditions(), batch_size=st.sampled_from([None, None, 1000, 20_000]))
 def test_encoded_values_pass_as_decoded_ones_do(
     table: Dataset, rows: pa.Table, condition: str, batch_size: int | None

@@ -82,7 +82,7 @@ def test_texts_too_short_for_a_trigram_ask_for_nothing() -> None:
     assert trigrams("a\u212ab") == []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), stable=st.booleans())
 def test_no_row_is_lost(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, stable: bool) -> None:
     path = tmp_path_factory.mktemp("texts") / "t"
