@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from lance_sql.jobs.applying import apply_changes
     from lance_sql.jobs.write_job import WriteJob
     from lance_sql.jobs.writing import begin_write, write
-    from lance_sql.one_sql import sql
     from lance_sql.one_sql.connections import connect
+    from lance_sql.one_sql.running import sql
     from lance_sql.one_sql.views import View, materialize
     from lance_sql.providers import attach, read_spark, register
     from lance_sql.reads.scan.scan import Scan, ScanTask
@@ -147,7 +147,7 @@ _MODULES = {
     "register": "lance_sql.providers",
     "repair": "lance_sql.health.repairs",
     "salvage": "lance_sql.health.repairs",
-    "sql": "lance_sql.one_sql",
+    "sql": "lance_sql.one_sql.running",
     "verify": "lance_sql.health.verification",
     "write": "lance_sql.jobs.writing",
 }

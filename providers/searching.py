@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.errors import InvalidArgument
 
-from .change_feeds import bound
-from .search_arguments import NUM_NEEDED, PLACE, SEARCHES
+from .bounds import bound
 from .snapshots import open_version
+from .table_functions import PLACE, SEARCHES
 
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges
@@ -26,7 +26,7 @@ def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> Searc
     """
     given = {name: value for name, value in arguments.items() if value is not None or name == "k"}
     dataset = open_version(path, **{name: given.pop(name) for name in PLACE if name in given})
-    for name in SEARCHES[function][: NUM_NEEDED[function]]:
+    for name in SEARCHES[function].needed:
         if name not in given:
             raise InvalidArgument(f"{function} needs a {_NEEDED[name]}, not NULL")
     query: Ranker

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.catalogs import metadata_tables
 from lance_sql.errors import InvalidArgument
 from lance_sql.table.version_names import as_version
 
-from .change_feeds import bound, open_row_history
-from .search_arguments import SEARCHES
+from .bounds import bound
 from .searching import open_search
 from .snapshots import open_version
+from .table_functions import FUNCTIONS, KINDS, METADATA, SEARCHES
 
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges
@@ -27,21 +26,6 @@ if TYPE_CHECKING:
     from lance_sql.reads.search import SearchRows
 
 Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | FreshRows | SearchRows | AnswerChanges | pa.Table"
-
-_PLACE: Final = ("version", "tag", "branch", "as_of")
-_BOUNDS: Final = ("start_version", "end_version", "since")
-
-FUNCTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "lance_scan": (*_PLACE, "filter", "use_indices", "fresh"),
-    "lance_table": (*_PLACE, "filter", "use_indices", "fresh"),
-    "lance_changes": (*_BOUNDS, "mode", "drop_unchanged", "key", "branch", "trust_snapshots"),
-    "lance_insertions": (*_BOUNDS, "branch"),
-    "lance_deletions": (*_BOUNDS, "branch"),
-    "lance_row_history": ("start_version", "end_version", "branch"),
-    **SEARCHES,
-    **{f"lance_{name}": _PLACE for name in metadata_tables.TABLES},
-}
-"""The table functions, and the names of their arguments after the path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +79,17 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
     if function in SEARCHES:
         return Source(open_search(function, path, {**arguments, **given}))
     if function == "lance_row_history":
-        return Source(open_row_history(path, *_bounds(given), **given))
+        return Source(open_version(path, branch=given.get("branch")).row_history(*_bounds(given)))
     if function in ("lance_changes", "lance_insertions", "lance_deletions"):
         return _changes(function, path, given)
     name = function.removeprefix("lance_")
-    if name not in metadata_tables.TABLES:
+    if name not in METADATA:
         raise InvalidArgument(f"There is no table function {function!r}; there are {', '.join(sorted(FUNCTIONS))}")
+    from lance_sql.catalogs import metadata_tables
+
     return Source(metadata_tables.TABLES[name](open_version(path, **given)))
 
 
-_WHETHER: Final = frozenset(
-    {
-        *("use_indices", "fresh", "drop_unchanged", "trust_snapshots"),
-        *("prefilter", "use_index", "fast_search", "explain_verbose"),
-    }
-)
-_TEXTS: Final = frozenset({"tag", "branch", "filter", "mode", "query_filter"})
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "1"})
 _FALSE: Final = frozenset({"false", "f", "no", "n", "0"})
 
@@ -125,24 +104,25 @@ def typed(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(function: str, name: str, value: Any) -> Any:
-    if name in _WHETHER:
-        if isinstance(value, int):
+    kind = KINDS.get(name)
+    if kind == "flag":
+        if isinstance(value, int) and value in (0, 1):
             return bool(value)
         if not isinstance(value, str) or value.lower() not in (_TRUE | _FALSE):
             raise InvalidArgument(f"{function}: {name}={value!r} is neither true nor false")
         return value.lower() in _TRUE
-    if name in _TEXTS:
+    if kind == "text":
         if not isinstance(value, bool | int | float | str):
             raise InvalidArgument(f"{function}: {name}={value!r} is no text")
         return str(value).lower() if isinstance(value, bool) else str(value)
-    if name == "version":
+    if kind == "version":
         number = None if isinstance(value, bool) else as_version(value) if isinstance(value, str) else value
         if not isinstance(number, int):
             raise InvalidArgument(f"version={value!r} is not a whole number; a tag is given as tag={value!r}")
         return number
-    if name == "as_of" and (isinstance(value, bool) or not isinstance(value, str | date | datetime)):
+    if kind == "time" and (isinstance(value, bool) or not isinstance(value, str | date | datetime)):
         raise InvalidArgument(f"{function}: as_of={value!r} is no time")
-    if name in _BOUNDS:
+    if kind == "bound":
         return bound(value)
     return value
 

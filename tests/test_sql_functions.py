@@ -6,6 +6,7 @@ import re
 
 import lance_sql
 from lance_sql.catalogs import metadata_tables
+from lance_sql.providers.table_functions import METADATA
 from tests.documents import ROOT
 
 ROW = re.compile(r"^\| `(lance_\w+)`[^|]* \| (.*) \|$", re.MULTILINE)
@@ -19,3 +20,7 @@ def test_the_columns_of_every_function_are_said() -> None:
     for name, relation in (("lance_changes", table.changes(5, 6)), ("lance_row_history", table.row_history())):
         expected[name] = [column for column in relation.schema.names if column not in table.schema.names]
     assert said == expected
+
+
+def test_every_metadata_table_is_a_function() -> None:
+    assert list(metadata_tables.TABLES) == list(METADATA)

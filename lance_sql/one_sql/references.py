@@ -13,8 +13,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.constants import constant
 from lance_sql.one_sql.named_tables import FORMAT, SUFFIX, is_path, path_of_name, place_of_name
 from lance_sql.providers.attached import Place
-from lance_sql.providers.search_arguments import SEARCHES
-from lance_sql.providers.sources import FUNCTIONS
+from lance_sql.providers.table_functions import FUNCTIONS, SEARCHES
 from lance_sql.table.version_names import as_version, split_name
 
 OTHER_NAMES: Final = {
@@ -143,7 +142,7 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
         return None
     if function not in FUNCTIONS:
         raise InvalidArgument(f"There is no table function {function!r}; there are {', '.join(sorted(FUNCTIONS))}")
-    names = FUNCTIONS[function]
+    names = FUNCTIONS[function].names
     path: Any = None
     given: dict[str, Any] = {}
     for position, argument in enumerate(node.expressions):
@@ -180,7 +179,7 @@ def _names_table(node: exp.Func, schema: tuple[str, ...]) -> bool:
 
 def _name_at(function: str, position: int, value: Any) -> str:
     """The name of an argument without one. A version or a tag may follow the path, as it does in DataFusion."""
-    names = FUNCTIONS[function]
+    names = FUNCTIONS[function].names
     if names[0] == "version":
         if position == 1:
             return "tag" if isinstance(value, str) else "version"

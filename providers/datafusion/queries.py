@@ -7,16 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 from datafusion import SessionContext, column
-from datafusion.catalog import Table
 from datafusion.functions import arrow_cast
 
-from lance_sql.errors import InvalidArgument
-
-from ..arrow import EngineDataset
 from ..sources import Source
-from . import register, widen
+from . import provided, register
 
 # "DataFusion error: Plan("..."): what is meant comes last
 _WRAPPED: Final = re.compile(r"^(?:\w+ error: )+")
@@ -44,7 +39,7 @@ def prepare(
     raises: DataFusionError for a query that cannot be planned; the function that runs it for what fails at once
     """
     for name, source in sources.items():
-        context.register_table(name, _table(source))
+        context.register_table(name, provided(source))
     try:
         frame = context.sql(sql)
         if types:
@@ -78,14 +73,6 @@ def column_types(context: SessionContext, source: Source) -> dict[str, str]:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _table(source: Source) -> Table:
-    if isinstance(source.relation, pa.Table):
-        return Table(ds.dataset(source.relation))
-    if source.where is not None:
-        raise InvalidArgument("The argument filter is DuckDB's alone: DataFusion hands over what WHERE says")
-    return Table(EngineDataset(source.relation, widen, with_system_columns=source.with_system_columns))
 
 
 def _line(error: Exception) -> str:

@@ -152,7 +152,7 @@ def _functions(
             "VARCHAR",
             null_handling="special",
         )
-        for name, types in duckdb_macros.FUNCTIONS.items()
+        for name, types in duckdb_macros.CALLED.items()
     }
 
 
@@ -163,7 +163,7 @@ def _function(
     allow_bases: str | None,
     cache: str | os.PathLike[str] | bool | None,
 ) -> Callable[..., str]:
-    """What is behind one of `duckdb_macros.FUNCTIONS`. What reads tables is imported when it is first called."""
+    """What is behind one of `duckdb_macros.CALLED`. What reads tables is imported when it is first called."""
 
     def function(*arguments: Any) -> str:
         from lance_sql.store.allowed_bases import allowing

@@ -25,7 +25,7 @@ from ..arrow import EngineDataset
 from ..folders import check_alike, check_system_columns, paths_of
 from ..snapshots import open_version
 from ..sources import open_source, typed
-from .macros import CHANGES, HISTORY, METADATA, REFERENCE, SEARCH
+from .macros import REFERENCE, RELATION
 from .tables import FreshTable, feed_table, table
 
 # More than any statement has references, with room for the statements of other threads.
@@ -51,7 +51,7 @@ class Binding:
 
 
 def query(function: str, arguments: Sequence[Any], caller: FrameType, statistics_cache: str | None) -> str:
-    """What a function of `duckdb_macros.FUNCTIONS` returns.
+    """What a function of `macros.CALLED` returns.
 
     caller: the innermost frame of Python that runs the query
     """
@@ -96,65 +96,15 @@ def _scan(
     return _published(binding, "lance_scan" if with_system_columns else "lance_table", path, opened)
 
 
-def _change_feed(
-    binding: Binding,
-    path: str | None,
-    start: str | None,
-    end: str | None,
-    since: str | None,
-    mode: str | None,
-    drop_unchanged: bool | None,
-    key: str | None,
-    branch: str | None,
-    trust_snapshots: bool | None,
-) -> str:
-    """Opens the changes of a table, as `_scan` opens a table."""
-
-    given = {
-        "start_version": start,
-        "end_version": end,
-        "since": since,
-        "mode": mode,
-        "drop_unchanged": drop_unchanged,
-        "key": None if key is None else json.loads(key),
-        "branch": branch,
-        "trust_snapshots": trust_snapshots,
-    }
-    return _published(binding, "lance_changes", path, lambda path: _opened("lance_changes", path, given))
-
-
-def _row_history(binding: Binding, path: str | None, start: str | None, end: str | None, branch: str | None) -> str:
-    """Opens every image of its rows, as `_scan` opens a table."""
-    given = {"start_version": start, "end_version": end, "branch": branch}
-    return _published(binding, "lance_row_history", path, lambda path: _opened("lance_row_history", path, given))
-
-
-def _search(binding: Binding, function: str, path: str | None, arguments: str | None) -> str:
-    """Searches a table, as `_scan` opens one."""
-
+def _relation(binding: Binding, function: str, path: str | None, arguments: str | None) -> str:
+    """Opens the result of another table function, as `_scan` opens a table."""
     given = json.loads(arguments or "{}")
-    return _published(binding, function, path, lambda path: _opened(function, path, given))
 
+    def opened(path: str) -> EngineDataset | pa.Table:
+        relation = open_source(function, path, given).relation
+        return relation if isinstance(relation, pa.Table) else feed_table(relation)
 
-def _metadata(
-    binding: Binding,
-    name: str,
-    path: str | None,
-    version: str | None,
-    tag: str | None,
-    branch: str | None,
-    as_of: str | None,
-) -> str:
-    """Reads what a version consists of, as `_scan` opens a table."""
-
-    given = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
-    return _published(binding, f"lance_{name}", path, lambda path: _opened(f"lance_{name}", path, given))
-
-
-def _opened(function: str, path: str, given: Mapping[str, Any]) -> EngineDataset | pa.Table:
-    """What a table function gives, but a table itself."""
-    relation = open_source(function, path, given).relation
-    return relation if isinstance(relation, pa.Table) else feed_table(relation)
+    return _published(binding, function, path, opened)
 
 
 _Opened: TypeAlias = EngineDataset | pa.Table | list[EngineDataset]
@@ -201,10 +151,4 @@ def _variables(caller: FrameType) -> dict[str, Any]:
     return frame.f_globals
 
 
-_QUERIES: Final[Mapping[str, Callable[..., str]]] = {
-    REFERENCE: _scan,
-    CHANGES: _change_feed,
-    HISTORY: _row_history,
-    SEARCH: _search,
-    METADATA: _metadata,
-}
+_QUERIES: Final[Mapping[str, Callable[..., str]]] = {REFERENCE: _scan, RELATION: _relation}

@@ -10,7 +10,7 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 
-from ..change_feeds import bound
+from ..bounds import bound
 from .options import READ, TIME_TRAVEL, ReadOptions, checked, flag, names_in, number
 
 _RANGE: Final = (

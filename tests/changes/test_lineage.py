@@ -146,8 +146,8 @@ def test_sql_and_the_command_line_ask_for_it(history: Path, tmp_path: Path) -> N
         context.sql(f"SELECT * FROM lance_changes('{path}', {version}, {version})").to_arrow_table()
     call = f"lance_changes('{path}', {version}, {version}, NULL, 'all', false, true)"
     assert context.sql(f"SELECT * FROM {call}").to_arrow_table().num_rows == found.num_rows
-    with pytest.raises(Exception, match="snapshots are trusted as true or false, not 1"):
-        context.sql(f"SELECT * FROM {call.replace('true', '1')}").to_arrow_table()
+    with pytest.raises(Exception, match="trust_snapshots=5 is neither true nor false"):
+        context.sql(f"SELECT * FROM {call.replace('true', '5')}").to_arrow_table()
     asked = f"SELECT count(*) FROM {call[: call.index(', NULL')]}, trust_snapshots => true)"
     for engine in ("duckdb", "datafusion"):
         counted = pa.table(lance_sql.sql(asked, engine=engine))

@@ -211,7 +211,8 @@ def of_sql(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
 
 @cache
 def connection() -> duckdb.DuckDBPyConnection:
-    return lance_sql.connect()
+    made: duckdb.DuckDBPyConnection = lance_sql.connect()
+    return made
 
 
 def of_execute(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:

@@ -157,9 +157,9 @@ def test_modes_are_positional_in_datafusion(path: str) -> None:
     assert len(engine.rows(f"SELECT id FROM lance_changes('{path}', NULL, NULL, 3)")) == 2
     assert len(engine.rows(f"SELECT id FROM lance_changes('{path}', 1, 4, NULL, 'net')")) == 4
     assert len(engine.rows(f"SELECT id FROM lance_changes('{path}', 1, 4, NULL, 'net', true, false)")) == 4
-    with pytest.raises(Exception, match="unchanged rows are dropped as true or false, not 5"):
+    with pytest.raises(Exception, match="drop_unchanged=5 is neither true nor false"):
         engine.rows(f"SELECT * FROM lance_changes('{path}', 1, 2, NULL, 'all', 5)")
-    for arguments in ("", "3", f"'{path}', 1, 2, 3, 'all', true, true, 5"):
+    for arguments in ("", "3", f"'{path}', 1, 2, 3, 'all', true, true, 'id', 'main', 5"):
         with pytest.raises(Exception, match="lance_changes takes a path"):
             engine.rows(f"SELECT * FROM lance_changes({arguments})")
     with pytest.raises(Exception, match="not a version, a tag or a time"):

@@ -31,9 +31,16 @@ def test_a_tag_is_the_second_argument(context: Any, path: str) -> None:
     assert context.sql(f"SELECT count(*) AS n FROM lance_scan('{path}', 'all')").to_pylist() == [{"n": 1000}]
 
 
-@pytest.mark.parametrize("arguments", ["", "3", "'{path}', 1.5", "'{path}', 1, 2", "'{path}', true"])
-def test_wrong_arguments_are_named(context: Any, path: str, arguments: str) -> None:
-    with pytest.raises(Exception, match="lance_scan takes"):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        *(("", "lance_scan takes a path"), ("3", "takes a path first, not 3")),
+        *(("'{path}', 1.5", "version=1.5 is not a whole number"), ("'{path}', 1, 2", "as_of=2 is no time")),
+        ("'{path}', true", "version=True is not a whole number"),
+    ],
+)
+def test_wrong_arguments_are_named(context: Any, path: str, arguments: str, message: str) -> None:
+    with pytest.raises(Exception, match=message):
         context.sql(f"SELECT * FROM lance_scan({arguments.format(path=path)})")
 
 

@@ -295,7 +295,9 @@ def _name_in_duckdb(type: pa.DataType) -> str | None:
     empty = pa.table({"v": pa.array([], type)})
     assert len(empty) == 0
     try:
-        return str(duckdb.sql("FROM empty").types[0])
+        relation = duckdb.sql("FROM empty")
+        assert relation is not None
+        return str(relation.types[0])
     except duckdb.Error:
         return None
 

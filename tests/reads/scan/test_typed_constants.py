@@ -38,7 +38,8 @@ def written(path: Path, file_version: str = "2.1") -> lance_sql.Dataset:
 
 @pytest.fixture(scope="module")
 def connection() -> duckdb.DuckDBPyConnection:
-    return lance_sql.connect()
+    made: duckdb.DuckDBPyConnection = lance_sql.connect()
+    return made
 
 
 @covering(case=CONDITIONS, name=["u", "s.u"], file_version=["2.0", "2.1", "2.2"])

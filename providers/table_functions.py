@@ -1,0 +1,97 @@
+"""The table functions and their arguments, as DuckDB's macros, DataFusion and the parser of statements use them.
+
+Nothing of tables is imported here: most of the time until a first answer is imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["flag", "text", "version", "time", "bound"]
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "version": "version",
+    "as_of": "time",
+    **dict.fromkeys(("start_version", "end_version", "since"), "bound"),
+    **dict.fromkeys(("tag", "branch", "filter", "mode", "query_filter"), "text"),
+    **dict.fromkeys(("use_indices", "fresh", "drop_unchanged", "trust_snapshots"), "flag"),
+    **dict.fromkeys(("prefilter", "use_index", "fast_search", "explain_verbose"), "flag"),
+}
+"""The kinds of arguments, by their names; an argument without a kind takes any value that its function takes."""
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    "k": "10",
+    "mode": "'all'",
+    "use_indices": "true",
+    **dict.fromkeys(("fresh", "drop_unchanged", "trust_snapshots"), "false"),
+}
+"""Of optional arguments, as SQL; NULL for the others."""
+
+PLACE: Final = ("version", "tag", "branch", "as_of")
+
+
+class TableFunction(NamedTuple):
+    """The names of the arguments after the path. Their order is the one of DataFusion, which has no named arguments.
+
+    needed: those that have to be given
+    """
+
+    needed: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.needed + self.optional
+
+
+_VERSION: Final = ("version", "as_of", "tag", "branch")
+_TABLE: Final = TableFunction(optional=(*_VERSION, "use_indices", "fresh", "filter"))
+_FOUND: Final = ("k", "filter", "prefilter", *PLACE, "since")
+_NEAREST: Final = ("metric", "nprobs", "nprobes", "refine_factor", "use_index", "fast_search", "ef", "explain_verbose")
+_HYBRID: Final = ("alpha", "oversample_factor", "fusion")
+
+SEARCHES: Final[Mapping[str, TableFunction]] = {
+    "lance_vector_search": TableFunction(("vector_column", "vector"), (*_FOUND, *_NEAREST)),
+    "lance_fts": TableFunction(("text_column", "query"), (*_FOUND, "use_index", "fast_search")),
+    "lance_hybrid_search": TableFunction(
+        ("vector_column", "vector", "text_column", "query"), (*_FOUND, *_HYBRID, *_NEAREST)
+    ),
+    "lance_vector_join": TableFunction(
+        ("vector_column", "queries"), (*_FOUND, "query_column", "query_filter", *_NEAREST)
+    ),
+    "lance_search_changes": TableFunction(
+        ("since",),
+        (
+            *("vector_column", "vector", "text_column", "query", "k", "filter"),
+            *PLACE,
+            *_HYBRID,
+            *("metric", "nprobs", "nprobes", "refine_factor", "use_index"),
+        ),
+    ),
+}
+"""The searches: the official extension's names, and those of time travel."""
+
+METADATA: Final = (
+    *("versions", "files", "fragments", "columns", "tags", "branches", "cursors", "rules", "indices", "statistics"),
+)
+"""The metadata tables, which SQL has as `lance_versions` and so on."""
+
+FUNCTIONS: Final[Mapping[str, TableFunction]] = {
+    "lance_scan": _TABLE,
+    "lance_table": _TABLE,
+    "lance_changes": TableFunction(
+        optional=(
+            *("start_version", "end_version", "since", "mode", "drop_unchanged", "trust_snapshots", "key", "branch"),
+        )
+    ),
+    **dict.fromkeys(
+        ("lance_insertions", "lance_deletions"),
+        TableFunction(optional=("start_version", "end_version", "since", "branch")),
+    ),
+    "lance_row_history": TableFunction(optional=("start_version", "end_version", "branch")),
+    **SEARCHES,
+    **{f"lance_{name}": TableFunction(optional=_VERSION) for name in METADATA},
+}
+"""The table functions."""
