@@ -140,10 +140,6 @@ class Dataset(ArrowDataset):
         latest = self.snapshot.latest()
         return self if latest is self.snapshot else Dataset(latest)
 
-    def refresh(self) -> Dataset:
-        """As `latest`: a handle is one version for ever, so the newer one is returned."""
-        return self.latest()
-
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version that can be opened as of now, ascending."""
         return self.snapshot.versions()

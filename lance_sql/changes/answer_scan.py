@@ -16,9 +16,10 @@ from lance_sql.format.schema import Field, arrow_field
 from lance_sql.reads.scan.predicates.evaluation import evaluate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.read_batch import record_batch
+from lance_sql.reads.scan.relation import cut
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.reads.scan.take import parts, take_at
-from lance_sql.reads.search.ranked_scan import RankedScan, cut
+from lance_sql.reads.search.ranked_scan import RankedScan
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,16 +18,16 @@ from lance_sql.changes.plan import Part, limited
 from lance_sql.changes.reading import FeedColumn
 from lance_sql.errors import CorruptFile
 from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.relation import Relation
 from lance_sql.table import versions
 from lance_sql.values import row_ranges
-from lance_sql.values.frames import Frames
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
 
 
 @dataclass(frozen=True, repr=False)
-class ChangeScan(Frames):
+class ChangeScan(Relation):
     """A read of some columns and rows of a change feed. Immutable; every reader starts anew."""
 
     feed: ChangeFeed
@@ -47,11 +47,6 @@ class ChangeScan(Frames):
         that were rewritten in place."""
         return tuple(limited(list(self.feed.range.parts(self.predicate)), self.limit))
 
-    def with_types(self, types: Mapping[str, pa.DataType]) -> ChangeScan:
-        """The same scan: the feed has no columns in other types."""
-        assert not types
-        return self
-
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """The rows as a stream of batches, in the order of the commits. Nothing is read before the first batch is asked
         for.
@@ -64,15 +59,11 @@ class ChangeScan(Frames):
 
         return pa.RecordBatchReader.from_batches(self.schema, batches())
 
-    def to_table(self) -> pa.Table:
-        """All rows in memory."""
-        return self.to_reader(keeps_all=True).read_all()
-
     def count_rows(self) -> int:
         """The number of rows; no page is read for it unless the filter needs values."""
         if all(predicate is None for _, predicate in self.parts):
             return sum(part.rows.num_rows for part, _ in self.parts)
-        return sum(batch.num_rows for batch in replace(self, columns=()).to_reader())
+        return self._count_by_reading()
 
     def explain(self) -> str:
         """What is read and why, as text."""
@@ -119,9 +110,6 @@ class ChangeScan(Frames):
         parts += [f"filter={str(self.predicate)!r}"] if self.predicate is not None else []
         parts += [f"limit={self.limit}"] if self.limit is not None else []
         return f"ChangeScan({', '.join(parts)})"
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[type[ChangeScan], tuple[object, ...]]:
         # without the parts, which are found again

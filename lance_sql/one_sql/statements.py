@@ -44,7 +44,6 @@ class Statement:
     """One statement.
 
     text: as it was typed
-    tree: of sqlglot
     tree: of sqlglot, of a query
     change: what it does to the rows or columns of a Lance table
     task: what else it does to one, or asks of it

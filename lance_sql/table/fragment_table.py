@@ -99,11 +99,6 @@ class FragmentTable:
         return self._unsigned(FragmentColumn.NUM_DELETED_ROWS)
 
     @cached_property
-    def have_overlays(self) -> BoolMask:
-        """Where there are data overlays, which this release does not know."""
-        return self._flags(FragmentColumn.NUM_OVERLAYS)
-
-    @cached_property
     def have_statistics(self) -> BoolMask:
         """Where a data file of version 0.1, judging by the manifest, may have statistics of its pages."""
         return self._flags(FragmentColumn.HAS_LEGACY_FILES)

@@ -69,10 +69,6 @@ class Fragments(Sequence[Fragment]):
         """These fragments, in the order of their ids."""
         return cls(b"", trust_rows=True, file=file).edited(added=fragments)
 
-    def subset(self, indices: I64) -> Fragments:
-        """The fragments at these indices, in this order."""
-        return Fragments(_pick(self.content, self.table, indices), trust_rows=self.trust_rows, file=self.file)
-
     def repeated_ids(self) -> tuple[int, ...]:
         """Ids that several fragments have, ascending: some early releases gave them, and the next commit mends it."""
         ids = self.table.ids

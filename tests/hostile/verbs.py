@@ -76,7 +76,7 @@ def _engine(sql: str) -> Verb:
 
 DATASET: Final[dict[str, Verb]] = {
     "attributes": _on(_attributes),
-    "latest": _on(lambda dataset: (dataset.latest(), dataset.refresh())),
+    "latest": _on(lambda dataset: dataset.latest()),
     "versions": _on(lambda dataset: dataset.versions()),
     "history": _on(lambda dataset: dataset.history()),
     "layout": _on(lambda dataset: str(dataset.layout())),

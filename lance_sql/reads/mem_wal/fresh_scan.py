@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,16 +15,16 @@ from lance_sql.reads.mem_wal.log_sources import counted_rows
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.predicates.evaluation import evaluate
 from lance_sql.reads.scan.projection import OutputColumn, resolve
+from lance_sql.reads.scan.relation import OnePartRelation, cut
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
-from lance_sql.values.frames import Frames
 
 if TYPE_CHECKING:
     from lance_sql.reads.mem_wal.newest_rows import FreshRows
 
 
 @dataclass(frozen=True, repr=False)
-class FreshScan(Frames):
+class FreshScan(OnePartRelation):
     """A read of some columns and rows. Immutable; every reader starts anew."""
 
     rows: FreshRows
@@ -38,29 +38,13 @@ class FreshScan(Frames):
         """The schema of every batch: the columns in the order they were asked for."""
         return pa.schema([column.arrow for column in self.columns], self.rows.schema.metadata)
 
-    def with_types(self, types: Mapping[str, pa.DataType]) -> FreshScan:
-        """This scan: the rows have no columns in other types."""
-        assert not types
-        return self
-
-    def with_nulls(self, index: int, name: str) -> FreshScan:
-        """The same scan with one column more, of NULLs, for which nothing is read.
-
-        index: of the column in the result
-        """
-        column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
-        return replace(self, columns=(*self.columns[:index], column, *self.columns[index:]))
-
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """The rows as a stream of batches. Nothing is read before the first batch is asked for.
 
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
-
-    def to_table(self) -> pa.Table:
-        """All rows in memory."""
-        return self.to_reader(keeps_all=True).read_all()
+        batches = cut(self._all(keeps_all=keeps_all), None, self.limit)
+        return pa.RecordBatchReader.from_batches(self.schema, batches)
 
     def count_rows(self) -> int:
         """The number of rows; without a filter, only keys are read for it."""
@@ -68,7 +52,7 @@ class FreshScan(Frames):
             merged = self.rows.merged
             of_version = replace(self._of_version(), columns=()).count_rows()
             return of_version - len(merged.hidden) + sum(int(counted.sum()) for counted in merged.counted)
-        return sum(batch.num_rows for batch in replace(self, columns=()).to_reader())
+        return self._count_by_reading()
 
     def explain(self) -> str:
         """What is read, as text."""
@@ -77,39 +61,11 @@ class FreshScan(Frames):
         lines.append(f"  of the write-ahead log: {sum(int(counted.sum()) for counted in merged.counted)} rows")
         return "\n".join(lines)
 
-    def tasks(self, target_count: int) -> Sequence[FreshScan]:
-        """The scan as one part: what counts is known to nobody but who has read all keys."""
-        return [self]
-
-    def task(self, parts: Iterable[object]) -> FreshScan:
-        """A part without rows."""
-        assert not list(parts)
-        return replace(self, limit=0)
-
-    def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> FreshScan:
-        """The same rows with other columns."""
-        return replace(self, columns=columns)
-
     def __repr__(self) -> str:
         parts = [repr(self.rows.snapshot.label), f"columns={[column.name for column in self.columns]}"]
         parts += [f"filter={str(self.predicate)!r}"] if self.predicate is not None else []
         parts += [f"limit={self.limit}"] if self.limit is not None else []
         return f"FreshScan({', '.join(parts)})"
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
-
-    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
-        left = self.limit
-        if left == 0:
-            return
-        for batch in self._all(keeps_all=keeps_all):
-            if left is not None:
-                batch = batch.slice(0, left)
-                left -= batch.num_rows
-            yield batch
-            if left == 0:
-                return
 
     def _all(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
         merged = self.rows.merged

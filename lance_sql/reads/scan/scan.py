@@ -19,16 +19,16 @@ from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.pruning.learned import count_decided
 from lance_sql.reads.scan.read_batch import read, record_batch
+from lance_sql.reads.scan.relation import Relation
 from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
 from lance_sql.store import release_memory
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
-from lance_sql.values.frames import Frames
 
 
 @dataclass(frozen=True, repr=False)
-class Scan(Frames):
+class Scan(Relation):
     """A read of some columns and rows of one version. Immutable; every reader starts anew.
 
     >>> scan = lance_sql.open("examples/orders.lance").scan(["id"], "id <= 3")
@@ -53,14 +53,6 @@ class Scan(Frames):
         )
         return replace(self, columns=columns)
 
-    def with_nulls(self, index: int, name: str) -> Scan:
-        """The same scan with one column more, of NULLs, for which nothing is read.
-
-        index: of the column in the result
-        """
-        column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
-        return replace(self, columns=(*self.columns[:index], column, *self.columns[index:]))
-
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of every batch: the columns in the order they were asked for."""
@@ -68,7 +60,7 @@ class Scan(Frames):
 
     @cached_property
     def plan(self) -> ScanPlan:
-        """The fragments and rows that are read; made once, from the manifest."""
+        """The fragments and rows that are read; made once, from the manifest, the indices and statistics."""
         with at(table=self.snapshot.label):
             return make_plan(self.snapshot, self.columns, self.predicate, self.limit)
 
@@ -83,10 +75,6 @@ class Scan(Frames):
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
         return self._reading(keeps_all=keeps_all).to_reader()
-
-    def to_table(self) -> pa.Table:
-        """All rows in memory."""
-        return self.to_reader(keeps_all=True).read_all()
 
     def count_rows(self) -> int:
         """The number of rows; read from the manifest unless the filter needs values, and these only where it is not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,9 @@ from lance_sql.errors import at
 from lance_sql.reads.scan.predicates.evaluation import evaluate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.read_batch import record_batch
+from lance_sql.reads.scan.relation import cut
 from lance_sql.reads.scan.take import parts, take_at
-from lance_sql.reads.search.ranked_scan import RankedScan, cut
+from lance_sql.reads.search.ranked_scan import RankedScan
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.values.arrays import I64
 
@@ -43,14 +44,6 @@ class SearchScan(RankedScan):
     def ranking(self) -> Ranking:
         """The rows that were found."""
         return self.rows.ranking
-
-    def with_nulls(self, index: int, name: str) -> SearchScan:
-        """The same scan with one column more, of NULLs, for which nothing is read.
-
-        index: of the column in the result
-        """
-        column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
-        return replace(self, columns=(*self.columns[:index], column, *self.columns[index:]))
 
     def count_rows(self) -> int:
         """The number of rows."""

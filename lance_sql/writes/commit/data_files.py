@@ -8,7 +8,6 @@ from typing import Final
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.format import file_versions
-from lance_sql.format.schema import Schema
 from lance_sql.table.fragment import TOMBSTONE, DataFile, Fragment
 from lance_sql.table.manifest import Manifest
 
@@ -64,8 +63,3 @@ def check(files: Iterable[DataFile], manifest: Manifest) -> None:
                 f"the data file {file.path!r} has version {file_version(file)}, those of the table have"
                 f" {manifest.data_format}"
             )
-
-
-def is_needed(file: DataFile, schema: Schema) -> bool:
-    """Whether a file has a column of the schema, or a hidden one."""
-    return any(field in schema.by_id or field < TOMBSTONE for field in file.fields)

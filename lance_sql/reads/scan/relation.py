@@ -1,0 +1,100 @@
+"""The base of every scan: what follows from its batches.
+
+Each kind of scan (of a version, a change feed, the answer of a search, a version with its write-ahead log) has its own
+columns, schema and stream of batches.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import pyarrow as pa
+
+from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.values.frames import Frames
+
+
+class Relation(Frames):
+    """A read of some columns and rows. Subclasses are frozen dataclasses; every reader starts anew."""
+
+    columns: tuple[Any, ...]
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The schema of every batch: the columns in the order they were asked for."""
+
+    @abstractmethod
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """The rows as a stream of batches. Nothing is read before the first batch is asked for.
+
+        keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
+        """
+
+    def to_table(self) -> pa.Table:
+        """All rows in memory."""
+        return self.to_reader(keeps_all=True).read_all()
+
+    def with_types(self, types: Mapping[str, pa.DataType]) -> Self:
+        """The same scan with other types for some of its columns, as `compact_types` proposes them; here none.
+
+        types: by column name
+        """
+        assert not types
+        return self
+
+    def with_nulls(self, index: int, name: str) -> Self:
+        """The same scan with one column more, of NULLs, for which nothing is read.
+
+        index: of the column in the result
+        """
+        column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
+        columns = (*self.columns[:index], column, *self.columns[index:])
+        return replace(self, columns=columns)  # type: ignore[type-var]  # a dataclass
+
+    def _count_by_reading(self) -> int:
+        without_columns = replace(self, columns=())  # type: ignore[type-var]  # a dataclass
+        return sum(batch.num_rows for batch in without_columns.to_reader())
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+class OnePartRelation(Relation):
+    """A scan that is read as one part, because which rows it has is known only after all were looked at."""
+
+    def count_rows(self) -> int:
+        """The number of rows."""
+        return self._count_by_reading()
+
+    def tasks(self, target_count: int) -> Sequence[Self]:
+        """The scan as one part."""
+        return [self]
+
+    def task(self, parts: Iterable[object]) -> Self:
+        """A part without rows."""
+        assert not list(parts)
+        return replace(self, limit=0)  # type: ignore[type-var]  # a dataclass
+
+    def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> Self:
+        """The same rows with other columns."""
+        return replace(self, columns=columns)  # type: ignore[type-var]  # a dataclass
+
+
+def cut(batches: Iterable[pa.RecordBatch], batch_size: int | None, limit: int | None) -> Iterator[pa.RecordBatch]:
+    """The first `limit` rows of some batches, in batches of at most `batch_size`; no batch is asked for behind them."""
+    left = limit
+    if left == 0:
+        return
+    for batch in batches:
+        for start in range(0, batch.num_rows, batch_size or max(batch.num_rows, 1)):
+            part = batch.slice(start, batch_size)
+            if left is not None:
+                part = part.slice(0, left)
+                left -= part.num_rows
+            yield part
+            if left == 0:
+                return
