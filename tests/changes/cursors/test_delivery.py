@@ -14,7 +14,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import InvalidArgument, VersionNotFound
 
-from . import databases
+from . import databases, server
 from .databases import COLUMNS, Database, deliver
 from .test_consumers import Killed, dying_at
 
@@ -22,12 +22,12 @@ PLACES = ("begin", "insert", "commit", "move")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql() -> Iterator[str]:
     """The URI of a PostgreSQL server."""
-    pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL: pip install pgserver 'psycopg[binary]'")
-    pytest.importorskip("psycopg", reason="no driver of PostgreSQL: pip install 'psycopg[binary]'")
-    with pgserver.get_server(tmp_path_factory.mktemp("postgres")) as running:
-        yield running.get_uri()
+    if (reason := server.missing()) is not None:
+        pytest.skip(reason)
+    with server.postgresql() as uri:
+        yield uri
 
 
 @pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
@@ -36,7 +36,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
         return databases.sqlite(tmp_path)
     if request.param == "duckdb":
         return databases.in_duckdb(tmp_path)
-    database = databases.postgres(request.getfixturevalue("server"))
+    database = databases.postgres(request.getfixturevalue("postgresql"))
     with database.transaction() as execute:
         execute("TRUNCATE delivered")
         execute("TRUNCATE positions")
