@@ -239,10 +239,12 @@ class Cursor:
         if match is None:
             raise InvalidArgument(f"after={position!r} is not the position of changes that a cursor has read")
         id, number, commit = match[1], int(match[2]), match[3] or None
-        if id != record.id:
+        if id != record.id and not record.is_new:
             # the cursor was put elsewhere, or created again
             return record
         self._check(History(self._latest()), number, commit, "the database has the changes of")
+        if id != record.id:
+            return record
         return replace(record, position=number, commit=commit, needs_snapshot=False)
 
     def _behind(self, record: CursorRecord, target: object) -> CursorRecord:

@@ -87,6 +87,11 @@ class CursorRecord:
         origin = Origin(position, commit, needs_snapshot)
         return cls(name, uuid4().hex, branch, position, needs_snapshot, now, now, commit=commit, origin=origin)
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the cursor is where it was created, and no other cursor had its name before."""
+        return self.number == 1
+
     def at_origin(self) -> CursorRecord:
         """The record with the position that the cursor had before its first run.
 
