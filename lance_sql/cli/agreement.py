@@ -24,23 +24,58 @@ quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
 
 def latest(table: str) -> Dataset:
+    """The newest version of a table, or of the branch that is named behind it."""
     from lance_sql.cli import tables
 
-    return tables.open_table(unversioned(table))
+    path, branch = path_and_branch(table)
+    return tables.open_table(path, branch=branch)
+
+
+def path_and_branch(table: str) -> tuple[str, str | None]:
+    """The path in an argument, and the branch that is named behind it; None for main.
+
+    raises: UsageError for a version or a tag
+    """
+    path, version, name = split_name(table)
+    if version is None and name is None:
+        return path, None
+    if name is not None and _is_branch(path, name):
+        return path, name
+    raise click.UsageError(
+        f"Changes apply to the newest version: {path} without @{version or name}, or a branch: {path}@BRANCH."
+    )
+
+
+def _is_branch(path: str, name: str) -> bool:
+    from lance_sql.cli import tables
+    from lance_sql.errors import TableNotFound
+
+    try:
+        return name in tables.open_table(path).branches()
+    except TableNotFound:
+        return False
 
 
 def unversioned(table: str) -> str:
+    """The path in an argument.
 
-    path, version, tag = split_name(table)
-    if version is not None or tag is not None:
-        raise click.UsageError(f"Changes apply to the newest version: {path} without @{version or tag}.")
+    raises: UsageError for a version, a tag or a branch
+    """
+    path, version, name = split_name(table)
+    if version is not None or name is not None:
+        raise click.UsageError(f"This applies to a table: {path} without @{version or name}.")
     return path
+
+
+def named(dataset: Dataset) -> str:
+    """The path of a table, and its branch, in words."""
+    return shown(dataset.uri) + (f" branch {dataset.branch!r}" if dataset.branch is not None else "")
 
 
 def rows(dataset: Dataset, where: str | None) -> str:
     """What a filter selects, in words; checks the filter as well."""
     selected, total = dataset.count_rows(where), dataset.count_rows()
-    return f"{selected} of {count(total, 'row')} of {shown(dataset.uri)} version {dataset.version}"
+    return f"{selected} of {count(total, 'row')} of {named(dataset)} version {dataset.version}"
 
 
 def rehearse(dataset: Dataset, change: Callable[[Dataset], T]) -> T:
@@ -75,7 +110,7 @@ def _is_terminal() -> bool:
 
 
 def done(dataset: Dataset, details: str = "") -> None:
-    click.echo(f"{shown(dataset.uri)} is at version {dataset.version}" + (f": {details}" if details else ""), err=True)
+    click.echo(f"{named(dataset)} is at version {dataset.version}" + (f": {details}" if details else ""), err=True)
 
 
 def count(number: int, noun: str, several: str | None = None) -> str:

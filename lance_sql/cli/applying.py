@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lance_sql.cli import progress
-from lance_sql.cli.agreement import agreed, done, dry_run_option, quiet_option, rehearse, unversioned, yes_option
+from lance_sql.cli.agreement import (
+    agreed,
+    done,
+    dry_run_option,
+    named,
+    path_and_branch,
+    quiet_option,
+    rehearse,
+    yes_option,
+)
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.merge import read_source
 
@@ -62,7 +71,7 @@ def apply(
     from lance_sql.errors import TableNotFound
     from lance_sql.jobs.applying import apply_changes
 
-    path = unversioned(table)
+    path, branch = path_and_branch(table)
     rows = read_source(source)
     options: dict[str, Any] = {
         "sequence_by": _names(sequence_by),
@@ -80,7 +89,7 @@ def apply(
             return apply_changes(target, rows, keys.split(","), **options)
 
     try:
-        dataset = tables.open_table(path)
+        dataset = tables.open_table(path, branch=branch)
     except TableNotFound:
         if not yes:
             # whatever is wrong with the change comes out
@@ -89,14 +98,14 @@ def apply(
         if agreed(f"make {path} of {rows.num_rows} changes", dry_run, yes):
             done(change(path))
         return
-    what = f"apply {rows.num_rows} changes to {path}"
+    what = f"apply {rows.num_rows} changes to {named(dataset)}"
     if not yes:
         trial = rehearse(dataset, lambda copy: change(copy).last_change)
         if trial is not None:
             counts = f"{trial.rows_inserted} rows inserted, {trial.rows_updated} updated, {trial.rows_deleted} deleted"
             what += f": {counts}"
     if agreed(what, dry_run, yes):
-        done(change(path))
+        done(change(dataset))
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -16,6 +16,7 @@ from lance_sql.cli.agreement import (
     done,
     dry_run_option,
     latest,
+    path_and_branch,
     quiet_option,
     rehearse,
     rows,
@@ -89,14 +90,16 @@ def write(
     import lance_sql
     from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
-    if mode == "overwrite" and not _overwriting_is_agreed(unversioned(table), yes):
+    path, branch = path_and_branch(table)
+    if mode == "overwrite" and not _overwriting_is_agreed(path, branch, yes):
         return
     with source_rows(source) as relation:
         reader = relation.to_arrow_reader()
         with progress.counted(reader, "rows read", hidden=quiet) as batches:
             written = lance_sql.write(
                 pa.RecordBatchReader.from_batches(reader.schema, batches),
-                unversioned(table),
+                path,
+                branch=branch,
                 mode=mode,  # type: ignore[arg-type]  # click has checked the text
                 file_version=file_version,
                 stable_row_ids=False if no_stable_row_ids else None,
@@ -179,7 +182,12 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
 @quiet_option
 @reports_errors
 def compact(table: str, target_rows: int | None, max_deleted: float, indices: str, dry_run: bool, quiet: bool) -> None:
-    """Rewrites short fragments of TABLE, and those with many deleted rows. No row changes."""
+    """Rewrites short fragments of TABLE, and those with many deleted rows. No row changes.
+
+    \b
+    lance-sql compact events.lance
+    lance-sql compact events.lance@load
+    """
     from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
     dataset = latest(table)
@@ -216,18 +224,20 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
     \b
     lance-sql restore events.lance 40
     lance-sql restore events.lance@audited
+    lance-sql restore events.lance@load 40
     """
     from lance_sql.cli import tables
 
-    named = table if version is None else f"{unversioned(table)}@{version}"
-    path, number, tag = split_name(named)
+    path, branch = (table, None) if version is None else path_and_branch(table)
+    chosen = table if version is None else f"{path}@{version}"
+    path, number, tag = split_name(chosen)
     if number is None and tag is None:
         raise click.UsageError(f"Say which version: {path} 41, or {path}@tag.")
-    earlier = tables.open_table(named)
+    earlier = tables.open_table(chosen, branch=None if tag is not None else branch)
     if tag is not None and tag not in earlier.tags():
         raise click.UsageError(f"{tag!r} is a branch, not a version to go back to.")
     what = (
-        f"return from {_newest(path, earlier)} to version {earlier.version} "
+        f"return from {_newest(path, branch, earlier)} to version {earlier.version} "
         f"({count(earlier.count_rows(), 'row')}); no version is removed"
     )
     if agreed(what, dry_run, yes):
@@ -296,6 +306,10 @@ def cleanup(
 
     Versions older than two weeks unless something else is said. What a tag, a branch, a cursor or a version that stays
     needs is never removed.
+
+    \b
+    lance-sql cleanup events.lance --older-than 30d
+    lance-sql cleanup events.lance@load --keep 1
     """
     dataset = latest(table)
     with progress.shown("versions read", hidden=quiet):
@@ -345,13 +359,13 @@ def enable_stable_row_ids(table: str, branch: str | None, indices: str, dry_run:
 VERBS = (write, delete, update, compact, restore, tag, cleanup, enable_stable_row_ids)
 
 
-def _newest(path: str, earlier: Dataset) -> str:
+def _newest(path: str, branch: str | None, earlier: Dataset) -> str:
     """The newest version of a table in words, also where it cannot be read."""
     from lance_sql.cli import tables
     from lance_sql.errors import CorruptFile
 
     try:
-        latest = tables.open_table(path)
+        latest = tables.open_table(path, branch=branch)
         return f"version {latest.version} ({count(latest.count_rows(), 'row')})"
     except CorruptFile as error:
         newest = max(info.version for info in earlier.versions())
@@ -373,12 +387,12 @@ def _named(dataset: Dataset, tag: str) -> str:
     return f" of version {ref.version}" + (f" of {ref.branch}" if ref.branch else "")
 
 
-def _overwriting_is_agreed(path: str, yes: bool) -> bool:
+def _overwriting_is_agreed(path: str, branch: str | None, yes: bool) -> bool:
     from lance_sql.cli import tables
     from lance_sql.errors import TableNotFound
 
     try:
-        dataset = tables.open_table(path)
+        dataset = tables.open_table(path, branch=branch)
     except TableNotFound:
         return True
     return agreed(f"replace {rows(dataset, None)}; no version is removed", False, yes)

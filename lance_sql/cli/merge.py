@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from lance_sql.cli import progress
-from lance_sql.cli.agreement import agreed, done, dry_run_option, quiet_option, rehearse, unversioned, yes_option
+from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, named, quiet_option, rehearse, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.sources import source_rows
-from lance_sql.values.local_paths import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,9 +52,7 @@ def merge(
     lance-sql merge users.lance changes.parquet --on id
     lance-sql merge users.lance "FROM 'all.csv'" --on id --delete-unmatched --dry-run
     """
-    from lance_sql.cli import tables
-
-    dataset = tables.open_table(unversioned(table))
+    dataset = latest(table)
     rows = read_source(source)
 
     def change(target: Dataset) -> Dataset:
@@ -75,7 +72,7 @@ def merge(
     what = rehearse(dataset, lambda copy: change_in_words(change(copy)))
     if what is None:
         click.echo("Nothing to merge: no row would change.", err=True)
-    elif agreed(f"{what} in {shown(dataset.uri)} version {dataset.version}", dry_run, yes):
+    elif agreed(f"{what} in {named(dataset)} version {dataset.version}", dry_run, yes):
         merged = change(dataset)
         done(merged, change_in_words(merged) or "no row changed")
 

@@ -240,3 +240,50 @@ def test_a_load_is_staged_and_published(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert {row["side"] for row in json.loads(result.stdout)} == {"branch", "other"}
     assert "Nothing was published" in result.stderr
+
+
+VERBS = [
+    ["delete", "data.lance@load", "--where", "id = 0", "--yes"],
+    ["update", "data.lance@load", "name='x'", "--where", "id = 1", "--yes"],
+    ["write", "data.lance@load", "SELECT 50::BIGINT AS id, 'x' AS name", "--mode", "append"],
+    ["write", "data.lance@load", "SELECT 50::BIGINT AS id, 'x' AS name", "--mode", "overwrite", "--yes"],
+    ["merge", "data.lance@load", "SELECT 50::BIGINT AS id, 'x' AS name", "--on", "id", "--yes"],
+    ["merge", "data.lance@load", "SELECT 50::BIGINT AS id, 'x' AS name", "--on", "id", "--dry-run"],
+    ["apply", "data.lance@load", "SELECT 50::BIGINT AS id, 'x' AS name", "--keys", "id", "--yes"],
+    ["compact", "data.lance@load"],
+    ["cleanup", "data.lance@load", "--keep", "1", "--max-lag", "0m", "--yes"],
+    ["restore", "data.lance@load", "3", "--yes"],
+    ["index", "create", "data.lance@load", "id", "btree"],
+    ["stage", "data.lance@load", "inside"],
+]
+
+
+@pytest.mark.parametrize("arguments", VERBS, ids=lambda arguments: " ".join(arguments[:3:2]))
+def test_a_branch_is_named_behind_the_path(table: str, arguments: list[str]) -> None:
+    main_rows = lance_sql.open(table).to_table()
+    lance_sql.open(table).create_branch("load")
+    for number in (20, 21):
+        lance_sql.write({"id": [number], "name": ["y"]}, table, mode="append", branch="load")
+    before = lance_sql.open(table, branch="load")
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    after = lance_sql.open(table, branch="load")
+    assert lance_sql.open(table).to_table() == main_rows
+    assert version(table) == 2
+    changed = "--dry-run" not in arguments and arguments[0] not in ("stage", "cleanup")
+    assert (after.version > before.version) == changed
+    assert not changed or f"data.lance branch 'load' is at version {after.version}" in result.stderr
+    if arguments[0] == "cleanup":
+        assert [each.version for each in after.versions()] == [4]
+    if arguments[0] == "restore":
+        assert after.count_rows() == 13
+    if arguments[0] == "stage":
+        assert lance_sql.open(table).branches()["inside"].branch == "load"
+
+
+def test_what_is_no_branch(table: str) -> None:
+    lance_sql.open(table).create_tag("audited")
+    for name in ("1", "audited", "nothing"):
+        result = run("compact", f"{table}@{name}")
+        assert result.exit_code == 2
+        assert f"data.lance without @{name}, or a branch: data.lance@BRANCH" in result.stderr
