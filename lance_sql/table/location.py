@@ -70,6 +70,12 @@ def locate(
     branch = None if branch == MAIN else branch
     store = main if branch is None else branch_store(root, branch, storage_options)
     where = table if branch is None else f"{table}, branch {branch!r}"
+    if branch not in (None, own_branch) and not refs.has_branch(main, branch):
+        # its files may be there: another library may write to a branch that is deleted meanwhile
+        _check_table(main, uri)
+        if own_branch is None and (linked := address.resolve_links(root, storage_options)) is not None:
+            return locate(linked.place, **options)
+        raise VersionNotFound(_unknown_branch(main, branch, table))
     if version is not None and version < 0:
         file = _before_newest(store, -version)
         if file is not None:
@@ -89,8 +95,6 @@ def locate(
         if branch is None:
             # it was written while it was looked for
             return locate(uri, **options)
-        if own_branch is None and (linked := address.resolve_links(root, storage_options)) is not None:
-            return locate(linked.place, **options)
         raise VersionNotFound(_unknown_branch(main, branch, table))
     if version is not None:
         available = versions.describe(files, whole_history=branch is None)

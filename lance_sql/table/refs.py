@@ -93,10 +93,11 @@ def has_branch(store: Store, name: str) -> bool:
     """Whether there is a branch of this name, damaged or not.
 
     store: of the main branch
+    raises: OSError where the store does not say
     """
     try:
         store.tail(_branch_path(name), 0)
-    except (OSError, CorruptFile):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, CorruptFile):
         return False
     return True
 

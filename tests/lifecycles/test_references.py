@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import lance
+import pyarrow as pa
 import pytest
 
 import lance_sql
@@ -196,3 +198,29 @@ def test_a_branch_whose_folder_was_not_copied_says_so(tmp_path: Path) -> None:
         lance_sql.open(table.uri, branch="dev")
     lance_sql.open(table.uri).delete_branch("dev")
     assert lance_sql.open(table.uri).branches() == {}
+
+
+def test_a_branch_that_pylance_writes_to_while_it_is_deleted_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    table = lance_sql.write({"id": [1]}, path)
+    table.create_branch("load")
+    table.create_branch("other")
+    writer = lance.dataset(str(path)).checkout_version(("load", None))
+    lance.write_dataset(pa.table({"id": [2]}), writer, mode="append")
+    writer = lance.dataset(str(path)).checkout_version(("load", None))
+    table.delete_branch("load")
+    lance.write_dataset(pa.table({"id": [3]}), writer, mode="append")
+    assert list(table.branches()) == ["other"]
+    for use in (
+        lambda: lance_sql.open(path, branch="load"),
+        lambda: lance_sql.write({"id": [4]}, path, mode="append", branch="load"),
+        lambda: table.publish("load"),
+    ):
+        with pytest.raises(VersionNotFound, match="No branch 'load'"):
+            use()
+    with pytest.raises(InvalidArgument, match="delete it first"):
+        table.create_branch("load")
+    table.delete_branch("load")
+    assert table.create_branch("load").to_table()["id"].to_pylist() == [1]
+    assert lance_sql.open(path, branch="other").to_table()["id"].to_pylist() == [1]
+    assert lance_sql.verify(path, deep=True).is_healthy
