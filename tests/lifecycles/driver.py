@@ -43,11 +43,12 @@ class State:
     """One version: its rows, how far branches are published there, and the last numbered write of each application.
 
     turns: the number of the write, and another number for each write that was made
+    published: the versions of both, and the keys that others had changed by then
     """
 
     rows: Rows
     turns: dict[str, tuple[int, int]] = field(default_factory=dict)
-    published: dict[int, tuple[int, int]] = field(default_factory=dict)
+    published: dict[int, tuple[int, int, frozenset[int]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -70,8 +71,9 @@ class Branch:
 
 @dataclass
 class Table:
-    """What is at one path."""
+    """What is at one path; `number` is another one of each table that is created."""
 
+    number: int
     branches: dict[str | None, Branch]
     tags: dict[str, tuple[str | None, int]] = field(default_factory=dict)
     cursors: dict[str, str | None] = field(default_factory=dict)
@@ -85,7 +87,8 @@ class Life:
         self.folder, self.name = folder, "t.lance"
         self.log: list[str] = []
         self.next = 0
-        self.num_branches = 0
+        self.num_branches = self.num_tables = 0
+        self.copies: dict[str, int] = {}
         self.old: list[tuple[Dataset, Rows]] = []
         self.backup: Table | None = None
         for each in ("a", "b"):
@@ -157,7 +160,8 @@ class Life:
             lance_sql.write(table, self.path)
         else:
             lance.write_dataset(table, self.path, enable_stable_row_ids=True)
-        self.table = Table({None: Branch(0, None, 0, {1: State(rows)})})
+        self.num_tables += 1
+        self.table = Table(self.num_tables, {None: Branch(0, None, 0, {1: State(rows)})})
 
     def new(self, most: int) -> Rows:
         count = self.random.randint(1, most)
@@ -346,16 +350,18 @@ class Life:
         name = self.random.choice(names)
         branch, keep = self.table.branches[name], self.needed(name) or self.random.random() < 0.5
         onto = self.table.branches[branch.parent]
-        since, at = onto.state.published.get(branch.number, (branch.base, branch.base))
+        nothing: frozenset[int] = frozenset()
+        since, at, earlier = onto.state.published.get(branch.number, (branch.base, branch.base, nothing))
         before, now, theirs_before = branch.states[since], branch.state, onto.states[at]
         mine, theirs = _changes(before.rows, now.rows), _changes(theirs_before.rows, onto.state.rows)
+        others = earlier | set(theirs)
         turns = {app: turn for app, turn in now.turns.items() if before.turns.get(app) != turn}
         self.say(f"{name} since {since} onto {branch.parent} since {at}, keep {keep}")
         try:
             made = self.open(branch.parent).publish(name, keep=keep)
         except (CommitConflict, UnsupportedFeature) as error:
             self.say(error)
-            both = any(key in theirs for key in mine if key in before.rows)
+            both = any(key in others for key in mine if key in before.rows)
             own = since > branch.base and any(
                 key not in branch.states[branch.base].rows for key in mine if key in before.rows
             )
@@ -364,14 +370,14 @@ class Life:
             return
         rows = dict(onto.state.rows)
         for key, value in mine.items():
-            assert not (key in theirs and key in before.rows), ("a conflict was published", self.log)
+            assert not (key in others and key in before.rows), ("a conflict was published", self.log)
             rows.pop(key, None)
             if value is not None:
                 rows[key] = value
         if made.version > onto.head:
             after = self.changed(onto, rows)
             after.turns |= turns
-            after.published[branch.number] = (branch.head, made.version)
+            after.published[branch.number] = (branch.head, made.version, frozenset(others))
             self.made(onto, made.version, after)
         else:
             assert rows == onto.state.rows, ("nothing was published", self.log)
@@ -390,10 +396,14 @@ class Life:
         if self.table.cursors.get(job, name) != name:
             return
         target = self.folder / f"{job}.lance"
-        if target.exists() and job not in self.open(None).cursors():
-            # a new cursor, or one that a backup did not have
+        is_known, is_copy = job in self.open(None).cursors(), self.copies.get(job) == self.table.number
+        if target.exists() and not (is_known and is_copy):
+            # a new cursor, one that a backup did not have, or that of another table
             table_folders.drop(str(target))
         cursor = self.open(name).cursor(job)
+        if is_known and not is_copy:
+            cursor.seek("snapshot")
+        self.copies[job] = self.table.number
         self.table.cursors[job] = name
         is_told, was_lost = False, False
         while not is_told:

@@ -28,7 +28,7 @@ import lance
 
 import lance_sql
 from lance_sql import Dataset, InvalidArgument, LanceError, TableNotFound, VersionNotFound
-from lance_sql.metadata import table_folders
+from lance_sql.table import table_folders
 from tests.changes.cursors import databases, server
 from tests.changes.cursors.databases import COLUMNS, Database, deliver
 

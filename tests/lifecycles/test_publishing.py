@@ -269,3 +269,35 @@ def test_a_branch_can_be_published_after_a_cleanup(tmp_path: Path, cleaned: str)
     assert {name for names in planned.held.values() for name in names} == {"branch load"}
     table.publish("load")
     assert ids(path) == [1, 2, 3, 20, 30]
+
+
+@pytest.mark.parametrize("theirs", ["update", "delete", "insert"])
+@pytest.mark.parametrize("compacted", [False, True])
+def test_what_others_changed_before_a_part_was_published_is_a_conflict(
+    tmp_path: Path, theirs: str, compacted: bool
+) -> None:
+    path = tmp_path / "t.lance"
+    table = lance_sql.write({"id": [1, 2, 3], "v": [1, 1, 1]}, path)
+    table.create_branch("load")
+    changes = {
+        "update": lambda: table.update({"v": "v + 10"}, "id = 1"),
+        "delete": lambda: table.delete("id = 1"),
+        "insert": lambda: lance_sql.write({"id": [5], "v": [10]}, table, mode="append"),
+    }
+    changes[theirs]()
+    lance_sql.open(path, branch="load").update({"v": "v + 100"}, "id = 2")
+    lance_sql.open(path).publish("load", keep=True)
+    if compacted:
+        lance_sql.open(path).compact()
+    # a row that the branch has published itself is changed once more
+    lance_sql.open(path, branch="load").update({"v": "v + 100"}, "id = 2")
+    lance_sql.open(path).publish("load", key=["id"], keep=True)
+    lance_sql.write({"id": [5], "v": [100]}, path, mode="append", branch="load")
+    lance_sql.open(path, branch="load").update({"v": "v + 100"}, "id IN (1, 2)")
+    before = lance_sql.open(path).to_table()
+    assert before.num_rows == {"update": 3, "delete": 2, "insert": 4}[theirs]
+    conflicts = lance_sql.open(path).plan_publish("load", key=["id"]).conflicts
+    assert {"update": {1}, "delete": {1}, "insert": {5}}[theirs] == set(conflicts["id"].to_pylist())
+    with pytest.raises(CommitConflict):
+        lance_sql.open(path).publish("load", key=["id"])
+    assert lance_sql.open(path).to_table() == before

@@ -30,7 +30,7 @@ from lance_sql.changes.history import History
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.keyed import key_match
 from lance_sql.changes.publishing import kept_state
-from lance_sql.changes.publishing.progress import Progress, marker, progress, recorded
+from lance_sql.changes.publishing.progress import Progress, is_part, marker, progress, recorded
 from lance_sql.changes.publishing.publication import Publication
 from lance_sql.errors import (
     CommitConflict,
@@ -42,7 +42,7 @@ from lance_sql.errors import (
 )
 from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.reads.scan.scanning import numbers, scan
-from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.reads.scan.system_columns import LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
 from lance_sql.table import applied, row_ids, versions
 from lance_sql.table.commit_summary import PUBLISHED
 from lance_sql.table.location import branch_store
@@ -314,24 +314,53 @@ def _conflicts(part: _Part, latest: Snapshot, key: Sequence[str] | None) -> pa.T
     """The rows that both have changed, or the new ones that have one key; see `Publication`."""
     theirs = ChangeFeed(latest, since=part.progress.onto, mode="net", drop_unchanged=True)
     schema = pa.schema([*theirs.schema, pa.field("side", pa.string())])
-    if theirs.end < theirs.start:
+    earlier = both = _changed_before(part, latest, key)
+    if theirs.end >= theirs.start:
+        both = np.union1d(both, np.intersect1d(part.ids(PREIMAGE, DELETE), _ids(theirs, (PREIMAGE, DELETE))))
+        if key is not None:
+            both = np.union1d(both, _with_equal_keys(_keyed(part.feed, key), _keyed(theirs, key), key))
+    if len(earlier):
+        theirs = ChangeFeed(latest, since=part.branch.ref.version, mode="net", drop_unchanged=True)
+    if not len(both):
         return schema.empty_table()
-    both = np.intersect1d(part.ids(PREIMAGE, DELETE), _ids(theirs, (PREIMAGE, DELETE)))
-    if key is not None:
-        both = np.union1d(both, _with_equal_keys(part.feed, theirs, key))
     chosen = both[:_IN_CONFLICT]
     sides = []
     for side, feed in (("branch", part.feed), ("other", theirs)):
-        rows = feed.scan(filter=None).to_table() if len(chosen) else feed.schema.empty_table()
+        rows = feed.scan(filter=None).to_table()
         rows = selection.filter(rows, pc.is_in(rows.column(ROW_ID), pa.array(chosen)))
         sides.append(rows.append_column("side", pa.repeat(pa.scalar(side), rows.num_rows)))
     return pa.concat_tables(sides, promote_options="permissive")
 
 
-def _with_equal_keys(mine: ChangeFeed, theirs: ChangeFeed, names: Sequence[str]) -> U64:
+def _changed_before(part: _Part, latest: Snapshot, key: Sequence[str] | None) -> U64:
+    """The ids of rows that others changed before an earlier part of the branch was published, of which changes since
+    then do not tell, and that this part changes as well, or whose keys it gives to others."""
+    begins, onto = part.branch.ref.version, part.progress.onto
+    mine = part.ids(PREIMAGE, DELETE)
+    if part.progress.since == begins:
+        return mine[:0]
+    version, names = pc.field(LAST_UPDATED_AT), [*(key or ()), ROW_ID, LAST_UPDATED_AT]
+    batches = list(scan(latest, names, (version > begins) & (version <= onto)))
+    there = [numbers(batch, ROW_ID) for batch in scan(latest, [ROW_ID], pc.field(ROW_ID).isin(pa.array(mine)))]
+    gone = np.setdiff1d(mine, np.concatenate([*there, mine[:0]]))
+    if not batches:
+        return gone
+    rows, history = pa.Table.from_batches(batches), History(latest)
+    made = pc.unique(rows.column(LAST_UPDATED_AT)).to_pylist()
+    parts = [each for each in made if each in history.files and is_part(part.branch.ref, history.snapshot_at(each))]
+    rows = selection.filter(rows, pc.invert(pc.is_in(rows.column(LAST_UPDATED_AT), pa.array(parts, pa.uint64()))))
+    both = np.union1d(gone, np.intersect1d(mine, rows.column(ROW_ID).to_numpy()))
+    return both if key is None else np.union1d(both, _with_equal_keys(_keyed(part.feed, key), rows, key))
+
+
+def _keyed(feed: ChangeFeed, key: Sequence[str]) -> pa.Table:
+    """The keys and ids of rows as changes leave them."""
+    return feed.scan([*key, ROW_ID], f"{CHANGE_TYPE} IN ('{INSERT}', '{POSTIMAGE}')").to_table()
+
+
+def _with_equal_keys(mine: pa.Table, theirs: pa.Table, names: Sequence[str]) -> U64:
     """The ids of rows with keys that both have given to different rows."""
-    filter = f"{CHANGE_TYPE} IN ('{INSERT}', '{POSTIMAGE}')"
-    sides = [feed.scan([*names, ROW_ID], filter).to_table().combine_chunks() for feed in (mine, theirs)]
+    sides = [side.combine_chunks() for side in (mine, theirs)]
     my_keys, their_keys = numbered([columns_of(side, names) for side in sides], nulls_are_equal=False)
     at_mine, at_theirs = pairs(my_keys, their_keys)
     ids = [side.column(ROW_ID).to_numpy() for side in sides]
@@ -343,7 +372,7 @@ def _conflict(part: _Part, latest: Snapshot, conflicts: pa.Table) -> CommitConfl
     ids = pc.unique(conflicts.column(ROW_ID))
     first = conflicts.slice(0, 1).drop_columns([CHANGE_TYPE, "side"]).to_pylist()[0]
     return CommitConflict(
-        f"{len(ids)} rows were changed on {part.branch.head.label} and since version {part.progress.onto} on"
+        f"{len(ids)} rows were changed on {part.branch.head.label} and since version {part.branch.ref.version} on"
         f" {latest.label}, such as {first}: plan_publish({part.branch.name!r}).conflicts has them."
         " Nothing was published"
     )

@@ -44,6 +44,13 @@ def marker(ref: Ref, head: int) -> str:
     return f"{ref.name}@{ref.version} {identity(ref)} {head}"
 
 
+def is_part(ref: Ref, version: Snapshot) -> bool:
+    """Whether a version of the other branch is one that published a part of the branch."""
+    transaction = version.transaction()
+    written = "" if transaction is None else transaction.properties.get(PUBLISHED, "")
+    return written.startswith(marker(ref, 0)[:-1])
+
+
 def progress(ref: Ref, latest: Snapshot) -> Progress:
     """How far a branch is published in a version of the other branch.
 
