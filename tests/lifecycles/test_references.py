@@ -211,11 +211,12 @@ def test_a_branch_that_pylance_writes_to_while_it_is_deleted_is_gone(tmp_path: P
     table.delete_branch("load")
     lance.write_dataset(pa.table({"id": [3]}), writer, mode="append")
     assert list(table.branches()) == ["other"]
-    for use in (
+    uses: tuple[Callable[[], object], ...] = (
         lambda: lance_sql.open(path, branch="load"),
         lambda: lance_sql.write({"id": [4]}, path, mode="append", branch="load"),
         lambda: table.publish("load"),
-    ):
+    )
+    for use in uses:
         with pytest.raises(VersionNotFound, match="No branch 'load'"):
             use()
     with pytest.raises(InvalidArgument, match="delete it first"):

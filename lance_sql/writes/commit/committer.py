@@ -161,6 +161,8 @@ def _commit(
             raise identity.ended(snapshot, " before the commit: nothing was committed")
         # of versions before it there is the newest one at most, in a table that has fewer
         if files[0].version <= judged.version and not judged.is_still(files[0]):
+            if snapshot.branch is not None and not refs.has_branch(snapshot.main, snapshot.branch):
+                raise identity.ended(snapshot, " before the commit: nothing was committed")
             raise RetryableConflict(f"{snapshot.name}: another table has taken the place of {judged.label}")
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
         features.check_writable(latest.manifest.reader_flags, latest.manifest.writer_flags, latest.label)
