@@ -51,19 +51,20 @@ def run(
     """
     import duckdb
 
+    statements: list[Any]
     if may_be_ours(sql):
         from lance_sql.cli import translated
 
         statements = translated.understood(connection, sql)
     else:
-        statements = connection.extract_statements(sql)
+        statements = of_duckdb(connection, sql)
     if output == "arrow" and len(statements) > 1:
         raise InvalidArgument(f"Arrow output holds one table, and these are {len(statements)} statements")
     # rows that are shown as they come would run into the line
     hidden = quiet or (output != "table" and sys.stdout.isatty())
     with interruptible(connection), _named(sql):
         for statement in statements:
-            if not isinstance(statement, duckdb.Statement):
+            if not isinstance(statement, duckdb.Statement | Whole):
                 answer = translated.carry_out(connection, statement, consent or Consent(), quiet=quiet)
                 if answer is not None:
                     screen.show(answer.to_reader(), output, max_rows=max_rows)
@@ -79,6 +80,40 @@ def run(
                     click.echo(f"{changed:,} {'row' if changed == 1 else 'rows'} {_done(statement)}", err=True)
                 else:
                     screen.show(count(result.to_arrow_reader()), output, max_rows=max_rows, types=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A statement of which DuckDB makes several, with the text of all of them; as `duckdb.Statement`."""
+
+    query: str
+    type: Any
+    expected_result_type: list[Any]
+
+
+def of_duckdb(connection: Any, text: str) -> list[Any]:
+    """The statements that DuckDB makes of a text. DuckDB 1.5 makes several of a PIVOT, and cuts its text anywhere.
+
+    raises: DuckDB's own errors
+    """
+    import duckdb
+
+    statements: list[Any] = connection.extract_statements(text)
+    if all(each.query.strip() for each in statements):
+        return statements
+    from lance_sql.one_sql.dialects import dialect_of
+    from lance_sql.one_sql.statements import split
+
+    whole: list[Any] = []
+    for piece in split(text, dialect_of("duckdb")):
+        made = connection.extract_statements(piece)
+        *_, last = made
+        if last.type == duckdb.StatementType.TRANSACTION and len(made) > 1:
+            made = [Whole(piece, duckdb.StatementType.CREATE, [duckdb.ExpectedResultType.CHANGED_ROWS])]
+        elif len(made) > 1:
+            made = [Whole(piece, last.type, last.expected_result_type)]
+        whole += made
+    return whole
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import pyarrow as pa
 from lance_sql.cli import progress
 from lance_sql.cli.agreement import agreed, done
 from lance_sql.cli.merge import counts_in_words
+from lance_sql.cli.statements import of_duckdb
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.named_tables import looked_up_in
@@ -37,7 +38,7 @@ def understood(connection: Any, sql: str) -> list[Any]:
     with looked_up_in(attached.Names(connection)):
         parts = for_duckdb(sql)
     for part in parts:
-        statements += [part] if isinstance(part, Statement) else connection.extract_statements(part)
+        statements += [part] if isinstance(part, Statement) else of_duckdb(connection, part)
     return statements
 
 

@@ -147,6 +147,13 @@ class Items:
                 self._seen.setdefault(key, set()).update(_items(array.dictionary))
                 self._last[key] = array.dictionary
 
+    def take(self, batch: pa.RecordBatch) -> bool:
+        """Takes down the items of rows; False, and does not, where one dictionary would get too many."""
+        fits = self.excess(batch) is None
+        if fits:
+            self.add(batch)
+        return fits
+
     def _is_known(self, key: tuple[int, int], items: pa.Array) -> bool:
         last = self._last.get(key)
         return last is not None and last.equals(items)

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 import lance_sql
 from lance_sql.cli import agreement, main
 from lance_sql.cli.shell import Shell
+from lance_sql.providers.duckdb.protocol import has_sources
 
 
 @pytest.fixture(autouse=True)
@@ -149,9 +150,24 @@ def test_the_shell_says_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[
     assert ids() == [1, 2, 3, 9]
 
 
+@pytest.mark.skipif(not has_sources(), reason="DuckDB 1.5 answers nothing to such statements")
 @pytest.mark.parametrize(
     ("text", "says"), [("DELETE FROM own WHERE a = 1", "1 row deleted"), ("UPDATE own SET a = 3", "2 rows updated")]
 )
 def test_rows_of_tables_of_duckdb_are_counted(text: str, says: str) -> None:
     result = run(f"CREATE TABLE own AS SELECT unnest([1, 2]) AS a; {text}")
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, says)
+
+
+@pytest.mark.parametrize("output", ["json", "csv"])
+def test_a_pivot_has_rows(output: str) -> None:
+    lance_sql.write({"id": [1, 2], "k": ["a", "b"]}, "p.lance")
+    pivot = "PIVOT 'p.lance' ON k USING count(*) GROUP BY id ORDER BY id"
+    expected = (
+        '[{"id": 1, "a": 1, "b": 0},\n {"id": 2, "a": 0, "b": 1}]\n' if output == "json" else "id,a,b\n1,1,0\n2,0,1\n"
+    )
+    assert run(pivot, "-o", output).stdout == expected
+    several = run(f"SELECT 5 AS x; {pivot}; CREATE TABLE own AS {pivot}; SELECT sum(a) AS y FROM own", "-o", "csv")
+    assert several.exit_code == 0
+    assert several.stdout.startswith("x\n5\nid,a,b\n1,1,0\n2,0,1\n")
+    assert several.stdout.endswith("y\n1\n")

@@ -266,3 +266,26 @@ def test_dictionaries_that_no_other_reader_knows_are_refused(tmp_path: Path, ite
         table.alter_column("x", type=pa.dictionary(pa.int8(), items.type))
     with pytest.raises((InvalidArgument, UnsupportedFeature)):
         table.add_columns(pa.schema([("y", pa.dictionary(pa.int8(), items.type))]))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
+def test_fragments_whose_categories_do_not_fit_one_file_are_not_rewritten_again(
+    tmp_path: Path, version: Any, nested: bool
+) -> None:
+    def rows(day: int) -> pa.Table:
+        keys = pa.array(range(100), pa.int8())
+        items = pa.DictionaryArray.from_arrays(keys, pa.array([f"sku {day // 2} {i}" for i in range(100)]))
+        return pa.table({"day": [day] * 100, "sku": pa.StructArray.from_arrays([items], ["x"]) if nested else items})
+
+    expected = []
+    for day in range(6):
+        mode: Any = "append" if day else "create"
+        table = lance_sql.write(rows(day), tmp_path / "t.lance", mode=mode, file_version=version)
+        expected += rows(day).to_pylist()
+    compacted = table.compact()
+    assert [fragment.physical_rows for fragment in compacted.snapshot.manifest.fragments] == [200, 200, 200]
+    assert compacted.to_table().to_pylist() == expected
+    assert compacted.compact().version == compacted.version
+    less = compacted.delete("day = 2").compact()
+    assert sorted(less.to_table().to_pylist(), key=str) == sorted((row for row in expected if row["day"] != 2), key=str)

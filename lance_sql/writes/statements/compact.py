@@ -9,6 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values import row_ranges
+from lance_sql.values import dictionaries, row_ranges
 from lance_sql.values.row_ranges import RowRanges
 from lance_sql.writes.commit.operations import Rewrite, RewriteGroup
 from lance_sql.writes.statements import copying
@@ -71,9 +72,11 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
     def close(end: int) -> None:
         nonlocal open_group
         if open_group is not None:
-            start, rows, _ = open_group
-            if end - start > 1 or _share_deleted(snapshot.open(fragments[start])) > max_deleted_share:
-                groups.append(Group(start, fragments.ids[start:end], rows))
+            bounds = [open_group[0], *_full_dictionaries(snapshot, open_group[0], end), end]
+            for start, stop in pairwise(bounds):
+                if stop - start > 1 or _share_deleted(snapshot.open(fragments[start])) > max_deleted_share:
+                    live = (row_ranges.count(snapshot.open(each).live_rows()) for each in fragments[start:stop])
+                    groups.append(Group(start, fragments.ids[start:stop], sum(live)))
         open_group = None
 
     for index, fragment in enumerate(fragments):
@@ -89,6 +92,22 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
             open_group = start, rows + live, covering
     close(len(fragments))
     return groups
+
+
+def _full_dictionaries(snapshot: Snapshot, start: int, end: int) -> Iterator[int]:
+    """The places of fragments with which the items of dictionaries become too many for one file."""
+    arrow = snapshot.manifest.schema.arrow
+    schema = pa.schema([field for field in arrow if dictionaries.narrow(field.type)])
+    if not schema.names or end - start < 2:
+        return
+    items = dictionaries.Items(schema)
+    for place in range(start, end):
+        batches = list(read_fragments(snapshot, schema.names, [snapshot.manifest.fragments[place]]))
+        if not all(map(items.take, batches)):
+            yield place
+            items = dictionaries.Items(schema)
+            for batch in batches:
+                items.add(batch)
 
 
 def compact(
