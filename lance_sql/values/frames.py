@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
 
-from lance_sql.errors import MissingDependency
+from lance_sql.errors import MissingDependency, UnsupportedFeature
 
 
 class Frames:
@@ -22,17 +23,43 @@ class Frames:
         """All rows as a DataFrame of pandas.
 
         options: of `pyarrow.Table.to_pandas`, such as `types_mapper`
-        raises: MissingDependency
+        raises: MissingDependency; UnsupportedFeature for a column that pandas does not hold
         """
         _library("pandas")
-        return self.to_table().to_pandas(**options)
+        return _converted(self.to_table(), "pandas", lambda table: table.to_pandas(**options))
 
     def to_polars(self) -> Any:
         """All rows as a DataFrame of Polars.
 
-        raises: MissingDependency
+        raises: MissingDependency; UnsupportedFeature for a column that Polars does not hold
         """
-        return _library("polars").from_arrow(self.to_table())
+        return _converted(self.to_table(), "Polars", _library("polars").from_arrow)
+
+
+def _converted(table: pa.Table, library: str, convert: Callable[[pa.Table], Any]) -> Any:
+    """raises: UnsupportedFeature, which names the first column that cannot be converted alone"""
+    try:
+        return convert(table)
+    except BaseException as error:
+        if not _is_of_values(error):
+            raise
+        for name, field in zip(table.column_names, table.schema, strict=True):
+            try:
+                convert(table.select([name]))
+            except BaseException as reason:
+                if _is_of_values(reason):
+                    said = str(reason).partition("\n")[0]
+                    raise UnsupportedFeature(
+                        f"Column {name!r} of type {field.type} cannot be given to {library}: {said}. Leave it out, or"
+                        " cast it in Arrow"
+                    ) from error
+        raise
+
+
+def _is_of_values(error: BaseException) -> bool:
+    """Whether an error is about values. Polars has errors of its own, and panics with one that is no `Exception`."""
+    kinds = (pa.ArrowException, ValueError, OverflowError)
+    return isinstance(error, kinds) or type(error).__name__ in ("PanicException", "ComputeError")
 
 
 def _library(name: str) -> Any:

@@ -85,7 +85,13 @@ class SqlExpressions:
 
     def _rows(self, rows: pa.Table) -> pa.Table:
         arrays = [rows.column(name) for name in self.columns]
-        arrays = [array.cast(widened_type(array.type, widen)) for array in arrays]
+        try:
+            arrays = [array.cast(widened_type(array.type, widen)) for array in arrays]
+        except pa.ArrowInvalid as error:
+            raise InvalidArgument(
+                f"A value of {', '.join(map(repr, self.columns))} has no place in DuckDB's types: {error}. "
+                "A pyarrow.compute expression takes it"
+            ) from error
         # DuckDB has no tables without columns
         arrays.append(pa.nulls(rows.num_rows, pa.bool_()))
         return pa.table(arrays, names=[*self.columns, "__row"])

@@ -180,7 +180,8 @@ def _restore(dataset: Dataset, with_system_columns: bool, with_no_column: bool, 
 def widen(type: pa.DataType) -> pa.DataType:
     """The type in which DuckDB takes the values of a type: itself, or one that holds them exactly.
 
-    Decimals of more than 38 digits are handed over with 38; a value that needs more fails the query.
+    Decimals of more than 38 digits are handed over with 38, and durations of nanoseconds with microseconds, as INTERVAL
+    has them; a value that needs more fails the query.
 
     raises: UnsupportedFeature for decimals with more than 38 digits after the point
     """
@@ -190,6 +191,8 @@ def widen(type: pa.DataType) -> pa.DataType:
         if type.scale > _MAX_DIGITS:
             raise UnsupportedFeature(f"DuckDB has no type for {type}: it allows {_MAX_DIGITS} digits")
         return pa.decimal128(min(type.precision, _MAX_DIGITS), type.scale)
+    if pa.types.is_duration(type) and type.unit == "ns":
+        return pa.duration("us")
     # A comparison of such a dictionary, handed over to a dataset, fails in DuckDB 1.5, and its database with it.
     if pa.types.is_dictionary(type) and any(is_type(type.value_type) for is_type in _BINARIES):
         return type.value_type

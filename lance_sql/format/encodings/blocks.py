@@ -56,11 +56,15 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Indices into `items`, each of them checked."""
+    """Indices into `items`, each of them checked.
+
+    validity: of the items, where some are NULL, to which no index of a value leads
+    """
 
     num_values: int
     indices: FixedWidth
     items: "Block"
+    validity: pa.Buffer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +206,16 @@ def _dictionary_array(block: Dictionary, type: pa.DictionaryType, validity: pa.B
     items = to_array(block.items, type.value_type)
     index_type = type.index_type
     data = indices.data
+    if block.validity is not None:
+        valid = np.unpackbits(_bitmap(block.validity, len(items)), bitorder="little")[: len(items)].astype(np.bool_)
+        items = items.filter(pa.array(valid))
+        numbers = np.frombuffer(data, f"u{indices.bits_per_value // 8}", block.num_values)
+        positions = np.maximum(np.cumsum(valid) - 1, 0)[numbers]
+        data = pa.py_buffer(positions.astype(numbers.dtype))
     if index_type.bit_width != indices.bits_per_value:
         top = np.iinfo(index_type.to_pandas_dtype()).max
-        if block.items.num_values - 1 > top:
-            raise CorruptFile(f"{block.items.num_values} dictionary items are more than {index_type} can count")
+        if len(items) - 1 > top:
+            raise CorruptFile(f"{len(items)} dictionary items are more than {index_type} can count")
         wide = np.frombuffer(data, f"u{indices.bits_per_value // 8}", block.num_values)
         data = pa.py_buffer(wide.astype(index_type.to_pandas_dtype()))
     array = pa.Array.from_buffers(index_type, block.num_values, [validity, data], nulls)

@@ -82,7 +82,7 @@ def look_up(keys: Values, items: Values, *, has_null_key: bool) -> Values:
     if items.validity is not None:
         valid &= stored.bits(items.validity, num_items)[indices]
     block = FixedWidth(count, 32, pa.py_buffer(indices.astype(np.uint32)))
-    return Values(Dictionary(count, block, items.block), None if valid.all() else stored.bitmap(valid))
+    return Values(Dictionary(count, block, items.block, items.validity), None if valid.all() else stored.bitmap(valid))
 
 
 def check_nulls(block: Block, type: pa.DataType) -> None:

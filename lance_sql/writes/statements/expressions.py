@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, missing_package
 from lance_sql.format.casts import python_values
+from lance_sql.format.casts.common_type import joinable_type
 from lance_sql.format.casts.conversion import convert
 from lance_sql.format.casts.rounding import is_text
 from lance_sql.format.schema.extensions import with_extensions
@@ -139,6 +140,8 @@ def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:
     raises: InvalidArgument
     """
     if isinstance(value, pa.Scalar):
+        if isinstance(value, pa.DictionaryScalar) and value.is_valid:
+            value = value.value
         if not value.is_valid:
             return _stored(pa.nulls(1, value.type), schema, name)
         try:
@@ -163,8 +166,11 @@ def _rounds(type: pa.DataType) -> bool:
 
 def _stored(value: pa.Array, schema: pa.Schema, name: str) -> pa.Array:
     """A value as the table shows it, where it is of an extension type: Arrow repeats what these store."""
-    stored = python_values.storage_type(value.type)
-    return value if name not in schema.names or stored == value.type else convert(value, stored)
+    # Arrow takes nothing of views
+    stored = joinable_type(value.type)
+    if name in schema.names:
+        stored = python_values.storage_type(stored)
+    return value if stored == value.type else convert(value, stored)
 
 
 def _repeated(value: pa.Array, num_rows: int) -> pa.Array:
