@@ -140,6 +140,12 @@ def test_the_verb_for_cursors(table: str) -> None:
     assert "up to version 1" in cursors("w", "--seek", "2", "--yes").stderr
     assert "behind: 3 versions" in cursors("w").stdout
     assert json.loads(cursors("--output", "json").stdout)[0]["versions_behind"] == 3
+    # nobody is there to agree
+    for change in (["--seek", "3"], ["--drop"]):
+        refused = cursors("w", *change)
+        assert refused.exit_code == 2
+        assert "--yes" in refused.stderr
+        assert "behind: 3 versions" in cursors("w").stdout
     assert "is removed" in cursors("w", "--drop", "--yes").stderr
     assert "No cursor 'w'" in cursors("w").stderr
     assert cursors("--drop").exit_code == 2

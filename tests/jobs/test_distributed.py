@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import Dataset, InvalidArgument
+from lance_sql import CommitConflict, Dataset, InvalidArgument
 from lance_sql.jobs.distributed import CHANGE, ChangeJob, CompactionJob, Written, change_rows, compact_groups
 from tests.writes.commit.tables import rows as rows_of
 
@@ -192,3 +192,18 @@ def test_groups_are_compacted_by_several(table: Dataset) -> None:
     ]
     assert [row["k"] for row in after] == [row["k"] for row in before]
     assert compact_groups(made, run, target_rows=100) is made
+
+
+def test_a_compaction_that_comes_too_late_is_not_computed_again(table: Dataset) -> None:
+    calls = []
+
+    def run(job: CompactionJob) -> list[Any]:
+        calls.append(job.snapshot.version)
+        written = [job.write(number) for number in range(len(job.groups))]
+        lance_sql.open(table.uri).update({"v": "'theirs'"}, "k >= 0")
+        return written
+
+    with pytest.raises(CommitConflict):
+        compact_groups(table, run, target_rows=100)
+    assert calls == [1]
+    assert lance_sql.open(table.uri).count_rows("v = 'theirs'") == 12
