@@ -209,6 +209,7 @@ def _wait_until_at_work(pid: int, *outputs: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.usefixtures("_signals")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="sees as Linux shows it how long a process computes")
 @pytest.mark.parametrize(
     "arguments",
@@ -229,9 +230,12 @@ def test_an_interrupt_is_one_line(
     command = [sys.executable, "-m", "lance_sql.cli", *arguments]
     with open("out.txt", "wb") as out:
         running = subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True)
-        _wait_until_at_work(running.pid, Path("out.txt"), Path("new.lance"))
-        running.send_signal(sent)
-        _, shown = running.communicate(timeout=60)
+        try:
+            _wait_until_at_work(running.pid, Path("out.txt"), Path("new.lance"))
+            running.send_signal(sent)
+            _, shown = running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert (running.returncode, shown) == expected
     assert not list(tmp_path.glob("new.lance/*/*"))
 
