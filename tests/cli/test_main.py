@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -209,7 +208,6 @@ def _wait_until_at_work(pid: int, *outputs: Path) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.usefixtures("_signals")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="sees as Linux shows it how long a process computes")
 @pytest.mark.parametrize(
     "arguments",
@@ -264,15 +262,6 @@ except (KeyboardInterrupt, Terminated) as error:
     assert (ended.stdout, ended.stderr) == (raised, "")
 
 
-@pytest.fixture
-def _signals() -> Iterator[None]:
-    """SIGINT as in a shell's foreground: what a script starts in the background ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("_signals")
 def test_an_interrupt_that_the_engine_made_an_error_of_its_own_is_one() -> None:
     def interrupted() -> None:
         with contextlib.suppress(KeyboardInterrupt):

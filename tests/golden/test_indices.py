@@ -55,7 +55,8 @@ def indexed_columns(dataset: lance_sql.Dataset) -> set[str]:
 @pytest.mark.parametrize("case", [each for name in USED for each in corpus_params("cases", name)])
 def test_indices_change_no_answer(case: Case) -> None:
     used = set()
-    for branch, version in case.versions():
+    # the newest, and every third one before it
+    for branch, version in case.versions()[::-3]:
         place = {"version": version["version"], "branch": branch}
         with_indices = lance_sql.open(case.table, **place)
         without = lance_sql.open(case.table, **place, use_indices=False)

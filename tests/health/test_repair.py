@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import lance_sql
-from lance_sql import CommitConflict, CorruptFile
+from lance_sql import CommitConflict, CorruptFile, UnsupportedFeature
 from lance_sql.cli.main import main
 from lance_sql.health import repairs
 from tests.writes.commit.test_early_releases import edit_manifest, newest_manifest
@@ -175,3 +175,17 @@ def test_what_to_go_back_to_may_be_said_behind_the_table(tmp_path: Path) -> None
     assert ids(table) == [1, 2]
     assert run("restore", f"{table}@1", "2", "--yes").exit_code == 2
     assert run("restore", str(table), "--yes").exit_code == 2
+
+
+def test_a_version_that_this_release_cannot_check_is_not_given_up(tmp_path: Path) -> None:
+    table = tmp_path / "t.lance"
+    lance_sql.write({"id": [1]}, table)
+    lance_sql.write({"id": [2]}, table, mode="append")
+
+    def demand(message: Any) -> None:
+        message.reader_feature_flags |= 1 << 40
+
+    edit_manifest(newest_manifest(table), demand)
+    with pytest.raises(UnsupportedFeature, match="version 2 of .* cannot be checked by this release"):
+        lance_sql.repair(table)
+    assert len(list((table / "_versions").glob("*.manifest"))) == 2

@@ -140,7 +140,7 @@ def test_random_tables(
     dataset.create_index("v", kind, metric=metric, num_partitions=4, **options)
     next_id = 1500
     is_crowded = False
-    for _ in range(6):
+    for _ in range(4):
         dataset = lance.dataset(path)
         next_id = changed(dataset, rng, type, next_id)
         dataset = lance.dataset(path)
