@@ -186,6 +186,6 @@ def test_a_version_that_this_release_cannot_check_is_not_given_up(tmp_path: Path
         message.reader_feature_flags |= 1 << 40
 
     edit_manifest(newest_manifest(table), demand)
-    with pytest.raises(UnsupportedFeature, match="version 2 of .* cannot be checked by this release"):
+    with pytest.raises(UnsupportedFeature, match=r"version 2 of .* cannot be checked by this release"):
         lance_sql.repair(table)
     assert len(list((table / "_versions").glob("*.manifest"))) == 2
