@@ -28,6 +28,7 @@ def is_left_out(item: pytest.Item) -> bool:
         "spark" in getattr(item, "fixturenames", ())
         or not set(WIDE_FOLDERS).isdisjoint(folders)
         or durations.is_slow(item.nodeid)
+        or item.get_closest_marker("slow") is not None
     )
 
 

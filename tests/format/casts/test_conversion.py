@@ -295,11 +295,11 @@ def _name_in_duckdb(type: pa.DataType) -> str | None:
     empty = pa.table({"v": pa.array([], type)})
     assert len(empty) == 0
     try:
-        relation = duckdb.sql("FROM empty")
-        assert relation is not None
-        return str(relation.types[0])
+        found = duckdb.sql("FROM empty")
     except duckdb.Error:
         return None
+    assert found is not None
+    return str(found.types[0])
 
 
 @pytest.mark.parametrize("source", DUCKDB, ids=str)
