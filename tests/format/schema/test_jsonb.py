@@ -190,6 +190,8 @@ def test_samples_of_text(text: str, hexadecimal: str) -> None:
         "'a'",
         "[" * 300 + "]" * 300,
         "[" * 100_000,
+        pytest.param('{"a":' * 300 + "1" + "}" * 300, id="300 objects"),
+        pytest.param('[{"a":' * 150 + "1" + "}]" * 150, id="300 lists and objects"),
         '"\\ud800\\u0041"',
         '"\\udc00"',
         '"\\u12"',
