@@ -554,6 +554,8 @@ def main() -> int:
             failed.append(seed)
             print(f"seed {seed}")
             traceback.print_exc()
+        if seed % 50 == 49:
+            print(f"up to seed {seed}, failed: {failed}", flush=True)
     print(f"{len(seeds)} lives of {options.steps} steps, failed: {failed}")
     return 1 if failed else 0
 
