@@ -445,6 +445,7 @@ class Life:
         if self.random.random() < 0.3:
             table_folders.drop(str(self.path))
             self.create()
+            self.copies.clear()
             for job in CURSORS:
                 if (self.folder / f"{job}.lance").exists():
                     table_folders.drop(str(self.folder / f"{job}.lance"))
