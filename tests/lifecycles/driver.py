@@ -77,6 +77,7 @@ class Table:
     branches: dict[str | None, Branch]
     tags: dict[str, tuple[str | None, int]] = field(default_factory=dict)
     cursors: dict[str, str | None] = field(default_factory=dict)
+    sought: dict[str, int] = field(default_factory=dict)
 
 
 class Life:
@@ -88,7 +89,7 @@ class Life:
         self.log: list[str] = []
         self.next = 0
         self.num_branches = self.num_tables = 0
-        self.copies: dict[str, int] = {}
+        self.copies: dict[str, tuple[int, int]] = {}
         self.old: list[tuple[Dataset, Rows]] = []
         self.backup: Table | None = None
         for each in ("a", "b"):
@@ -396,14 +397,15 @@ class Life:
         if self.table.cursors.get(job, name) != name:
             return
         target = self.folder / f"{job}.lance"
-        is_known, is_copy = job in self.open(None).cursors(), self.copies.get(job) == self.table.number
+        is_known, is_copy = job in self.open(None).cursors(), self.copies.get(job) == self.copied(job)
         if target.exists() and not (is_known and is_copy):
             # a new cursor, one that a backup did not have, or that of another table
             table_folders.drop(str(target))
         cursor = self.open(name).cursor(job)
         if is_known and not is_copy:
             cursor.seek("snapshot")
-        self.copies[job] = self.table.number
+            self.table.sought[job] = self.value()
+        self.copies[job] = self.copied(job)
         self.table.cursors[job] = name
         is_told, was_lost = False, False
         while not is_told:
@@ -425,8 +427,14 @@ class Life:
                 if target.exists():
                     table_folders.drop(str(target))
                 cursor = self.open(name).cursor(job).seek("snapshot")
+                self.table.sought[job] = self.value()
+                self.copies[job] = self.copied(job)
         if target.exists():
             assert _rows(lance_sql.open(target)) == branch.state.rows, (job, self.log)
+
+    def copied(self, job: str) -> tuple[int, int]:
+        """What the copy of a cursor belongs to: a backup brings back a cursor from before it was put elsewhere."""
+        return self.table.number, self.table.sought.get(job, 0)
 
     def do_cleanup(self) -> None:
         name, _ = self.branch()
