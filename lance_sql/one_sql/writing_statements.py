@@ -158,4 +158,7 @@ def column_in(name: str, dataset: Dataset) -> str:
         return column
     # the scan says which columns there are
     _ = dataset.scan([name])
-    raise InvalidArgument(f"The column {name!r} cannot be written")
+    raise InvalidArgument(
+        f"The column {name!r} cannot be written: it is a member of a struct, or a system column. Give the whole column"
+        " a new value"
+    )

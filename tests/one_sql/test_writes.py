@@ -594,3 +594,23 @@ def test_a_table_may_be_called_by_a_word_of_sql() -> None:
 
 def test_changes_may_be_the_name_of_a_column() -> None:
     assert lance_sql.sql("SELECT id changes FROM 't.lance' ORDER BY 1 LIMIT 1").to_pylist() == [{"changes": 1}]
+
+
+def test_members_of_structs_are_refused_with_the_way_out() -> None:
+    run("CREATE TABLE 's.lance' AS SELECT 1 AS id, {'c': 1} AS b")
+    with pytest.raises(InvalidArgument, match="member of a struct"):
+        run("ALTER TABLE 's.lance' ALTER COLUMN b.c TYPE BIGINT")
+
+
+def test_a_uri_with_the_signs_of_a_pattern_is_a_table_where_there_is_one() -> None:
+    lance_sql.write({"id": [7]}, "memory://writes/[a]/t.lance")
+    query = "FROM 'memory://writes/[a]/t.lance'"
+    assert lance_sql.sql(query).fetchall() == lance_sql.connect().execute(query).fetchall() == [(7,)]
+    with pytest.raises(InvalidArgument, match="is a pattern"):
+        run("INSERT INTO 't.lance' (id) SELECT id FROM 'memory://writes/[b]/*.lance'")
+
+
+def test_blob_arrays_of_pylance_are_refused_with_the_way_out() -> None:
+    lance = pytest.importorskip("lance")
+    with pytest.raises(InvalidArgument, match=r"take the bytes: b.storage.field\('data'\)"):
+        lance_sql.write(pa.table({"b": lance.blob_array([b"a"])}), "b.lance")
