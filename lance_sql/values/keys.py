@@ -45,7 +45,8 @@ def can_be_key(type: pa.DataType) -> bool:
 
 
 def numbered(sides: Sequence[Sequence[pa.Array]], *, nulls_are_equal: bool) -> list[I64]:
-    """A number for each row of each side: rows of one key have one number. They are below twice the number of rows.
+    """A number for each row of each side: rows of one key have one number. They are below twice the number of rows;
+    where NULL is a value, every number from 0 on to the greatest is that of a key.
 
     sides: the key columns of each
     nulls_are_equal: NULL is a value like others; otherwise a key with a NULL in it is like no other
@@ -148,5 +149,6 @@ def plain_values(array: pa.Array) -> pa.Array:
 def _indices(values: pa.Array) -> tuple[I64, int]:
     """The number of each value, NULL last, and how many values there are."""
     encoded = values.dictionary_encode()
-    count = len(encoded.dictionary)
+    # of values of the null type Arrow makes an item that no index names
+    count = 0 if pa.types.is_null(values.type) else len(encoded.dictionary)
     return encoded.indices.cast(pa.int64()).fill_null(count).to_numpy().copy(), count
