@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
-yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Report what would be done, and do nothing.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
 

@@ -29,15 +29,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("table")
 @click.argument("source")
-@click.option("--keys", required=True, metavar="COLUMNS", help="Columns that tell rows apart, with commas between.")
-@click.option("--sequence-by", metavar="COLUMNS", help="Which of two changes of a key is the later one.")
-@click.option("--delete-when", metavar="SQL", help="The changes that delete their key.")
-@click.option("--columns", metavar="COLUMNS", help="Only these go to the table.")
-@click.option("--except", "without", metavar="COLUMNS", help="All but these go to the table.")
-@click.option("--ignore-null-updates", is_flag=True, help="NULL leaves the value as it is.")
-@click.option("--track-history-on", metavar="COLUMNS", help="Of a history: another value of these begins a new row.")
-@click.option("--track-history-except", metavar="COLUMNS", help="Of a history: another value of these does not.")
-@click.option("--scd", type=click.IntRange(1, 2), default=1, show_default=True, help="1: the latest rows; 2: all rows.")
+@click.option("--keys", required=True, metavar="COLUMNS", help="Key columns, separated by commas.")
+@click.option("--sequence-by", metavar="COLUMNS", help="Column or expression that orders the changes of a key.")
+@click.option("--delete-when", metavar="SQL", help="Condition for changes that delete their key.")
+@click.option("--columns", metavar="COLUMNS", help="Write only these columns.")
+@click.option("--except", "without", metavar="COLUMNS", help="Write all columns but these.")
+@click.option("--ignore-null-updates", is_flag=True, help="NULL keeps the existing value.")
+@click.option("--track-history-on", metavar="COLUMNS", help="With --scd 2: a change of these columns starts a new row.")
+@click.option("--track-history-except", metavar="COLUMNS", help="With --scd 2: a change of these columns does not.")
+@click.option(
+    "--scd",
+    type=click.IntRange(1, 2),
+    default=1,
+    show_default=True,
+    help="1: keep the latest row of each key; 2: keep the history.",
+)
 @quiet_option
 @dry_run_option
 @yes_option
@@ -58,10 +64,10 @@ def apply(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Brings TABLE up to date with the changes in SOURCE, by key; it is made where it is not there yet.
+    """Applies the changes in SOURCE to TABLE by key (CDC). Creates TABLE if it does not exist.
 
-    SOURCE is a file or a URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query, such as one of
-    lance_changes. Changes may come late, twice, and out of order.
+    SOURCE is a file or URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query, for example over
+    lance_changes. Changes can be late, repeated and out of order.
 
     \b
     lance-sql apply users.lance drop/*.parquet --keys user --sequence-by at --delete-when "op = 'd'" --except op,at

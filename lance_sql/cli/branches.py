@@ -20,11 +20,11 @@ CONFLICTS: Final = 1
 @click.command()
 @click.argument("table")
 @click.argument("name", required=False)
-@click.option("--delete", "remove", is_flag=True, help="Remove the branch, and what was written to it.")
+@click.option("--delete", "remove", is_flag=True, help="Remove the branch and its data.")
 @yes_option
 @reports_errors
 def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
-    """Makes a branch that begins with a version of TABLE, or lists the branches there are. No file is copied.
+    """Creates a branch at a version of TABLE, or lists the branches. Copies no file.
 
     \b
     lance-sql branch events.lance
@@ -60,7 +60,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
 @click.argument("name")
 @reports_errors
 def stage(table: str, name: str) -> None:
-    """Begins a load of TABLE: a branch for jobs to write to, until it is published.
+    """Creates a staging branch of TABLE, which jobs write to until it is published.
 
     \b
     lance-sql stage events.lance load-2026-11-24
@@ -78,7 +78,7 @@ def stage(table: str, name: str) -> None:
 @click.command()
 @click.argument("table")
 @click.argument("name")
-@click.option("--key", metavar="COLUMNS", help="A key that both branches have given to different rows is a conflict.")
+@click.option("--key", metavar="COLUMNS", help="Also treat a key that both sides gave to different rows as a conflict.")
 @click.option("--keep", is_flag=True, help="Keep the branch.")
 @screen.output_option
 @screen.html_option
@@ -88,10 +88,10 @@ def stage(table: str, name: str) -> None:
 def publish(
     table: str, name: str, key: str | None, keep: bool, output: str, html: str | None, dry_run: bool, yes: bool
 ) -> None:
-    """Commits what a branch of TABLE came to where it began, as one version, and removes the branch.
+    """Commits the changes of a branch of TABLE as one version, and removes the branch.
 
-    Rows that both have changed since are listed, and nothing is published then. --html writes a page of what would be
-    published, of conflicts and of rules, before anything else.
+    Lists rows that both sides changed, and then publishes nothing. --html first writes a page with the changes, the
+    conflicts and the rules.
     """
     dataset = latest(table)
     keys = None if key is None else key.split(",")

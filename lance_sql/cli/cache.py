@@ -12,12 +12,14 @@ from lance_sql.cli.errors import reports_errors
 
 
 @click.command()
-@click.option("--folder", metavar="FOLDER", help="The cache; without, that of LANCE_SQL_CACHE or the user's own.")
-@click.option("--clear", is_flag=True, help="Remove all of it.")
+@click.option(
+    "--folder", metavar="FOLDER", help="Folder of the cache; default: $LANCE_SQL_CACHE, or the user's cache folder."
+)
+@click.option("--clear", is_flag=True, help="Clear the cache.")
 @click.option("--output", "-o", type=click.Choice(("table", "json", "csv", "markdown")), default="table")
 @reports_errors
 def cache(folder: str | None, clear: bool, output: str) -> None:
-    """Shows, by table, what is kept on this machine of tables in object stores, or removes it.
+    """Shows the local cache of tables in object stores, or clears it.
 
     \b
     lance-sql cache

@@ -31,7 +31,7 @@ from lance_sql.table.version_names import split_name
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
 
-where_option = click.option("--where", "-w", metavar="SQL", help="Which rows.")
+where_option = click.option("--where", "-w", metavar="SQL", help="Filter on the rows.")
 
 
 class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
@@ -56,8 +56,8 @@ AGE = Age()
 @click.argument("table")
 @click.argument("source")
 @click.option("--mode", type=click.Choice(("create", "append", "overwrite")), default="create", show_default=True)
-@click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Of the data files of a new table.")
-@click.option("--no-stable-row-ids", is_flag=True, help="Record no row history. Fixed when a table is created.")
+@click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Data file version of a new table.")
+@click.option("--no-stable-row-ids", is_flag=True, help="Create the table without row history.")
 @click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
 @click.option("--compression", type=click.Choice(("zstd", "lz4")), help="Of a new table; it keeps it.")
 @click.option("--compression-level", type=click.IntRange(1, 22), help="Of zstd, 3 without it.")
@@ -78,8 +78,8 @@ def write(
 ) -> None:
     """Writes the rows of SOURCE to TABLE.
 
-    SOURCE is a file or a URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query. To overwrite a
-    table has to be agreed to.
+    SOURCE is a file or URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query. Overwriting a
+    table asks for confirmation.
 
     \b
     lance-sql write events.lance events.parquet
@@ -113,7 +113,7 @@ def write(
 @click.command()
 @click.argument("table")
 @where_option
-@click.option("--all", "every", is_flag=True, help="Every row.")
+@click.option("--all", "every", is_flag=True, help="Delete every row.")
 @dry_run_option
 @quiet_option
 @yes_option
@@ -167,22 +167,26 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
 
 @click.command()
 @click.argument("table")
-@click.option("--target-rows", type=click.IntRange(min=1), help="Fragments with fewer rows are joined.")
+@click.option("--target-rows", type=click.IntRange(min=1), help="Join fragments with fewer rows than this.")
 @click.option(
-    "--max-deleted", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share of deleted rows."
+    "--max-deleted",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="Rewrite fragments with a larger share of deleted rows.",
 )
 @click.option(
     "--indices",
     type=click.Choice(("update", "keep", "drop")),
     default="update",
     show_default=True,
-    help="What becomes of indices that do not know where rows go.",
+    help="Treatment of indices that cannot be remapped.",
 )
 @dry_run_option
 @quiet_option
 @reports_errors
 def compact(table: str, target_rows: int | None, max_deleted: float, indices: str, dry_run: bool, quiet: bool) -> None:
-    """Rewrites short fragments of TABLE, and those with many deleted rows. No row changes.
+    """Rewrites short fragments of TABLE, and fragments with many deleted rows. No row changes.
 
     \b
     lance-sql compact events.lance
@@ -219,7 +223,7 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
 @yes_option
 @reports_errors
 def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
-    """Makes an earlier version of TABLE, or a tagged one, the newest again. No version is removed.
+    """Creates a new version of TABLE with the rows of an earlier or tagged one. Removes no version.
 
     \b
     lance-sql restore events.lance 40
@@ -247,13 +251,13 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
 @click.command()
 @click.argument("table")
 @click.argument("name", required=False)
-@click.option("--move", is_flag=True, help="The tag exists, and is to name this version.")
+@click.option("--move", is_flag=True, help="Move an existing tag to this version.")
 @click.option("--delete", "remove", is_flag=True, help="Remove the tag.")
 @dry_run_option
 @yes_option
 @reports_errors
 def tag(table: str, name: str | None, move: bool, remove: bool, dry_run: bool, yes: bool) -> None:
-    """Names a version of TABLE, or lists the names there are.
+    """Creates a tag for a version of TABLE, or lists the tags.
 
     \b
     lance-sql tag events.lance
@@ -286,9 +290,9 @@ def tag(table: str, name: str | None, move: bool, remove: bool, dry_run: bool, y
 
 @click.command()
 @click.argument("table")
-@click.option("--older-than", type=AGE, metavar="AGE", help="Only versions older than this: 30d, 12h, 90m.")
-@click.option("--keep", type=click.IntRange(min=1), help="Keep so many of the newest versions.")
-@click.option("--max-lag", type=AGE, metavar="AGE", help="Keep nothing for cursors that are further behind than this.")
+@click.option("--older-than", type=AGE, metavar="AGE", help="Remove only versions older than this: 30d, 12h, 90m.")
+@click.option("--keep", type=click.IntRange(min=1), help="Number of newest versions to keep.")
+@click.option("--max-lag", type=AGE, metavar="AGE", help="Release cursors and branches that lag further behind.")
 @dry_run_option
 @quiet_option
 @yes_option
@@ -302,10 +306,10 @@ def cleanup(
     quiet: bool,
     yes: bool,
 ) -> None:
-    """Removes old versions of TABLE, and files that no version needs.
+    """Removes old versions of TABLE and files that no version needs.
 
-    Versions older than two weeks unless something else is said. What a tag, a branch, a cursor or a version that stays
-    needs is never removed.
+    The default is versions older than two weeks. Keeps everything that a tag, a branch, a cursor or a remaining
+    version needs.
 
     \b
     lance-sql cleanup events.lance --older-than 30d
@@ -336,17 +340,21 @@ def cleanup(
 
 @click.command(name="enable-stable-row-ids")
 @click.argument("table")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--branch", help="Branch to use instead of main.")
 @click.option(
-    "--indices", type=click.Choice(("keep", "drop")), default="keep", show_default=True, help="What becomes of them."
+    "--indices",
+    type=click.Choice(("keep", "drop")),
+    default="keep",
+    show_default=True,
+    help="Treatment of existing indices.",
 )
 @dry_run_option
 @yes_option
 @reports_errors
 def enable_stable_row_ids(table: str, branch: str | None, indices: str, dry_run: bool, yes: bool) -> None:
-    """Has TABLE record row history from now on: rows keep their ids, and the change feed works.
+    """Gives the rows of TABLE stable ids, so that it records row history from now on.
 
-    For tables that were created without. No data file is read or written, and versions up to now stay as they are.
+    For tables created without them. Reads and writes no data file; earlier versions stay unchanged.
     """
     from lance_sql.cli import tables
 

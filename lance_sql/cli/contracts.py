@@ -19,8 +19,8 @@ BROKEN: Final = 1
 @click.argument("table")
 @click.argument("name", required=False)
 @click.argument("rule", required=False)
-@click.option("--warn", is_flag=True, help="The rule stops no publication.")
-@click.option("--enforce", is_flag=True, help="Commits that would break it are refused.")
+@click.option("--warn", is_flag=True, help="Only warn; do not stop a publication.")
+@click.option("--enforce", is_flag=True, help="Refuse commits that would violate the rule.")
 @click.option("--drop", is_flag=True, help="Remove it.")
 @screen.output_option
 @yes_option
@@ -28,11 +28,11 @@ BROKEN: Final = 1
 def rules(
     table: str, name: str | None, rule: str | None, warn: bool, enforce: bool, drop: bool, output: str, yes: bool
 ) -> None:
-    """Lists the rules that the rows of TABLE are to keep, or sets or removes one.
+    """Lists the data quality rules of TABLE, or sets or removes one.
 
     A rule is unique(id), not_null(id), accepted_values(status, 'open', 'paid'), foreign_key(customer,
-    'customers.lance', id), freshness(loaded_at, '1d'), row_count_change(-0.1, 0.5), or a condition in SQL that no row
-    breaks.
+    'customers.lance', id), freshness(loaded_at, '1d'), row_count_change(-0.1, 0.5), or an SQL condition that every
+    row satisfies.
 
     \b
     lance-sql rules orders.lance
@@ -58,15 +58,15 @@ def rules(
 @click.command()
 @click.argument("table")
 @click.argument("names", nargs=-1, metavar="[RULE]...")
-@click.option("--since", help="Only rows that changed after this version, tag or time.")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--since", help="Check only rows that changed after this version, tag or time.")
+@click.option("--branch", help="Branch to use instead of main.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @screen.html_option
 @reports_errors
 def check(
     table: str, names: tuple[str, ...], since: str | None, branch: str | None, output: str, html: str | None
 ) -> None:
-    """Looks whether the rows of TABLE keep its rules. Exits with 1 when one is broken that does not only warn.
+    """Checks the rows of TABLE against its rules. Exits with 1 on a violation, except of rules that only warn.
 
     \b
     lance-sql check orders.lance

@@ -12,10 +12,12 @@ from lance_sql.cli.errors import reports_errors
 @click.command()
 @click.argument("table")
 @click.argument("name", required=False)
-@click.option("--start", metavar="WHERE", help="Create it: earliest, latest, snapshot, or a version, tag or time.")
-@click.option("--seek", metavar="WHERE", help="Put it elsewhere; as --start.")
+@click.option(
+    "--start", metavar="WHERE", help="Create the cursor at earliest, latest, snapshot, or a version, tag or time."
+)
+@click.option("--seek", metavar="WHERE", help="Move the cursor; values as for --start.")
 @click.option("--drop", is_flag=True, help="Remove it.")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--branch", help="Branch to use instead of main.")
 @screen.output_option
 @screen.html_option
 @yes_option
@@ -31,7 +33,7 @@ def cursors(
     html: str | None,
     yes: bool,
 ) -> None:
-    """Lists the cursors of TABLE, or creates, moves or removes one: places in its changes that jobs go on from.
+    """Lists the cursors of TABLE (positions of jobs in its change feed), or creates, moves or removes one.
 
     \b
     lance-sql cursors orders.lance

@@ -21,9 +21,9 @@ DIFFERENCES_FOUND = 1
 
 @click.command()
 @click.argument("tables", nargs=-1, required=True, metavar="A [B]")
-@click.option("--key", metavar="COLUMNS", help="Tell rows apart by these columns, with commas between, not by row ids.")
-@click.option("--limit", type=click.IntRange(min=0), help="Rows shown of each kind; 20, and 200 with --html.")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--key", metavar="COLUMNS", help="Match rows by these columns, separated by commas, instead of row ids.")
+@click.option("--limit", type=click.IntRange(min=0), help="Maximum rows of each kind; default 20, and 200 with --html.")
+@click.option("--branch", help="Branch to use instead of main.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @screen.html_option
 @quiet_option
@@ -37,11 +37,11 @@ def diff(
     html: str | None,
     quiet: bool,
 ) -> None:
-    """Says what is different in B from what is in A: columns, rows, cells and files.
+    """Lists the differences between A and B: columns, rows, cells and files.
 
-    A and B are tables, of which versions, tags or branches may be named; or a table is followed by one or two of its
-    versions. With one version it is compared with the newest, and without any the newest is compared with the one
-    before. Rows of different tables are told apart by --key. Exits with 1 when there are differences.
+    A and B are tables, optionally with a version, tag or branch; or a table followed by one or two of its versions.
+    One version is compared with the newest one; without a version, the newest one is compared with the one before.
+    Pass --key to compare different tables. Exits with 1 if there are differences.
 
     \b
     lance-sql diff events.lance@41 events.lance@42

@@ -27,21 +27,21 @@ _IN_LINES = ("jsonl", "debezium")
 @click.argument("table")
 @click.argument("start", required=False)
 @click.argument("end", required=False)
-@click.option("--since", help="Instead of START: the version, tag or time after which the changes begin.")
+@click.option("--since", help="Instead of START: version, tag or time before the first change.")
 @click.option("--mode", type=click.Choice(("all", "net", "insert_only")), default="all", show_default=True)
-@click.option("--drop-unchanged", is_flag=True, help="Without updates that left every value as it was.")
-@click.option("--key", metavar="COLUMNS", help="Compare rows by these columns, with commas between, not by row ids.")
+@click.option("--drop-unchanged", is_flag=True, help="Omit updates that changed no value.")
+@click.option("--key", metavar="COLUMNS", help="Match rows by these columns, separated by commas, instead of row ids.")
 @click.option("--trust-snapshots", is_flag=True, help="Compare versions by values where row ids contradict a commit.")
-@click.option("--where", "-w", metavar="SQL", help="Which changes, such as \"_change_type = 'delete'\".")
-@click.option("--limit", type=click.IntRange(min=0), help="At most so many rows.")
-@click.option("--branch", help="A branch, instead of main.")
-@click.option("--explain", is_flag=True, help="Say what would be read, and read nothing.")
-@click.option("--cursor", "name", metavar="NAME", help="From where this cursor is, which then moves on.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what is committed from now on, until Ctrl-C.")
-@click.option("--poll", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Seconds between two looks.")
-@click.option("--timeout", type=click.FloatRange(min=0), help="End when so many seconds have brought no commit.")
+@click.option("--where", "-w", metavar="SQL", help="Filter on the changes, such as \"_change_type = 'delete'\".")
+@click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
+@click.option("--branch", help="Branch to use instead of main.")
+@click.option("--explain", is_flag=True, help="Report what would be read, and read nothing.")
+@click.option("--cursor", "name", metavar="NAME", help="Read from this cursor, and advance it.")
+@click.option("--follow", "-f", is_flag=True, help="Wait for new commits until Ctrl-C.")
+@click.option("--poll", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Seconds between polls.")
+@click.option("--timeout", type=click.FloatRange(min=0), help="Stop after this many seconds without a commit.")
 @click.option(
-    "--exec", "command", metavar="CMD", help="Run this for the changes of each commit, as lines on its stdin."
+    "--exec", "command", metavar="CMD", help="Command to run for each commit, with the changes as lines on stdin."
 )
 @click.option(
     "--output",
@@ -74,10 +74,10 @@ def changes(
     html: str | None,
     quiet: bool,
 ) -> None:
-    """Lists what the versions START to END of TABLE changed: inserted and deleted rows, both images of updated ones.
+    """Lists the changes of versions START to END of TABLE: inserted and deleted rows, and both images of updated rows.
 
-    Both versions belong to the range; each is a version, a tag or a time. Without START it begins with the table, and
-    without END it goes on to the newest version. A cursor moves on when its changes are written, or CMD has ended well.
+    START and END are versions, tags or times, both inclusive. Without START the range begins with the first version,
+    without END it ends with the newest one. A cursor advances when its changes are written, or CMD has succeeded.
 
     \b
     lance-sql changes events.lance 41 42

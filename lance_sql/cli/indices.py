@@ -18,7 +18,7 @@ _KINDS = ("zonemap", "btree", "bitmap", "bloomfilter", "ivf_pq", "ivf_sq", "ivf_
 
 @click.group()
 def index() -> None:
-    """Lists, builds, drops and updates indices.
+    """Lists, creates, drops and updates indices.
 
     \b
     lance-sql index list events.lance
@@ -33,7 +33,7 @@ def index() -> None:
 @click.option("--output", "-o", type=click.Choice(("table", "json", "csv", "markdown")), default="table")
 @reports_errors
 def list_indices(table: str, output: str) -> None:
-    """Lists the indices of TABLE, and how many fragments they cover."""
+    """Lists the indices of TABLE and the number of fragments that they cover."""
     from lance_sql.catalogs import metadata_tables
     from lance_sql.cli import tables
 
@@ -45,20 +45,21 @@ def list_indices(table: str, output: str) -> None:
 @click.argument("table")
 @click.argument("column")
 @click.argument("kind", type=click.Choice(_KINDS, case_sensitive=False))
-@click.option("--name", help="Of the index; COLUMN_idx without it.")
-@click.option("--replace", is_flag=True, help="Instead of an index of that name.")
-@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="Of kinds for vectors and words.")
+@click.option("--name", help="Name of the index; default COLUMN_idx.")
+@click.option("--replace", is_flag=True, help="Replace an existing index of that name.")
+@click.option(
+    "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of a vector or text index, as NAME=VALUE."
+)
 @quiet_option
 @reports_errors
 def create(
     table: str, column: str, kind: str, name: str | None, replace: bool, options: tuple[str, ...], quiet: bool
 ) -> None:
-    """Builds an index of KIND on COLUMN of TABLE.
+    """Creates an index of KIND on COLUMN of TABLE.
 
-    zonemap for columns whose values lie together, btree for many distinct values, bitmap for few, bloomfilter for = and
-    IN alone; ivf_pq, ivf_sq, ivf_rq and ivf_flat for vectors, with the options metric, num_partitions, of ivf_pq
-    num_sub_vectors and num_bits, and of ivf_rq num_bits; inverted for words, with with_position, language, stem and
-    others.
+    Use zonemap for clustered values, btree for many distinct values, bitmap for few, and bloomfilter for = and IN
+    only. ivf_pq, ivf_sq, ivf_rq and ivf_flat index vectors (options: metric, num_partitions; ivf_pq: num_sub_vectors,
+    num_bits; ivf_rq: num_bits). inverted indexes text (options: with_position, language, stem and others).
     """
     from lance_sql.cli.progress import shown
 
@@ -86,7 +87,7 @@ def _option(text: str) -> tuple[str, Any]:
 @yes_option
 @reports_errors
 def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
-    """Drops the index NAME of TABLE. Versions that have it keep it."""
+    """Drops the index NAME of TABLE. Earlier versions keep it."""
     dataset = latest(table)
     if dry_run and name not in {each.name for each in dataset.indices()}:
         raise click.UsageError(f"There is no index {name!r}.")
@@ -97,11 +98,11 @@ def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
 @index.command()
 @click.argument("table")
 @click.argument("names", nargs=-1)
-@click.option("--rebuild", is_flag=True, help="Build them again as a whole.")
+@click.option("--rebuild", is_flag=True, help="Rebuild them completely.")
 @quiet_option
 @reports_errors
 def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> None:
-    """Makes the indices NAMES of TABLE, or all, cover the rows that came since they were built."""
+    """Extends the indices NAMES of TABLE, or all of them, to new rows."""
     from lance_sql.cli.progress import shown
 
     dataset = latest(table)
@@ -116,15 +117,15 @@ def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> No
 @click.command()
 @click.argument("table")
 @click.argument("where", required=False)
-@click.option("--columns", metavar="COLUMNS", help="Only these, with commas between.")
-@click.option("--limit", type=click.IntRange(min=0), help="At most so many rows.")
-@click.option("--analyze", is_flag=True, help="Read the rows as well, and say how long it took.")
-@click.option("--no-indices", is_flag=True, help="Do without indices.")
+@click.option("--columns", metavar="COLUMNS", help="Columns to read, separated by commas.")
+@click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
+@click.option("--analyze", is_flag=True, help="Also read the rows, and report the time.")
+@click.option("--no-indices", is_flag=True, help="Ignore indices.")
 @reports_errors
 def explain(
     table: str, where: str | None, columns: str | None, limit: int | None, analyze: bool, no_indices: bool
 ) -> None:
-    """Says what a scan of TABLE with the filter WHERE reads, and what ruled out the rest.
+    """Explains what a scan of TABLE with the filter WHERE reads, and what prunes the rest.
 
     \b
     lance-sql explain events.lance "user_id = 7"
@@ -139,11 +140,11 @@ def explain(
 @click.command()
 @click.argument("table")
 @click.argument("columns", nargs=-1)
-@click.option("--cache", metavar="FOLDER", help="Where to keep it; without, where LANCE_SQL_STATISTICS_CACHE says.")
+@click.option("--cache", metavar="FOLDER", help="Folder for the statistics; default: $LANCE_SQL_STATISTICS_CACHE.")
 @quiet_option
 @reports_errors
 def analyze(table: str, columns: tuple[str, ...], cache: str | None, quiet: bool) -> None:
-    """Looks at COLUMNS of TABLE, or all, so that filters on them read only what can match; the table stays as it is.
+    """Computes min/max statistics of COLUMNS of TABLE, or of all, so that later filters can prune.
 
     \b
     lance-sql analyze events.lance time user_id --cache ~/.cache/lance-sql

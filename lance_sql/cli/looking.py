@@ -20,17 +20,17 @@ _MORE_HISTORY: Final = ("rows", "tags", "user", "host", "bytes_written", "writer
 
 @click.command()
 @click.argument("table")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the newest versions.")
-@click.option("--since", metavar="TIME", help="Only versions since a time: 1d, yesterday, 2026-11-26.")
-@click.option("--job", help="Only versions that this job committed.")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of versions, newest first.")
+@click.option("--since", metavar="TIME", help="Only versions since this time: 1d, yesterday, 2026-11-26.")
+@click.option("--job", help="Only commits of this job.")
+@click.option("--branch", help="Branch to use instead of main.")
 @screen.output_option
 @screen.html_option
 @reports_errors
 def history(
     table: str, limit: int | None, since: str | None, job: str | None, branch: str | None, output: str, html: str | None
 ) -> None:
-    """List the commits of TABLE, newest first: operation, rows inserted, updated and deleted, job, user.
+    """Lists the commits of TABLE, newest first: operation, rows inserted, updated and deleted, job, user.
 
     \b
     lance-sql history events.lance --limit 10
@@ -58,13 +58,13 @@ def _to_the_second(rows: pa.Table) -> pa.Table:
 
 @click.command()
 @click.argument("table")
-@click.option("--branch", help="A branch, instead of main.")
-@click.option("--target-rows", type=click.IntRange(min=1), help="Fragments with fewer rows are to be joined.")
+@click.option("--branch", help="Branch to use instead of main.")
+@click.option("--target-rows", type=click.IntRange(min=1), help="Report fragments with fewer rows than this.")
 @screen.output_option
 @screen.html_option
 @reports_errors
 def layout(table: str, branch: str | None, target_rows: int | None, output: str, html: str | None) -> None:
-    """Says how the rows of TABLE lie in fragments: rows, deleted ones, files, bytes, age, and why to compact.
+    """Shows the fragments of TABLE: rows, deleted rows, files, bytes, age, and reasons to compact.
 
     \b
     lance-sql layout events.lance
@@ -82,11 +82,11 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
 
 @click.command()
 @click.argument("table")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--branch", help="Branch to use instead of main.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @reports_errors
 def describe(table: str, branch: str | None, output: str) -> None:
-    """Says what TABLE is: rows, files, format, tags, branches, indices and columns.
+    """Describes TABLE: rows, files, format, tags, branches, indices and columns.
 
     
     lance-sql describe events.lance
@@ -106,10 +106,10 @@ def describe(table: str, branch: str | None, output: str) -> None:
 
 @click.command()
 @click.argument("table")
-@click.option("--rows", "-n", type=click.IntRange(min=0), default=10, show_default=True, help="How many.")
-@click.option("--columns", metavar="COLUMNS", help="Only these, with commas between; system columns among them.")
-@click.option("--where", "-w", metavar="SQL", help="Only rows that pass a filter.")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--rows", "-n", type=click.IntRange(min=0), default=10, show_default=True, help="Number of rows.")
+@click.option("--columns", metavar="COLUMNS", help="Columns to show, separated by commas; can include system columns.")
+@click.option("--where", "-w", metavar="SQL", help="Filter on the rows.")
+@click.option("--branch", help="Branch to use instead of main.")
 @screen.output_option
 @reports_errors
 def head(table: str, rows: int, columns: str | None, where: str | None, branch: str | None, output: str) -> None:
@@ -130,9 +130,9 @@ def head(table: str, rows: int, columns: str | None, where: str | None, branch: 
 @click.argument("table")
 @click.argument("start", required=False)
 @click.argument("end", required=False)
-@click.option("--where", "-w", metavar="SQL", help='Rows that at some time passed a filter, such as "id = 7".')
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many rows.")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--where", "-w", metavar="SQL", help='Rows of which any image passes a filter, such as "id = 7".')
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of rows.")
+@click.option("--branch", help="Branch to use instead of main.")
 @screen.output_option
 @screen.html_option
 @reports_errors
@@ -146,7 +146,7 @@ def row_history(
     output: str,
     html: str | None,
 ) -> None:
-    """Tells the story of rows of TABLE: every image of each, and the versions between which it was there.
+    """Lists every image of rows of TABLE, with the versions between which it was valid.
 
     \b
     lance-sql row-history events.lance --where "id = 7"

@@ -34,7 +34,7 @@ from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.cli.paths import complete_paths
 from lance_sql.table.version_names import split_name
 
-_EPILOG = "A TABLE is a path or URI; TABLE@41 is its version 41, and TABLE@name what a tag names."
+_EPILOG = "A TABLE is a path or URI; TABLE@41 is version 41, and TABLE@name a tag or branch."
 
 
 class DefaultQuery(click.Group):
@@ -117,8 +117,8 @@ _GROUPS = (
     ),
     ("Changes", ("changes", "diff", "row-history", "cursors", "apply", "materialize", "refresh")),
     ("Write", ("write", "update", "delete", "merge", "tag", "branch", "stage", "publish", "restore")),
-    ("Keep in order", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check", "cache")),
-    ("When something is wrong", ("verify", "audit", "repair", "salvage")),
+    ("Maintain", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check", "cache")),
+    ("Repair", ("verify", "audit", "repair", "salvage")),
 )
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 _ALIKE = 0.7
@@ -170,16 +170,16 @@ def _read(file: IO[str]) -> str:
 
 @main.command(epilog='The verb may be left out: lance-sql "SELECT 1".')
 @click.argument("sql", required=False)
-@click.option("-c", "command", metavar="SQL", help="The SQL, instead of the argument.")
-@click.option("-f", "file", type=click.File(encoding="utf-8"), help="A file with the SQL; - is stdin.")
+@click.option("-c", "command", metavar="SQL", help="SQL text, instead of the argument.")
+@click.option("-f", "file", type=click.File(encoding="utf-8"), help="File with the SQL; - is stdin.")
 @screen.output_option
 @click.option(
     "--max-rows",
     type=click.IntRange(min=0),
-    help="At most so many rows of a table, 0 for all; 40 on a terminal, all elsewhere.",
+    help="Maximum rows to print, 0 for all; default 40 on a terminal, all elsewhere.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--all", "every", is_flag=True, help="A statement that removes or changes every row of a table is meant.")
+@click.option("--all", "every", is_flag=True, help="Allow statements that remove or change every row of a table.")
 @dry_run_option
 @yes_option
 @reports_errors
@@ -196,9 +196,9 @@ def query(
 ) -> None:
     """Runs SQL in DuckDB: FROM 'x.lance', lance_scan('x.lance', version := 3), FROM 'x.lance' VERSION AS OF 3.
 
-    INSERT, UPDATE, DELETE and MERGE INTO change Lance tables; what replaces or removes rows asks first.
+    INSERT, UPDATE, DELETE and MERGE INTO change Lance tables. Statements that replace or remove rows ask first.
 
-    Several statements have semicolons between them; the rows of each are shown. Without SQL it is read from stdin.
+    Separate statements by semicolons. Without SQL, reads it from stdin.
 
     \b
     lance-sql "SELECT status, count(*) FROM 'events.lance' GROUP BY ALL"
@@ -229,7 +229,7 @@ def query(
 @screen.output_option
 @reports_errors
 def schema(table: str, output: str) -> None:
-    """Lists the columns of TABLE, hidden ones last."""
+    """Lists the columns of TABLE, system columns last."""
     from lance_sql.catalogs import metadata_tables
     from lance_sql.cli import tables
 
@@ -238,11 +238,11 @@ def schema(table: str, output: str) -> None:
 
 @main.command(epilog=_EPILOG)
 @click.argument("table")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the newest versions.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of versions, newest first.")
 @screen.output_option
 @reports_errors
 def versions(table: str, limit: int | None, output: str) -> None:
-    """Lists the versions of TABLE and what their commits did, oldest first."""
+    """Lists the versions of TABLE and their commits, oldest first."""
     from lance_sql.catalogs import metadata_tables
     from lance_sql.cli import tables
 
@@ -263,9 +263,9 @@ def files(table: str, output: str) -> None:
 
 @main.command(epilog=_EPILOG)
 @click.argument("table")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--branch", help="Branch to use instead of main.")
 @click.option("--deep", is_flag=True, help="Decode every page, and compare checksums.")
-@click.option("--checksums", is_flag=True, help="Only compare files with their checksums.")
+@click.option("--checksums", is_flag=True, help="Compare only checksums.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @screen.html_option
@@ -273,9 +273,9 @@ def files(table: str, output: str) -> None:
 def verify(
     table: str, branch: str | None, deep: bool, checksums: bool, output: str, quiet: bool, html: str | None
 ) -> None:
-    """Checks every version of TABLE, or one, for damage.
+    """Checks all versions of TABLE, or one, for damage.
 
-    Exits with 1 when the newest of them is damaged, and with 4 when only older ones are, as after a repair.
+    Exits with 1 if the newest version is damaged, and with 4 if only older ones are, as after a repair.
     """
     from lance_sql.cli import verification
 
@@ -292,15 +292,15 @@ def verify(
 
 @main.command(name="audit", epilog=_EPILOG)
 @click.argument("table")
-@click.option("--branch", help="A branch, instead of main.")
-@click.option("--no-checksums", is_flag=True, help="Do not compare files with their checksums, which reads each once.")
+@click.option("--branch", help="Branch to use instead of main.")
+@click.option("--no-checksums", is_flag=True, help="Do not compare checksums, which reads each file once.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @reports_errors
 def audit_lineage(table: str, branch: str | None, no_checksums: bool, output: str, quiet: bool) -> None:
-    """Compares row ids and row versions of TABLE with its commits, and files with their checksums, one by one.
+    """Compares row ids and row versions of TABLE with its commits, and files with their checksums.
 
-    Exits with 1 when some are wrong.
+    Exits with 1 if it finds differences.
     """
     from lance_sql.cli import lineage_audit
 

@@ -11,10 +11,10 @@ from lance_sql.cli.errors import reports_errors
 @click.command()
 @click.argument("query")
 @click.argument("table")
-@click.option("--replace", is_flag=True, help="TABLE may be a view of another query, and becomes one of this.")
+@click.option("--replace", is_flag=True, help="Replace a view of another query.")
 @reports_errors
 def materialize(query: str, table: str, replace: bool) -> None:
-    """Makes TABLE a materialized view of QUERY; refreshes it where it is one already.
+    """Creates TABLE as a materialized view of QUERY, or refreshes it.
 
     \b
     lance-sql materialize "SELECT status, count(*) AS n FROM 'orders.lance' GROUP BY status" states.lance
@@ -27,10 +27,10 @@ def materialize(query: str, table: str, replace: bool) -> None:
 @click.command()
 @click.argument("tables", metavar="TABLE...", nargs=-1, required=True)
 @click.option("--full", is_flag=True, help="Run the query over all rows.")
-@click.option("--verify", is_flag=True, help="Run the query over all rows as well, and compare.")
+@click.option("--verify", is_flag=True, help="Also run the query over all rows, and compare.")
 @reports_errors
 def refresh(tables: tuple[str, ...], full: bool, verify: bool) -> None:
-    """Brings materialized views up to date with the tables of their queries, in this order.
+    """Refreshes materialized views, in this order.
 
     \b
     lance-sql refresh states.lance daily.lance

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("table")
 @click.argument("source")
-@click.option("--on", metavar="COLUMNS", help="Key columns, with commas between; the table's primary key without it.")
+@click.option("--on", metavar="COLUMNS", help="Key columns, separated by commas; default: the table's primary key.")
 @click.option(
     "--when-matched", type=click.Choice(("update", "delete", "keep", "fail")), default="update", show_default=True
 )
 @click.option("--when-not-matched", type=click.Choice(("insert", "ignore")), default="insert", show_default=True)
-@click.option("--delete-unmatched", is_flag=True, help="Delete rows of the table that no row of SOURCE matches.")
-@click.option("--delete-unmatched-where", metavar="SQL", help="Only those of them that pass a filter.")
+@click.option("--delete-unmatched", is_flag=True, help="Delete rows of the table without a match in SOURCE.")
+@click.option("--delete-unmatched-where", metavar="SQL", help="Filter on the rows to delete.")
 @dry_run_option
 @quiet_option
 @yes_option
@@ -43,10 +43,10 @@ def merge(
     quiet: bool,
     yes: bool,
 ) -> None:
-    """Merges the rows of SOURCE into TABLE by key: updates those that are there, inserts those that are not.
+    """Merges the rows of SOURCE into TABLE by key: updates matching rows and inserts the others.
 
-    SOURCE is a file or a URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query. Columns that it
-    lacks keep their values. Unless --yes is given, what would be done is found out in a clone of the table first.
+    SOURCE is a file or URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query. Columns that it
+    lacks keep their values. Without --yes, the merge first runs in a clone of the table to report its effect.
 
     \b
     lance-sql merge users.lance changes.parquet --on id

@@ -32,7 +32,7 @@ class Queries(click.Group):
 @click.group(cls=Queries, invoke_without_command=True, subcommand_metavar="NAME TABLE [OPTIONS]")
 @click.pass_context
 def queries(context: click.Context) -> None:
-    """Runs a query for every day over a table, or lists them.
+    """Runs a ready-made query over a table, or lists the queries.
 
     \b
     lance-sql queries
@@ -55,7 +55,7 @@ def _command(query: Any) -> click.Command:
     """The command of a query: a table, its parameters, and how rows are shown."""
 
     @click.argument("table")
-    @click.option("--show", is_flag=True, help="Print the SQL, and do not run it.")
+    @click.option("--show", is_flag=True, help="Print the SQL without running it.")
     @screen.output_option
     @reports_errors
     def run(table: str, show: bool, output: str, **values: str) -> None:

@@ -10,17 +10,17 @@ from lance_sql.cli.errors import reports_errors
 
 @click.command()
 @click.argument("table")
-@click.option("--column", help="The column of vectors.")
-@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="So many rows of a search.")
-@click.option("--nprobes", metavar="N,N,..", help="Partitions that are searched; some numbers and auto without it.")
-@click.option("--refine", type=click.IntRange(min=1), help="So many times k candidates are compared exactly.")
-@click.option("--queries", type=click.IntRange(min=2), default=100, show_default=True, help="So many searches.")
+@click.option("--column", help="Vector column.")
+@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="Rows of each search.")
+@click.option("--nprobes", metavar="N,N,..", help="Partitions to search; default: several numbers and auto.")
+@click.option("--refine", type=click.IntRange(min=1), help="Compare this many times k candidates exactly.")
+@click.option("--queries", type=click.IntRange(min=2), default=100, show_default=True, help="Number of searches.")
 @screen.output_option
 @reports_errors
 def recall(
     table: str, column: str | None, k: int, nprobes: str | None, refine: int | None, queries: int, output: str
 ) -> None:
-    """Says how much of the nearest rows the index of TABLE finds, by how many partitions are searched.
+    """Measures the recall of the vector index of TABLE, by number of searched partitions.
 
     \b
     lance-sql recall images.lance --column embedding --nprobes 1,10,50

@@ -18,18 +18,18 @@ NOTHING_HEALTHY = 3
 
 @click.command()
 @click.argument("table")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--branch", help="Branch to use instead of main.")
 @click.option("--deep", is_flag=True, help="Decode every page, and compare checksums.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @dry_run_option
 @yes_option
 @reports_errors
 def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: bool, yes: bool) -> None:
-    """Returns TABLE to the newest version of which every row can be read, and builds damaged indices again.
+    """Returns TABLE to the newest version in which every row can be read, and rebuilds damaged indices.
 
-    No row is given up for an index: one that cannot be built again is dropped. The damaged versions stay where they
-    are, and no file is removed: `restore` can go back to each of them. Damage inside of pages is found with --deep.
-    Exits with 3 when no version is healthy.
+    An index that cannot be rebuilt is dropped; no row is lost for it. Damaged versions and all files remain, so
+    `restore` can return to each of them. --deep also finds damage inside pages. Exits with 3 if no version is
+    healthy.
 
     \b
     lance-sql repair events.lance --deep --dry-run

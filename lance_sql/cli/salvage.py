@@ -17,10 +17,10 @@ SOMETHING_LOST: Final = 1
 @click.command()
 @click.argument("table")
 @click.argument("target")
-@click.option("--columns", "-c", metavar="COLUMNS", help="Only these, with commas between.")
-@click.option("--null-cells", is_flag=True, help="Keep rows of which a part can be read, with NULL for the rest.")
-@click.option("--intact-only", is_flag=True, help="Leave out what can be read, but differs from its checksum.")
-@click.option("--branch", help="A branch, instead of main.")
+@click.option("--columns", "-c", metavar="COLUMNS", help="Columns to read, separated by commas.")
+@click.option("--null-cells", is_flag=True, help="Keep partly readable rows, with NULL for the rest.")
+@click.option("--intact-only", is_flag=True, help="Omit readable values that differ from their checksum.")
+@click.option("--branch", help="Branch to use instead of main.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @reports_errors
@@ -34,10 +34,10 @@ def salvage(
     output: str,
     quiet: bool,
 ) -> None:
-    """Writes every row of TABLE that can be read to the new table TARGET, and says what is lost.
+    """Writes every readable row of TABLE to the new table TARGET, and reports the lost rows.
 
-    For data files that are missing or cut, pages that cannot be decoded, and deletion files that are gone. TABLE stays
-    as it is. Exits with 1 when something is lost.
+    Handles missing or truncated data files, pages that cannot be decoded, and missing deletion files. TABLE is
+    unchanged. Exits with 1 if rows are lost.
 
     \b
     lance-sql salvage events.lance saved.lance

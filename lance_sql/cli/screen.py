@@ -26,7 +26,7 @@ output_option = click.option(
 )
 
 html_option = click.option(
-    "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page to look at, in one file; - is stdout."
+    "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write an HTML page to this file; - is stdout."
 )
 
 

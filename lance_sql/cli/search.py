@@ -17,25 +17,27 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("table")
 @click.argument("words", required=False)
-@click.option("--vector", metavar="JSON", help="A query vector, as '[0.1, 0.2, ..]', or a list of them.")
-@click.option("--like-row", type=click.IntRange(min=0), metavar="ROWID", help="The vector of this row is the query.")
-@click.option("--column", help="The column of vectors.")
-@click.option("--text-column", help="The column of text.")
-@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="So many rows.")
-@click.option("--filter", "where", metavar="SQL", help="Only rows for which this is true take part.")
-@click.option("--since", metavar="WHEN", help="Only rows that changed after this version, tag or time take part.")
+@click.option("--vector", metavar="JSON", help="Query vector, as '[0.1, 0.2, ..]', or a list of vectors.")
+@click.option(
+    "--like-row", type=click.IntRange(min=0), metavar="ROWID", help="Use the vector of this row as the query."
+)
+@click.option("--column", help="Vector column.")
+@click.option("--text-column", help="Text column.")
+@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="Number of rows.")
+@click.option("--filter", "where", metavar="SQL", help="Filter, applied before ranking.")
+@click.option("--since", metavar="WHEN", help="Search only rows that changed after this version, tag or time.")
 @click.option(
     "--changes-since",
     metavar="WHEN",
-    help="Show how the answer changed since this version, tag or time: rows that are new, changed or gone.",
+    help="Show the changes of the result since this version, tag or time: new, changed and gone rows.",
 )
 @click.option("--metric", help="l2, cosine, dot or hamming.")
-@click.option("--nprobes", type=click.IntRange(min=1), help="Partitions of an index that are searched.")
-@click.option("--refine", type=click.IntRange(min=1), help="So many times k candidates are compared exactly.")
-@click.option("--exact", is_flag=True, help="Compare every row, without an index.")
-@click.option("--columns", help="Names with commas between; all without vectors when left out.")
-@click.option("--branch", help="A branch, instead of main.")
-@click.option("--explain", is_flag=True, help="Say how it is searched instead.")
+@click.option("--nprobes", type=click.IntRange(min=1), help="Partitions of the index to search.")
+@click.option("--refine", type=click.IntRange(min=1), help="Compare this many times k candidates exactly.")
+@click.option("--exact", is_flag=True, help="Compare every row, ignoring indices.")
+@click.option("--columns", help="Columns to show, separated by commas; default: all but vectors.")
+@click.option("--branch", help="Branch to use instead of main.")
+@click.option("--explain", is_flag=True, help="Explain the search instead of running it.")
 @screen.output_option
 @screen.html_option
 @reports_errors
@@ -60,7 +62,7 @@ def search(
     output: str,
     html: str | None,
 ) -> None:
-    """Finds the rows of TABLE that have WORDS, or whose vectors are nearest, or both; best first.
+    """Searches TABLE by words, by vectors, or both; best rows first.
 
     \b
     lance-sql search articles.lance "quick fox"

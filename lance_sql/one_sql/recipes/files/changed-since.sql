@@ -1,5 +1,5 @@
 -- How many rows each commit inserted, updated and deleted, after a version, tag or time.
--- :since (version) after which the changes begin
+-- :since (version) version, tag or time before the first change
 SELECT
     _commit_version AS version,
     min(_commit_timestamp) AS committed,

@@ -1,5 +1,5 @@
 -- Fragments by the share of rows in them that were deleted, which a compaction would remove.
--- :share (fraction) = 0 at least this share
+-- :share (fraction) = 0 minimum share of deleted rows
 SELECT
     fragment,
     rows,

@@ -1,6 +1,6 @@
 -- Rows that were deleted after a version, tag or time, with the values that they had.
--- :since (version) after which the changes begin
--- :limit (number) = 100 at most so many rows
+-- :since (version) version, tag or time before the first change
+-- :limit (number) = 100 maximum number of rows
 SELECT *
 FROM lance_deletions(:table, since => :since)
 ORDER BY _commit_version, _rowid

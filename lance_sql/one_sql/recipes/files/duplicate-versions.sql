@@ -1,5 +1,5 @@
--- Which commits brought the second and later rows of a key.
--- :key (columns) that should tell rows apart
+-- Commits that inserted duplicates of a key.
+-- :key (columns) key columns
 SELECT created_version, count(*) AS rows
 FROM (
     SELECT

@@ -1,6 +1,6 @@
 -- Values of key columns that several rows have, the most frequent first.
--- :key (columns) that should tell rows apart
--- :limit (number) = 100 at most so many values
+-- :key (columns) key columns
+-- :limit (number) = 100 maximum number of values
 SELECT :key, count(*) AS rows
 FROM lance_table(:table)
 GROUP BY :key

@@ -1,4 +1,4 @@
--- Rows and bytes that came and went, by day.
+-- Rows and bytes added and removed, by day.
 SELECT
     date_trunc('day', timestamp) AS day,
     count(*) AS commits,

@@ -1,6 +1,6 @@
 -- Rows that were updated long after they were inserted, the latest first.
--- :seconds (number) = 86400 at least so many seconds after the insert
--- :limit (number) = 100 at most so many rows
+-- :seconds (number) = 86400 minimum seconds after the insert
+-- :limit (number) = 100 maximum number of rows
 SELECT
     t._rowid,
     t._row_created_at_version AS created_version,

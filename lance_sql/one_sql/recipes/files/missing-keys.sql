@@ -1,7 +1,7 @@
--- Values of key columns that a version had and the newest one has not.
--- :key (columns) that tell rows apart
--- :since (version) that had them
--- :limit (number) = 100 at most so many values
+-- Keys of a version that are missing in the newest one.
+-- :key (columns) key columns
+-- :since (version) version, tag or time that had the keys
+-- :limit (number) = 100 maximum number of values
 SELECT *
 FROM (
     SELECT :key FROM lance_table(:table, :since)

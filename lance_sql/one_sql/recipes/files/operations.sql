@@ -1,4 +1,4 @@
--- How often each operation was committed, and what it did, by writer.
+-- Number of commits and changed rows, by operation and writer.
 SELECT
     writer,
     operation,

@@ -1,4 +1,4 @@
--- Every image that one row had, and when it was there.
+-- Every image of one row, with its period of validity.
 -- :row (number) the row's _rowid
 SELECT *
 FROM lance_row_history(:table)

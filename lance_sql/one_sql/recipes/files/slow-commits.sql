@@ -1,5 +1,5 @@
--- The changes that took longest, as far as their writer says.
--- :limit (number) = 20 at most so many commits
+-- The slowest commits, as recorded by their writers.
+-- :limit (number) = 20 maximum number of commits
 SELECT version, timestamp, operation, duration_ms, inserted, updated, deleted, files_written, bytes_written, job
 FROM lance_versions(:table)
 WHERE duration_ms IS NOT NULL
