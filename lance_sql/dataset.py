@@ -110,7 +110,7 @@ class Dataset(ArrowDataset):
 
     @cached_property
     def compact_types(self) -> Mapping[str, pa.DataType]:
-        """Smaller types for some columns, for `Scan.deliver`: dictionaries of strings, 64-bit decimals."""
+        """Smaller types for some columns, for `Scan.with_types`: dictionaries of strings, 64-bit decimals."""
         return compact_types(self.snapshot)
 
     @property
