@@ -472,8 +472,8 @@ class Dataset(ArrowDataset):
         returns: a relation with the columns of the version `end`, and with `_change_type`, `_commit_version`,
             `_commit_timestamp` and `_rowid`
         raises: VersionNotFound for a range whose versions were cleaned up; InvalidArgument for a table without stable
-            row ids where no key is given; UnsupportedFeature for commits of which this release does not know what they
-            change; DamagedLineage, once the changes are looked for, where row ids contradict a commit of the range
+            row ids where no key is given; UnsupportedFeature for commits whose changes this release does not
+            support; DamagedLineage, once the changes are looked for, where row ids contradict a commit of the range
 
         >>> orders.delete("status = 'cancelled'").changes(since=1).scan(["_change_type"]).to_table().num_rows > 0
         True

@@ -165,12 +165,13 @@ WRONG = [
     Wrong("a row that is gone", "has no rows with the row ids 99", lambda: orders().take([99])),
     Wrong(
         "deleting without saying what",
-        "Say which rows: --where SQL, or --all. See 'lance-sql delete --help'.",
+        "Select rows: --where SQL, or --all. See 'lance-sql delete --help'.",
         cli=("delete", "orders.lance"),
     ),
     Wrong(
         "deleting where nobody can be asked",
-        "Nobody can be asked here: give --yes to delete 1 of 9 rows of orders.lance version 3, or --dry-run.",
+        "No terminal to ask for confirmation: pass --yes to delete 1 of 9 rows of orders.lance version 3,"
+        " or --dry-run.",
         cli=("delete", "orders.lance", "--where", "id = 1"),
     ),
     Wrong(
@@ -301,7 +302,7 @@ WRONG = [
     ),
     Wrong(
         "tables whose rows nobody knows to be the same",
-        "give the columns that tell rows apart (key=['id'], --key id)",
+        "pass key columns (key=['id'], --key id)",
         lambda: lance_sql.diff("orders.lance@1", "plain.lance"),
         ("diff", "orders.lance@1", "plain.lance"),
     ),

@@ -96,7 +96,7 @@ class RestCatalog(Catalog):
 
     def _entry(self, name: tuple[str, ...], response: Any) -> TableEntry:
         if not response.location:
-            raise LanceError(f"{self._address} does not say where {'.'.join(name)} is")
+            raise LanceError(f"{self._address} does not return the location of {'.'.join(name)}")
         if response.storage_options:
             raise UnsupportedFeature(
                 f"{self._address} lends credentials for {'.'.join(name)}, which are not taken: open"

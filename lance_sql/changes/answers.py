@@ -105,7 +105,7 @@ class AnswerChanges:
 
     def __post_init__(self) -> None:
         if self.after.ranker.leading:
-            raise InvalidArgument("Changes of answers are told of one query at a time")
+            raise InvalidArgument("Changes of results are supported for one query at a time")
         taken = set(self.after.snapshot.manifest.schema.names)
         for name in self.own:
             if name in taken:

@@ -96,7 +96,7 @@ class ChangeFeed(ArrowDataset):
         elif not manifest.has_stable_row_ids:
             raise InvalidArgument(
                 f"{self._last.name} was created without stable row ids, so which rows are the same is not recorded, and"
-                " has no primary key: give the columns that tell rows apart (key=['id']), or have it recorded from now"
+                " has no primary key: pass key columns (key=['id']), or have it recorded from now"
                 " on with enable_stable_row_ids()."
             )
         self._options: dict[str, Any] = {

@@ -107,7 +107,7 @@ def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
 
     was, now: the columns of the feed in both. Where a column came back, of which files still have values, fragments
         are looked at that both versions have
-    raises: CorruptFile; UnsupportedFeature for fragments with parts that this release does not know
+    raises: CorruptFile; UnsupportedFeature for fragments with parts that this release does not support
     """
     before: list[tuple[Fragment, RowRanges]] = []
     after: list[tuple[Fragment, RowRanges]] = []
@@ -155,7 +155,7 @@ def changed_fragments(
     for fragments in (old, new):
         if repeated := fragments.repeated_ids():
             raise UnsupportedFeature(
-                f"{fragments.file}: several fragments have the id {repeated[0]}, so that what changed cannot be told"
+                f"{fragments.file}: several fragments have the id {repeated[0]}, so the changes cannot be determined"
             )
     are_read_alike = not with_unchanged and old.trust_rows == new.trust_rows
     first, last = _alike(old, new) if are_read_alike else (0, 0)

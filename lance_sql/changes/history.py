@@ -232,8 +232,8 @@ class History:
         if transaction is not None and operation not in _KNOWN:
             what = f"the operation {operation!r}" if operation else "an operation"
             raise UnsupportedFeature(
-                f"Version {version} of {self.snapshot.name} was made by {what}, of which this release does not know"
-                " what it changes. Nothing was returned."
+                f"Version {version} of {self.snapshot.name} was made by {what}, whose changes this release does"
+                " not support. Nothing was returned."
             )
         if version - 1 not in self.files:
             if version > 1 and not (operation == "clone" and later.branch is None):
@@ -282,7 +282,7 @@ class History:
         """What is wrong with a range that begins with a version whose predecessor is gone."""
         name = self.snapshot.name
         return VersionNotFound(
-            f"What version {start} of {name} changed is not known any more: version {start - 1} was cleaned up."
+            f"The changes of version {start} of {name} are lost: version {start - 1} was cleaned up."
             f" {self._oldest_start()}"
         )
 

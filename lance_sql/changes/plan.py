@@ -257,7 +257,7 @@ def _check_same_identity(commit: Commit) -> None:
         raise UnsupportedFeature(
             f"The rows of {commit.later.name} {_identity_from(commit)} version {commit.version}: changes are known"
             f" up to version {commit.version - 1}, and from version {commit.version + 1} on (since={commit.version});"
-            " over both by the columns that tell rows apart (key=['id'])"
+            " over both by key columns (key=['id'])"
         )
 
 

@@ -98,7 +98,7 @@ def agreed(what: str, dry_run: bool, yes: bool) -> bool:
         click.echo(f"{sentence}.", err=True)
         return True
     if not _is_terminal():
-        raise click.UsageError(f"Nobody can be asked here: give --yes to {what}, or --dry-run.")
+        raise click.UsageError(f"No terminal to ask for confirmation: pass --yes to {what}, or --dry-run.")
     if click.confirm(f"{sentence}?", err=True):
         return True
     click.echo("Nothing was changed.", err=True)

@@ -40,7 +40,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
     branches = dataset.branches()
     if name is None:
         if remove:
-            raise click.UsageError("Say which branch.")
+            raise click.UsageError("Name a branch.")
         for each, ref in sorted(branches.items()):
             click.echo(f"{one_line(each)}\t{one_line(ref.branch or 'main')}@{ref.version}")
     elif remove:

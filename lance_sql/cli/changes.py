@@ -125,7 +125,7 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: boo
     lance-sql delete events.lance --where "ts < '2026-01-01'" --dry-run
     """
     if every == (where is not None):
-        raise click.UsageError("Say which rows: --where SQL, or --all.")
+        raise click.UsageError("Select rows: --where SQL, or --all.")
     dataset = latest(table)
     if agreed(f"delete {rows(dataset, where)}", dry_run, yes):
         with progress.shown("rows looked at", hidden=quiet):
@@ -236,7 +236,7 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
     chosen = table if version is None else f"{path}@{version}"
     path, number, tag = split_name(chosen)
     if number is None and tag is None:
-        raise click.UsageError(f"Say which version: {path} 41, or {path}@tag.")
+        raise click.UsageError(f"Name a version: {path} 41, or {path}@tag.")
     earlier = tables.open_table(chosen, branch=None if tag is not None else branch)
     if tag is not None and tag not in earlier.tags():
         raise click.UsageError(f"{tag!r} is a branch, not a version to go back to.")
@@ -271,7 +271,7 @@ def tag(table: str, name: str | None, move: bool, remove: bool, dry_run: bool, y
     dataset = tables.open_table(table)
     if name is None:
         if move or remove:
-            raise click.UsageError("Say which tag.")
+            raise click.UsageError("Name a tag.")
         for each, ref in sorted(dataset.tags().items()):
             click.echo(f"{one_line(each)}\t{ref.version}" + (f"\t{one_line(ref.branch)}" if ref.branch else ""))
     elif remove:

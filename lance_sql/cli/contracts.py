@@ -50,7 +50,7 @@ def rules(
         if agreed(f"remove the rule {name!r}", False, yes):
             done(dataset.drop_rule(name))
     elif rule is None:
-        raise click.UsageError('Say what the rule is, such as "amount >= 0", or --drop.')
+        raise click.UsageError('Give a rule, such as "amount >= 0", or --drop.')
     else:
         done(dataset.set_rule(name, rule, severity="warn" if warn else "error", enforce=enforce))
 

@@ -50,7 +50,7 @@ def cursors(
         raise click.UsageError("Give one of --start, --seek and --drop.")
     if name is None:
         if start is not None or seek is not None or drop:
-            raise click.UsageError("Say which cursor.")
+            raise click.UsageError("Name a cursor.")
         if html is not None:
             screen.write_page(html, metadata_tables.cursor_page(dataset))
         else:

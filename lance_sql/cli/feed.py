@@ -97,7 +97,7 @@ def changes(
     }
     if name is not None:
         if start is not None or since is not None:
-            raise click.UsageError("A cursor says where the changes begin; leave START and --since out.")
+            raise click.UsageError("A cursor sets the start of the changes: omit START and --since.")
         if limit is not None:
             raise click.UsageError("A cursor moves over all changes; leave --limit out.")
     if command is not None and output not in (None, *_IN_LINES):
@@ -109,7 +109,7 @@ def changes(
         if end is not None or limit is not None or explain or mode == "net":
             raise click.UsageError("--follow has no end: leave END, --limit, --explain and --mode net out.")
         if delivery.output not in (*_IN_LINES, "csv"):
-            raise click.UsageError("What is followed is written in lines: --output jsonl, debezium or csv.")
+            raise click.UsageError("--follow writes lines: use --output jsonl, debezium or csv.")
         cursor = None if name is None else tables.existing_cursor(dataset, name)
         begin = {"since": tables.bound(since)} if cursor is None else {"since": cursor.position}
         if cursor is not None and dataset.cursors()[cursor.name].needs_snapshot:

@@ -154,7 +154,7 @@ def analyze(table: str, columns: tuple[str, ...], cache: str | None, quiet: bool
 
     dataset = tables.open_table(table, statistics_cache=cache)
     if dataset.snapshot.learning.folder is None:
-        raise click.UsageError("Name a folder: --cache or LANCE_SQL_STATISTICS_CACHE. Nobody would find it elsewhere.")
+        raise click.UsageError("Name a folder: --cache or LANCE_SQL_STATISTICS_CACHE. Later scans look there.")
     bar = Bar("rows analyzed", hidden=quiet)
     try:
         zones_by_column = dataset.analyze(columns or None, progress=bar.update)

@@ -89,7 +89,7 @@ class DefaultQuery(click.Group):
             return
         if os.path.isdir(argument) or argument.rstrip("/").endswith(".lance"):
             raise click.UsageError(
-                f"Say what to do with {argument}: lance-sql describe {argument}, or lance-sql \"FROM '{argument}'\".",
+                f"Add a verb for {argument}: lance-sql describe {argument}, or lance-sql \"FROM '{argument}'\".",
                 context,
             )
         close = difflib.get_close_matches(argument.lower(), self.commands, 1, _ALIKE)

@@ -74,7 +74,7 @@ def _change_in_words(written: Written) -> str | None:
 def _change(change: Change, text: str, engine: Engine, consent: Consent, *, quiet: bool) -> None:
     """Carries a change out, after it was agreed to where something is replaced."""
     if change.is_for_all_rows and not consent.every:
-        raise InvalidArgument(f"This {change.verb} every row of {change.path}: give --all, or say WHERE true")
+        raise InvalidArgument(f"This {change.verb} every row of {change.path}: pass --all, or add WHERE true")
     if change.question is not None:
         if consent.dry_run:
             write(change, engine, text, all_rows=True, dry_run=True)

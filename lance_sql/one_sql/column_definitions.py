@@ -108,7 +108,8 @@ def read_column(read: TokenReader) -> ColumnDefinition:
             comment = read.value("a comment")
         elif read.accept_one("DEFAULT", "GENERATED", "AS"):
             raise UnsupportedFeature(
-                f"Column {name} with a value of its own: tables keep no defaults; add the column, and say UPDATE .. SET"
+                f"Column {name} with a value of its own: a Lance table stores no defaults;"
+                " add the column, then UPDATE .. SET"
             )
         else:
             word = read.next_words(1)[0]

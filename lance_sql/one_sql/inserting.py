@@ -132,7 +132,7 @@ def creation(node: exp.Create) -> Change:
     place = place_of(node.this)
     path = target(node.this, "CREATE TABLE")[0] if place is None else node.this.sql("duckdb")
     if node.args.get("kind") != "TABLE" or not isinstance(node.expression, exp.Query | exp.Values):
-        raise UnsupportedFeature(f"CREATE {node.args.get('kind')} of {path}: only CREATE TABLE .. AS is known here")
+        raise UnsupportedFeature(f"CREATE {node.args.get('kind')} of {path}: only CREATE TABLE .. AS is supported here")
     only(node, "CREATE TABLE", "this", "kind", "expression", "replace")
     change = Creation(path, node.expression, "overwrite" if node.args.get("replace") else "create")
     return change if place is None else in_catalogs.made(place, path, change)

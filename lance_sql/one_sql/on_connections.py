@@ -68,7 +68,7 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
     change = statement.change
     # TRUNCATE says of itself that it means all rows
     if change.is_for_all_rows and text.lstrip()[:8].upper() != "TRUNCATE":
-        raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true if that is meant")
+        raise InvalidArgument(f"This {change.verb} every row of {change.path}: add WHERE true to confirm")
     with looked_up_in(attached.Names(connection)), duckdb_queries.seeing(_variables_of_caller()):
         return write(change, engine, text, all_rows=True).to_table()
 

@@ -101,7 +101,7 @@ def write(
     raises: as `sql`
     """
     if change.is_for_all_rows and not all_rows:
-        raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true, or all_rows=True")
+        raise InvalidArgument(f"This {change.verb} every row of {change.path}: add WHERE true, or pass all_rows=True")
     if not dry_run:
         engine.check_no_transaction()
     with commit_origin.of(text.strip(), job):

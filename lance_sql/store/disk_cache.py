@@ -349,7 +349,7 @@ def _header(said: dict[str, object]) -> bytes:
     text = json.dumps(said, sort_keys=True).encode()
     content = _MAGIC + struct.pack("<II", len(text), zlib.crc32(text)) + text
     if len(content) > _HEADER_BYTES:
-        raise ValueError("a name that is too long to be kept")
+        raise ValueError("a name that is too long")
     return content.ljust(_HEADER_BYTES, b"\0")
 
 

@@ -63,10 +63,10 @@ def of(config: Mapping[str, str], table: str) -> Applied | None:
             tuple((str(name), int(id)) for name, id in content.get("fields", {}).items()),
         )
     except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
-        raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}") from error
+        raise CorruptFile(f"{table}: {KEY} of its config has unknown content: {text[:80]!r}") from error
     names = (*applied.keys, *applied.sequence, *applied.files)
     if applied.scd not in (1, 2) or not applied.keys or not all(isinstance(name, str) for name in names):
-        raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}")
+        raise CorruptFile(f"{table}: {KEY} of its config has unknown content: {text[:80]!r}")
     if not all(path.startswith(f"{APPLIED}/") for path in applied.files):
         raise CorruptFile(f"{table}: {KEY} of its config names a file in another folder than {APPLIED}")
     return applied

@@ -53,7 +53,8 @@ def check_readable(reader_flags: int, table: str) -> None:
     unknown = reader_flags & ~READABLE
     if unknown:
         raise UnsupportedFeature(
-            f"{table} needs reader feature {_names(unknown)}, which this release does not know. Nothing was returned."
+            f"{table} needs reader feature {_names(unknown)}, which this release does not support."
+            " Nothing was returned."
         )
 
 

@@ -122,7 +122,7 @@ class FragmentReuse:
                 known.update(dict.fromkeys(ids, each))
             # ids of fragments only grow, so that following the rewrites comes to an end
             if each.sources and each.destinations and max(each.sources) >= min(each.destinations):
-                raise CorruptFile(f"fragment {min(each.destinations)} is said to have been made of {max(each.sources)}")
+                raise CorruptFile(f"fragment {min(each.destinations)} is recorded as made of {max(each.sources)}")
 
     def sources(self, fragment_ids: Collection[int]) -> set[int]:
         """The fragments whose rows went to these, also by way of others, and these themselves."""

@@ -44,7 +44,7 @@ def parse(message: table_pb2.DataFragment, *, trust_rows: bool = True) -> Fragme
     if message.physical_rows > _MAX_ID + 1:
         raise CorruptFile(f"fragment {message.id} has {message.physical_rows} rows; row addresses count to 2^32")
     if message.overlays:
-        raise UnsupportedFeature(f"fragment {message.id} has data overlay files, which this release does not know")
+        raise UnsupportedFeature(f"fragment {message.id} has data overlay files, which this release does not support")
     files = tuple([parse_file(file) for file in message.files])
     return Fragment(
         id=message.id,
@@ -114,7 +114,7 @@ def _short(file: DataFile) -> str:
 
 def _deletion_file(message: table_pb2.DeletionFile) -> DeletionFile:
     if not 0 <= message.file_type < len(_DELETION_FILE_TYPES):
-        raise UnsupportedFeature(f"deletion files of type {message.file_type} are not known to this release")
+        raise UnsupportedFeature(f"deletion files of type {message.file_type} are not supported by this release")
     return DeletionFile(
         file_type=_DELETION_FILE_TYPES[message.file_type],
         read_version=message.read_version,

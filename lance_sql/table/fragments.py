@@ -155,7 +155,7 @@ class Fragments(Sequence[Fragment]):
             if number in changed:
                 message = self._message(index)
                 with at(file=self.file):
-                    fragment_wire.check_known(message, "which this release does not know and would lose")
+                    fragment_wire.check_known(message, "which this release does not support and would lose")
             elif number not in removed:
                 indices.append(index)
         assert changed.keys() <= set(self.ids)
@@ -211,7 +211,7 @@ def _known(content: bytes, trust_rows: bool) -> Fragment:
     """
     with at():
         message = table_pb2.DataFragment.FromString(content)
-        fragment_wire.check_known(message, "which this release does not know")
+        fragment_wire.check_known(message, "which this release does not support")
         return fragment_wire.parse(message, trust_rows=trust_rows)
 
 

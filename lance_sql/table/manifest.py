@@ -349,7 +349,7 @@ def _field(made: file_pb2.Field, stored: file_pb2.Field | None) -> file_pb2.Fiel
     unknown = UnknownFieldSet(stored)
     if len(unknown) and field != stored:
         raise UnsupportedFeature(
-            f"column {stored.name!r} has Field field {unknown[0].field_number}, which this release does not know"
+            f"column {stored.name!r} has Field field {unknown[0].field_number}, which this release does not support"
         )
     return field
 

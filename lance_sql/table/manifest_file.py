@@ -66,7 +66,7 @@ def read_message(store: Store, path: str, *, size: int | None = None) -> tuple[b
     if magic != _MAGIC:
         raise CorruptFile("the manifest does not end in LANC")
     if not 0 <= position <= size - _FOOTER.size - _LENGTH.size:
-        raise CorruptFile(f"the manifest message is said to be at byte {position} of {size}")
+        raise CorruptFile(f"the manifest message is recorded at byte {position} of {size}")
     if size - position > _MAX_BYTES:
         raise CorruptFile(f"a manifest message of {size - position} bytes")
     skipped = size - tail.size
@@ -90,7 +90,7 @@ def read_section(store: Store, path: str, position: int, known: ReadSections | N
         return section
     size, tail = store.tail(path, _TAIL_BYTES)
     if not 0 <= position <= size - _LENGTH.size:
-        raise CorruptFile(f"a section is said to be at byte {position} of {size}")
+        raise CorruptFile(f"a section is recorded at byte {position} of {size}")
 
     def fetch(start: int, end: int) -> pa.Buffer:
         skipped = size - tail.size

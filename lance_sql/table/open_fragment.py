@@ -68,7 +68,7 @@ class OpenFragment:
 
     @property
     def fragment(self) -> Fragment:
-        """What the manifest says of it."""
+        """What the manifest records of it."""
         return self._fragment
 
     @property
@@ -80,7 +80,7 @@ class OpenFragment:
     def num_rows(self) -> int:
         """All rows, deleted ones included; from a data file where the manifest does not know.
 
-        raises: CorruptFile where the manifest says that there are very many, and its file says something else
+        raises: CorruptFile where the manifest records that there are very many, and its file says something else
         """
         fragment = self._fragment
         rows = fragment.physical_rows

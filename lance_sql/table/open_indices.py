@@ -129,9 +129,9 @@ class OpenIndices:
             name = (segment.index_type or "unknown") if kind is None else kind.name
             raise UnsupportedFeature(f"indices of kind {name} are not used for filters")
         if segment.index_version > kind.max_version:
-            raise UnsupportedFeature(f"version {segment.index_version} of {kind.name} is not known to this release")
+            raise UnsupportedFeature(f"version {segment.index_version} of {kind.name} is not supported by this release")
         if segment.fragment_ids is None:
-            raise UnsupportedFeature("the manifest does not say which fragments it covers")
+            raise UnsupportedFeature("the manifest does not record which fragments it covers")
         if len(segment.field_ids) != 1:
             raise UnsupportedFeature(f"it is on {len(segment.field_ids)} columns")
 
@@ -174,7 +174,7 @@ class OpenIndices:
             size = segment.file_sizes.get(file.path.rpartition("/")[2])
             if size and size != file.num_bytes:
                 with at(file=file.path):
-                    raise CorruptFile(f"the file has {file.num_bytes} bytes, the manifest says {size}")
+                    raise CorruptFile(f"the file has {file.num_bytes} bytes, the manifest records {size}")
         self._read(segment, uses_cache=False)
         for file in files if deep else ():
             for name in file.names:

@@ -69,7 +69,7 @@ def check_version(version: int, file: VersionFile) -> None:
     """
     if version != file.version:
         with at(file=file.path):
-            raise CorruptFile(f"the manifest says that it is version {version}, not {file.version}")
+            raise CorruptFile(f"the manifest contains version {version}, not {file.version}")
 
 
 def list_versions(store: Store) -> list[VersionFile]:

@@ -78,7 +78,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         if unknown:
             raise InvalidArgument(f"Source {source_config.name}: meta has no {unknown[0]!r}; {', '.join(_OF_SOURCES)}")
         if "path" not in options:
-            raise InvalidArgument(f"Source {source_config.name}: meta says no path of a Lance table")
+            raise InvalidArgument(f"Source {source_config.name}: meta has no path of a Lance table")
         travel = {name: options[name] for name in _TIME_TRAVEL if options.get(name) is not None}
         dataset = lance_sql.open(options["path"], storage_options=self._storage_options or None, **travel)
         if "cursor" not in options:

@@ -43,7 +43,7 @@ class ChangesOptions(ReadOptions):
         lowered = checked(options, ("readchangefeed", *READ, *_CHANGES))
         for name in TIME_TRAVEL:
             if name in lowered:
-                raise InvalidArgument(f"Changes have no option {name!r}: say endingVersion or endingTimestamp")
+                raise InvalidArgument(f"Changes have no option {name!r}: pass endingVersion or endingTimestamp")
         super().__init__({name: value for name, value in options.items() if name.lower() not in _CHANGES})
         self._range = _range(lowered)
         self._how = _how(lowered)

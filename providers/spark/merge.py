@@ -102,7 +102,7 @@ class MergeBuilder:
             CommitConflict; what goes wrong in a task, as one line
         """
         if not self._clauses:
-            raise InvalidArgument("The merge does nothing: say what becomes of rows, such as when_matched_update()")
+            raise InvalidArgument("The merge does nothing: add a clause, such as when_matched_update()")
         inserts = any(clause.side == "not_matched" for clause in self._clauses)
         return change_rows(
             self._table.dataset(), "merge", self._run, inserts_by_key=inserts, skips_equal=True, properties=properties

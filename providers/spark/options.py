@@ -79,7 +79,7 @@ def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
         if name.startswith(_STORAGE):
             continue
         if name in lowered:
-            raise InvalidArgument(f"The option {given} says what another one has said")
+            raise InvalidArgument(f"The option {given} repeats another option")
         lowered[name] = value
     for name in lowered:
         if name not in known:
@@ -95,7 +95,7 @@ def path(lowered: Mapping[str, str]) -> str:
     raises: InvalidArgument
     """
     if "path" not in lowered:
-        raise InvalidArgument("Say where the table is: load(path) or save(path)")
+        raise InvalidArgument("Pass the path of the table: load(path) or save(path)")
     # Spark's catalog says file:/x where a URI is file:///x
     where = lowered["path"]
     return where.removeprefix("file:") if where.startswith("file:/") and not where.startswith("file://") else where

@@ -84,7 +84,9 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
         arguments["compression_level"] = number("compressionLevel", lowered["compressionlevel"])
     if not is_stream and ("txnappid" in lowered or "txnversion" in lowered):
         if "txnappid" not in lowered or "txnversion" not in lowered:
-            raise InvalidArgument("The options txnAppId and txnVersion go together: whose write it is, and which")
+            raise InvalidArgument(
+                "The options txnAppId and txnVersion go together: the application, and the number of its write"
+            )
         arguments["txn_app_id"] = lowered["txnappid"]
         arguments["txn_version"] = number("txnVersion", lowered["txnversion"])
     job = writing.begin_write(path, rows, mode=mode, branch=branch, storage_options=storage, **arguments)

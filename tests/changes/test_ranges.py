@@ -229,7 +229,7 @@ def test_a_part_of_a_fragment_that_is_not_known_is_refused(table: lance_sql.Data
         dataclasses.replace(snapshot.manifest, fragments=changed), index_section=None, transaction=transaction
     )
     snapshot.store.put(snapshot.manifest_path, made, mode="overwrite")
-    with pytest.raises(UnsupportedFeature, match="field 100, which this release does not know"):
+    with pytest.raises(UnsupportedFeature, match="field 100, which this release does not support"):
         lance_sql.open(table.uri).changes(6).scan().to_table()
     assert versions(lance_sql.open(table.uri), 2, 5) == [2, 3, 4, 5]
 

@@ -113,7 +113,7 @@ def test_a_pipe_is_not_asked(table: str, arguments: list[str], answer: str | Non
     lance_sql.open(table).update_config({"a": "b"})
     result = CliRunner().invoke(main, arguments, input=answer)
     assert result.exit_code == 2
-    assert "Nobody can be asked here: give --yes to" in result.stderr
+    assert "No terminal to ask for confirmation: pass --yes to" in result.stderr
     assert [info.version for info in lance_sql.open(table).versions()] == [1, 2, 3]
     assert lance_sql.open(table).tags()["first"].version == 2
     assert run(*arguments, "--yes").exit_code == 0

@@ -63,8 +63,8 @@ STATEMENTS = [
     ("ATTACH 'examples' AS l (TYPE lance)", "a folder of them is a catalog with lance_sql.connect(catalog='lake')"),
     (f"COPY '{T}' TO 'x.lance' (FORMAT lanc)", "COPY .. TO 'x.lance' (FORMAT lance) makes a table"),
     (f"CREATE INDEX ON '{T}' (id) USING btre", "btree"),
-    (f"DELETE FROM '{T}'", "removes every row of examples/orders.lance: give --all, or say WHERE true"),
-    (f"UPDATE '{T}' SET status = 'x'", "changes every row of examples/orders.lance: give --all, or say WHERE true"),
+    (f"DELETE FROM '{T}'", "removes every row of examples/orders.lance: pass --all, or add WHERE true"),
+    (f"UPDATE '{T}' SET status = 'x'", "changes every row of examples/orders.lance: pass --all, or add WHERE true"),
 ]  # fmt: skip
 
 # what DuckDB 1.5 says in other words
@@ -88,7 +88,7 @@ VERBS = [
     (("SELECT 'caf\udce9'",), "The SQL is not UTF-8."),
     (("help", "nothing"), "There is no verb 'nothing'"),
     (("help", "histroy"), "Did you mean 'history'?"),
-    (("delete", T), "Say which rows: --where SQL, or --all."),
+    (("delete", T), "Select rows: --where SQL, or --all."),
     (("update", T, "status=paid"), "Text needs quotes: \"'paid'\""),
     (
         ("merge", T, "SELECT 12345 AS id, 2.5 AS amount", "--on", "id"),

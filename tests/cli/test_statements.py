@@ -38,7 +38,7 @@ def test_rows_are_inserted_without_being_asked() -> None:
 def test_what_removes_rows_is_agreed_to() -> None:
     result = run("DELETE FROM 't.lance' WHERE id > 1")
     assert result.exit_code == 2
-    assert "Nobody can be asked here: give --yes to delete 2 rows in t.lance, or --dry-run" in result.stderr
+    assert "No terminal to ask for confirmation: pass --yes to delete 2 rows in t.lance, or --dry-run" in result.stderr
     assert ids() == [1, 2, 3]
     result = run("DELETE FROM 't.lance' WHERE id > 1", "--yes")
     assert result.stderr == "t.lance is at version 2: delete 2 rows\n"
@@ -70,7 +70,7 @@ def test_dry_runs_say_what_would_be_done(text: str, expected: str) -> None:
 def test_every_row_is_meant_on_purpose(text: str) -> None:
     result = run(text, "--yes")
     assert result.exit_code == 2
-    assert "every row of t.lance: give --all, or say WHERE true" in result.stderr
+    assert "every row of t.lance: pass --all, or add WHERE true" in result.stderr
     assert ids() == [1, 2, 3]
     assert run(text, "--yes", "--all").exit_code == 0
 
@@ -93,7 +93,7 @@ def test_an_answer_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_row_is_removed_on_purpose_only() -> None:
     result = run("DELETE FROM 't.lance'", "--yes")
     assert (result.exit_code, ids()) == (2, [1, 2, 3])
-    assert "This removes every row of t.lance: give --all, or say WHERE true" in result.stderr
+    assert "This removes every row of t.lance: pass --all, or add WHERE true" in result.stderr
     assert run("DELETE FROM 't.lance'", "--yes", "--all").exit_code == 0
     assert ids() == []
 

@@ -161,7 +161,7 @@ def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
                 rules[name] = replace(rule, enforce=content.get("enforce") is True)
             except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
                 raise CorruptFile(
-                    f"{snapshot.label}: the rule {name[:100]!r} cannot be checked ({error}); set it anew, or drop it"
+                    f"{snapshot.label}: the rule {name[:100]!r} cannot be checked ({error}); set it again, or drop it"
                 ) from error
     return rules
 

@@ -41,7 +41,7 @@ def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str 
             other = open_snapshot(beside(snapshot, values[0]), storage_options=snapshot.storage_options)
             other_type = _type(other, other_name)
         except LanceError as error:
-            raise InvalidArgument(f"foreign_key refers to what is not there: {error}") from error
+            raise InvalidArgument(f"foreign_key refers to a missing table or column: {error}") from error
         reference_type(name, _type(snapshot, name), other_name, other_type)
 
 

@@ -92,7 +92,7 @@ def encoding_from_wire(message: pb.ArrayEncoding, depth: int = 0) -> Encoding:
             num_bytes = message.fixed_size_binary.byte_width
             return FixedSizeBinary(num_bytes, encoding_from_wire(message.fixed_size_binary.bytes, depth + 1))
         case None:
-            raise UnsupportedFeature("an encoding that this release does not know (no known member is set)")
+            raise UnsupportedFeature("an encoding that this release does not support (no known member is set)")
         case _:
             raise UnsupportedFeature(f"encoding '{kind}' is not supported")
 

@@ -47,7 +47,7 @@ def encoding_from_wire(message: pb.CompressiveEncoding, depth: int = 0) -> Encod
         raise CorruptFile(f"encodings are nested more than {MAX_DEPTH} deep")
     name = message.WhichOneof("compression")
     if name is None:
-        raise UnsupportedFeature("an encoding that this release does not know (no known member is set)")
+        raise UnsupportedFeature("an encoding that this release does not support (no known member is set)")
     spelling = BY_NAME.get(name)
     if spelling is None:
         raise UnsupportedFeature(f"encoding '{name}' is not supported")

@@ -51,7 +51,7 @@ def open_column(file: FileReader, listed: Listed, leaf: Leaf, chain: Chain, name
         if isinstance(file.metadata, LegacyMetadata):
             return _by_ids(file, file.metadata, listed, leaf, chain, name)
         if not listed.columns:
-            raise CorruptFile("the table does not say which columns the file has")
+            raise CorruptFile("the table does not record the columns of the file")
         index = listed.columns.get(leaf.field.id)
         if index is None:
             return None

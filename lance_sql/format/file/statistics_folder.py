@@ -95,7 +95,7 @@ class StatisticsFolder:
         except OSError as error:
             with suppress(OSError):
                 os.unlink(temporary)
-            raise OSError(f"statistics are not kept in {self.path}: {error.strerror}") from error
+            raise OSError(f"statistics cannot be stored in {self.path}: {error.strerror}") from error
 
     def _path_of(self, identity: str) -> str:
         name = hashlib.blake2b(identity.encode(), digest_size=_DIGEST_BYTES).hexdigest()

@@ -55,7 +55,7 @@ class FullTextIndex:
                 raise CorruptFile(f"{len(numbers)} partitions: {str(numbers)[:80]}")
             version = metadata.number("format_version", 1) or 1
             if version > MOST_VERSION:
-                raise UnsupportedFeature(f"format {version} of full text indices is not known to this release")
+                raise UnsupportedFeature(f"format {version} of full text indices is not supported by this release")
             tail = metadata.note("posting_tail_codec") or "fixed32_v1"
             if tail not in _TAILS:
                 raise UnsupportedFeature(f"the code {tail[:40]!r} of posting lists is not known")

@@ -101,7 +101,7 @@ def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def details(parameters: Mapping[str, Any]) -> bytes:
-    """What the manifest says of an index with these parameters."""
+    """What the manifest records of an index with these parameters."""
     length = parameters.get("max_token_length", 40)
     message = table_pb2.InvertedIndexDetails(
         base_tokenizer=parameters["base_tokenizer"],

@@ -245,7 +245,7 @@ def version(model: VectorModel) -> int:
 
 
 def details(model: VectorModel) -> bytes:
-    """What the manifest says of an index with this model."""
+    """What the manifest records of an index with this model."""
     message = vector_index_pb2.VectorIndexDetails(metric=METRICS.index(model.metric))
     match model.kind:
         case "PQ":

@@ -180,7 +180,7 @@ class FullZipPage:
         if definition is not None:
             lengths[definition > 0] = 0
         if not np.array_equal(lengths + self._control_bytes, sizes):
-            raise CorruptFile("an entry that does not end where the repetition index says")
+            raise CorruptFile("an entry that does not end where the repetition index ends it")
 
     def _decode_lists(self, rows: RowRanges, data: pa.Buffer, data_start: int, chain: Chain) -> pa.Array:
         assert self._index is not None

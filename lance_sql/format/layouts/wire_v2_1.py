@@ -28,7 +28,7 @@ _LAYERS = frozenset(Layer)
 def layout_from_wire(data: bytes) -> PageLayout:
     """The layout that the serialized message `data` describes.
 
-    raises: UnsupportedFeature for a layout or encoding that this release does not know, by name; CorruptFile
+    raises: UnsupportedFeature for a layout or encoding that this release does not support, by name; CorruptFile
     """
     return _layout(pb.PageLayout.FromString(data))
 

@@ -39,7 +39,7 @@ def layout_from_wire(data: bytes) -> PageLayout:
     recognized = pb.PlanarLayout.FromString(data)
     recognized.DiscardUnknownFields()
     if recognized.ByteSize() != message.ByteSize():
-        raise UnsupportedFeature("a page of version 2.3 with parts that this release does not know is not supported")
+        raise UnsupportedFeature("a page of version 2.3 with unknown parts")
     match message.structure.WhichOneof("structure"):
         case "dense":
             return _dense(message)

@@ -171,7 +171,7 @@ def leaf_type(logical_type: str) -> pa.DataType:
         return pa.decimal128(digits, fraction_digits) if bits == "128" else pa.decimal256(digits, fraction_digits)
     if match := re.fullmatch(r"fixed_size_binary:([^:]*)", logical_type):
         return pa.binary(_integer(match[1], 0, _MAX_INT32, logical_type))
-    raise UnsupportedFeature(f"the logical type {logical_type!r} is not known to this release")
+    raise UnsupportedFeature(f"the logical type {logical_type!r} is not supported by this release")
 
 
 def _data_type(field: Field, child: Callable[[Field], pa.Field], leaf: Callable[[Field], pa.DataType]) -> pa.DataType:
@@ -216,7 +216,7 @@ def _fixed_size_list(logical_type: str) -> pa.DataType:
         if len(sizes) > _MAX_LIST_LEVELS or num_values > _MAX_INT32:
             raise CorruptFile(f"the logical type {logical_type!r} has too many items")
     if item.startswith("dict:") or item in ("json", "null"):
-        raise UnsupportedFeature(f"the logical type {logical_type!r} is not known to this release")
+        raise UnsupportedFeature(f"the logical type {logical_type!r} is not supported by this release")
     if item == _BFLOAT16:
         extension = {"ARROW:extension:name": _BFLOAT16, "ARROW:extension:metadata": ""}
         data_type = pa.list_(pa.field("item", pa.binary(2), metadata=extension), sizes.pop())
@@ -233,7 +233,7 @@ def _dictionary(logical_type: str) -> pa.DataType:
     if rest not in ("true", "false") or not value:
         raise CorruptFile(f"malformed logical type {logical_type!r}")
     if value.startswith((_FIXED_SIZE_LIST, "dict:")):
-        raise UnsupportedFeature(f"the logical type {logical_type!r} is not known to this release")
+        raise UnsupportedFeature(f"the logical type {logical_type!r} is not supported by this release")
     index_type = PLAIN.get(index)
     if index_type is None or not pa.types.is_integer(index_type):
         raise CorruptFile(f"malformed logical type {logical_type!r}: {index!r} is not an integer type")

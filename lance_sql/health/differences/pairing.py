@@ -158,7 +158,7 @@ def _pair(before: pa.Table, after: pa.Table, key: Sequence[str], names: tuple[st
         again = keys.repeated(mine)
         if len(again):
             shown = ", ".join(f"{column}={values(table[column].slice(int(again[0]), 1))[0]!r}" for column in key)
-            raise InvalidArgument(f"Two rows of {name} have the key {shown}: give columns that tell rows apart")
+            raise InvalidArgument(f"Two rows of {name} have the key {shown}: pass other key columns")
     at_before, at_after = keys.pairs(*ids)
     for start in range(0, len(at_after), _PAIRS_AT_ONCE):
         part = slice(start, start + _PAIRS_AT_ONCE)

@@ -236,5 +236,5 @@ def _operation(snapshot: Snapshot) -> tuple[Operation | None, str | None, str | 
         return None, None, "which cannot be read"
     name = recorded.operation if recorded is not None else None
     if isinstance(operation, Other):
-        return None, name, f"of which this release does not know what it does: {name or 'an operation'}"
+        return None, name, f"whose changes this release does not support: {name or 'an operation'}"
     return operation, name, None

@@ -73,7 +73,7 @@ def salvage(
     options = with_manifest_store(storage_options, manifest_store)
     snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options, use_indices=False)
     if os.fspath(target).rstrip("/") == os.fspath(uri).rstrip("/"):
-        raise InvalidArgument("What is salvaged goes to a new table: the target is the table itself")
+        raise InvalidArgument("The target of a salvage must be a new table, not the table itself")
     reading = _Reading(snapshot, resolve(snapshot, columns), null_cells, intact_only)
     written = snapshot.manifest.data_format
     new_table = write(

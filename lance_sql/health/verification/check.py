@@ -262,7 +262,7 @@ class _Check:
             opened = snapshot.open_fragments.files.open(file)
             if file.size_bytes and file.size_bytes != opened.bytes.size:
                 with at(file=opened.path):
-                    raise CorruptFile(f"the file has {opened.bytes.size} bytes, the manifest says {file.size_bytes}")
+                    raise CorruptFile(f"the file has {opened.bytes.size} bytes, the manifest records {file.size_bytes}")
 
         return self._once(("file", file, _base_path(snapshot, file.base_id)), check)
 
@@ -330,7 +330,7 @@ def _note_columns(errors: Iterable[LanceError], damaged: set[str]) -> bool:
 
 
 def _parsed(fragments: Fragments, fragment_index: int) -> tuple[list[Fragment], list[LanceError]]:
-    """The fragment, or what is wrong with what the manifest says of it."""
+    """The fragment, or what is wrong with what the manifest records of it."""
     parsed: list[Fragment] = []
     errors = _errors(lambda: parsed.append(fragments[fragment_index]), fragments.file)
     return parsed, errors

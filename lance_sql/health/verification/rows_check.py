@@ -65,7 +65,7 @@ def check_rows(rows: OpenFragment, fragment: Fragment, *, has_stable_row_ids: bo
     if deletions is not None and deletions.num_deleted_rows not in (0, rows.num_rows - live):
         with at(file=f"_deletions/{deletions.name(fragment.id)}"):
             raise CorruptFile(
-                f"the file deletes {rows.num_rows - live} rows, the manifest says {deletions.num_deleted_rows}"
+                f"the file deletes {rows.num_rows - live} rows, the manifest records {deletions.num_deleted_rows}"
             )
     if has_stable_row_ids:
         _ = rows.row_id_sequence, rows.created_at_sequence, rows.last_updated_at_sequence
@@ -102,7 +102,7 @@ def check_version(snapshot: Snapshot) -> None:
         num_twice = int((np.minimum(last[1:], before)[twice] - first[1:][twice] + np.uint64(1)).sum())
         raise CorruptFile(f"{num_twice} row ids belong to two live rows, the first is {first[1:][twice[0]]}")
     if len(last) and int(last[-1]) >= manifest.next_row_id:
-        raise CorruptFile(f"the row id {last[-1]} is used, but {manifest.next_row_id} is said to be the next new one")
+        raise CorruptFile(f"the row id {last[-1]} is used, but {manifest.next_row_id} is recorded as the next new one")
 
 
 def _id_runs(rows: OpenFragment) -> tuple[U64, I64]:

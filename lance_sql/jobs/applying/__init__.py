@@ -121,7 +121,7 @@ def choose(
     if scd != 2:
         raise InvalidArgument(f"scd={scd!r} is not 1, the latest rows, or 2, all rows that there were")
     if not source.sequence:
-        raise InvalidArgument("A history needs to know when: say sequence_by")
+        raise InvalidArgument("A history needs an order: pass sequence_by")
     return History(source.keys, source.sequence, ignored, _tracked(source, track_history_on, track_history_except))
 
 

@@ -105,7 +105,7 @@ def read(
     if feed is not None and keys is None:
         keys = feed.primary_key
     if not keys:
-        raise InvalidArgument("Say which columns tell rows apart: keys=['id']")
+        raise InvalidArgument("Pass the key columns: keys=['id']")
     chosen_keys = _names(keys, names, "keys")
     for name in chosen_keys:
         check(name, table.schema.field(name).type)

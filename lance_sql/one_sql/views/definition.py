@@ -81,7 +81,7 @@ def of(config: Mapping[str, str], table: str) -> Definition | None:
             SourceVersion(each["name"], each["path"], each["version"], each["timestamp"]) for each in content["sources"]
         )
     except (ValueError, RecursionError, TypeError, LookupError) as error:
-        raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}") from error
+        raise CorruptFile(f"{table}: {KEY} of its config has unknown content: {text[:80]!r}") from error
     texts = [
         query,
         *([] if time_zone is None else [time_zone]),
@@ -89,7 +89,7 @@ def of(config: Mapping[str, str], table: str) -> Definition | None:
         *(text for each in sources for text in (each.name, each.path, each.timestamp)),
     ]
     if not all(isinstance(each, str) for each in texts) or not all(type(each.version) is int for each in sources):
-        raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}")
+        raise CorruptFile(f"{table}: {KEY} of its config has unknown content: {text[:80]!r}")
     return Definition(query, sources, time_zone, settings)
 
 

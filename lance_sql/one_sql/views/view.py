@@ -281,12 +281,12 @@ class _Run:
         if tuple(query.names) != tuple(view.schema.names):
             raise InvalidArgument(
                 f"{view.snapshot.label} has the columns {', '.join(view.schema.names)}, and its query now"
-                f" {', '.join(query.names)}: drop the view, and make it anew"
+                f" {', '.join(query.names)}: drop the view and create it again"
             )
         changed = query.changed_type(view)
         if changed is not None:
             raise InvalidArgument(
-                f"{view.snapshot.label} has another type of {changed}: drop the view, and make it anew"
+                f"{view.snapshot.label} has another type of {changed}: drop the view and create it again"
             )
         now = Definition(query.text, query.sources(view.uri), query.time_zone, query.settings)
         self.config = {definition.KEY: Expected(now.to_json(), text)}

@@ -116,7 +116,7 @@ def _rows(batch: pa.RecordBatch, names: Sequence[str | None], fields: Sequence[F
     if len(names) > len(fields):
         is_deletion = batch.column(TOMBSTONE)
         if is_deletion.type != pa.bool_() or is_deletion.null_count:
-            raise CorruptFile(f"a column {TOMBSTONE!r} that does not say which rows are deletions")
+            raise CorruptFile(f"a column {TOMBSTONE!r} that does not mark deletions")
     # deletions have no values where the table has none but NULL
     schema = pa.schema([*(target.with_nullable(True) for target in targets), pa.field(TOMBSTONE, pa.bool_())])
     return pa.RecordBatch.from_arrays([*arrays, is_deletion], schema=schema)

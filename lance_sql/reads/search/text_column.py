@@ -294,9 +294,9 @@ def _open(snapshot: Snapshot, segment: IndexSegment) -> FullTextIndex:
     way = "use_index=False searches without it, for words as they are"
     try:
         if not 1 <= segment.index_version <= MOST_VERSION:
-            raise UnsupportedFeature(f"its format {segment.index_version} is not known to this release")
+            raise UnsupportedFeature(f"its format {segment.index_version} is not supported by this release")
         if segment.fragment_ids is None:
-            raise UnsupportedFeature("the manifest does not say which fragments it covers")
+            raise UnsupportedFeature("the manifest does not record which fragments it covers")
         if snapshot.open_indices.moves is not None:
             raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
         index = snapshot.open_indices.open(segment)

@@ -93,9 +93,9 @@ def _field_id(query: VectorQuery) -> int:
 
 def _open(snapshot: Snapshot, segment: IndexSegment) -> VectorIndex:
     if segment.index_version > _MOST_VERSION:
-        raise UnsupportedFeature(f"version {segment.index_version} of vector indices is not known to this release")
+        raise UnsupportedFeature(f"version {segment.index_version} of vector indices is not supported by this release")
     if segment.fragment_ids is None:
-        raise UnsupportedFeature("the manifest does not say which fragments it covers")
+        raise UnsupportedFeature("the manifest does not record which fragments it covers")
     if snapshot.open_indices.moves is not None:
         raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
     index = snapshot.open_indices.open(segment)
@@ -117,7 +117,7 @@ def _check(query: VectorQuery, index: VectorIndex) -> StoredVectors:
 
 
 def _said_metric(segment: IndexSegment) -> str | None:
-    """What the manifest says of the metric: field 1 of the details, which is left out for the first one."""
+    """What the manifest records of the metric: field 1 of the details, which is left out for the first one."""
     details = segment.details
     if not details:
         return None

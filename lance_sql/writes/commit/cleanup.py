@@ -96,7 +96,7 @@ def plan(
     if older_than is None and retain_versions is None:
         older_than = timedelta(days=14)
     if retain_versions is not None and retain_versions < 1:
-        raise InvalidArgument(f"retain_versions={retain_versions}: the latest version is always kept")
+        raise InvalidArgument(f"retain_versions={retain_versions}: the newest version always stays")
     for name, age in (("older_than", older_than), ("max_lag", max_lag)):
         if age is not None and age < timedelta(0):
             raise InvalidArgument(f"{name} is negative")
@@ -106,7 +106,7 @@ def plan(
         if not (error.file or "").startswith(VERSIONS):
             raise
         told = CorruptFile(
-            f"{error.message}: which files this version needs is not known, so nothing is removed; put the manifest"
+            f"{error.message}: the files of this version are unknown, so nothing is removed; put the manifest"
             " back, or remove it, where the version may go"
         )
         raise told.located(error.file, table=error.table) from error

@@ -95,7 +95,7 @@ def _put_manifest(
             if is_ours is None:
                 raise
             return is_ours
-    raise OSError(f"{path}: the store says that it exists, and that it does not")
+    raise OSError(f"{path}: the store reports both that it exists and that it does not")
 
 
 def _is_ours(store: Store, path: str, transaction: Transaction, table: str) -> bool | None:

@@ -129,7 +129,7 @@ def alter(
         is to have none
     """
     if type is None and nullable is None:
-        raise InvalidArgument(f"Say what is to change about column {name!r}: type or nullable")
+        raise InvalidArgument(f"Pass a change for column {name!r}: type or nullable")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot

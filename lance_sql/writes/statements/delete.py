@@ -29,7 +29,7 @@ def delete(
     raises: as `Dataset.scan` for the filter; InvalidArgument without one; CommitConflict
     """
     if where is None:
-        raise InvalidArgument("Say which rows are deleted: 'true' is all of them")
+        raise InvalidArgument("Pass a filter; 'true' deletes all rows")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot

@@ -56,7 +56,7 @@ class BuiltKind:
     versions: of the format, on tables without and with stable row ids; a recipe has its own
     names_rows: whether pylance takes what the index finds for rows of any fragment, also of one that only another
         segment covers
-    details: what the manifest says of the index
+    details: what the manifest records of the index
     """
 
     kind: IndexKind

@@ -68,7 +68,7 @@ def merge(
         if value not in choices:
             raise InvalidArgument(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
     if delete_unmatched is None:
-        raise InvalidArgument("delete_unmatched=None: say True, False or a filter")
+        raise InvalidArgument("delete_unmatched=None: pass True, False or a filter")
 
     read: list[pa.Table] = []
 
@@ -138,7 +138,7 @@ def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]
     if on is None:
         keys = primary_key(table)
         if not keys:
-            raise InvalidArgument(f"{name} has no primary key: say which columns rows are matched on")
+            raise InvalidArgument(f"{name} has no primary key: pass key columns (on=)")
         on = keys
     keys = tuple([on] if isinstance(on, str) else on)
     if not keys or len(set(keys)) != len(keys):

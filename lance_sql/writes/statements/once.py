@@ -52,7 +52,7 @@ def turn(app_id: str | None, version: int | None) -> Turn | None:
     if app_id is None and version is None:
         return None
     if app_id is None or version is None:
-        raise InvalidArgument("txn_app_id and txn_version go together: whose write it is, and which of them")
+        raise InvalidArgument("txn_app_id and txn_version go together: the application, and the number of its write")
     return Turn(app_id, version)
 
 

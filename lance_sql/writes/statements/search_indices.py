@@ -106,7 +106,7 @@ def version(how: Recipe) -> int:
 
 
 def details(how: Recipe) -> bytes:
-    """What the manifest says of an index."""
+    """What the manifest records of an index."""
     return write_vector.details(how) if isinstance(how, VectorModel) else write_full_text.details(how)
 
 

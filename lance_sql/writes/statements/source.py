@@ -171,7 +171,7 @@ def _of_batches(batches: Iterator[object], schema: pa.Schema | None) -> pa.Recor
         raise InvalidArgument(f"Record batches are expected, not a {type(first).__name__}")
     if schema is None:
         if first is None:
-            raise InvalidArgument("There is no batch, so the columns are not known: give a schema")
+            raise InvalidArgument("There is no batch to take the columns from: pass a schema")
         schema = first.schema
 
     def checked() -> Iterator[pa.RecordBatch]:

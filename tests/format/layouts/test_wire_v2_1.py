@@ -97,7 +97,7 @@ def test_what_is_not_known_is_refused_by_name() -> None:
             mini_block(layers=layers)
     with pytest.raises(UnsupportedFeature, match="a repetition index of depth 2"):
         mini_block(repetition_index_depth=2)
-    with pytest.raises(UnsupportedFeature, match="an encoding that this release does not know"):
+    with pytest.raises(UnsupportedFeature, match="an encoding that this release does not support"):
         parse(mini_block_layout={"layers": [1], "num_buffers": 1})
 
 

@@ -124,7 +124,7 @@ def test_changes_are_taken_once_whatever_dies(project: Path) -> None:
     dbt("run", "--select", "copy")
     assert (rows("copy.lance"), lance_sql.open("copy.lance").version) == (rows("orders.lance"), 2)
     lance_sql.open("orders.lance").delete("id = 1")
-    dies = "import os\nimport lance_sql.providers.dbt\nlance_sql.dbt.Plugin._write = lambda *_: os._exit(9)"
+    dies = "import os\nimport lance_sql.providers.dbt\nlance_sql.providers.dbt.Plugin._write = lambda *_: os._exit(9)"
     dbt("run", "--select", "copy", succeeds=False, before=dies)
     dbt("run", "--select", "copy")
     assert rows("copy.lance") == rows("orders.lance")
