@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import pyarrow as pa
 
@@ -52,8 +53,10 @@ def _matching(path: str) -> list[str]:
     if not any(sign in plain for sign in _PATTERN) or os.path.exists(local):
         return [path]
     if "://" in plain:
-        if is_written(path):
-            return [path]
+        # a place that cannot be read is no table with such a name either
+        with suppress(OSError):
+            if is_written(path):
+                return [path]
         raise InvalidArgument(f"{path!r} is a pattern, and only local folders are searched: give a list of paths")
     named = version if version is not None else tag
     suffix = "" if named is None else f"@{named}"

@@ -122,7 +122,8 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
             yield edit
             end = edit.end
         elif has_version:
-            yield _Edit(position, end, exp.to_identifier(path, quoted=True).sql(dialect))
+            whole = [path] if is_path(path) else name.parts
+            yield _Edit(position, end, ".".join(exp.to_identifier(part, quoted=True).sql(dialect) for part in whole))
         position = end
 
 
@@ -142,17 +143,13 @@ def name_at(tokens: list[Token], start: int, *, is_expected: bool = False) -> Na
         end += 2
     parts = [token.text for token in tokens[start:end] if token.token_type != TokenType.DOT]
     is_quoted = any(token.token_type in _NAMES[1:] for token in tokens[start:end])
-    is_table = parts[-1].lower() == "lance" and len(parts) > 1
-    if (
-        is_table
-        and end + 1 < len(tokens)
-        and tokens[end].text == "@"
-        and tokens[end].start == tokens[end - 1].end + 1
-        and tokens[end + 1].start == tokens[end].end + 1
-    ):
+    is_path_of_lance = parts[-1].lower() == "lance" and len(parts) > 1
+    is_at = end < len(tokens) and tokens[end].text[:1] == "@" and tokens[end].start == tokens[end - 1].end + 1
+    is_table = is_at and (is_path_of_lance or path_of_name(parts, is_quoted=is_quoted) is not None)
+    if is_table and end + 1 < len(tokens) and tokens[end].text == "@" and tokens[end + 1].start == tokens[end].end + 1:
         return Name((*parts[:-1], f"{parts[-1]}@{tokens[end + 1].text}"), end + 2, True)
     # some tokenizers take the @ and the name after it for one parameter
-    if is_table and end < len(tokens) and tokens[end].start == tokens[end - 1].end + 1 and tokens[end].text[:1] == "@":
+    if is_table and len(tokens[end].text) > 1:
         return Name((*parts[:-1], parts[-1] + tokens[end].text), end + 1, True)
     return Name(tuple(parts), end, False, is_quoted)
 

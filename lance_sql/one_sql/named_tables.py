@@ -47,12 +47,14 @@ def path_of_name(parts: Sequence[str], *, is_quoted: bool = False) -> str | None
     names = _names.get()
     if names is not None and names.has_catalogs:
         *first, last = parts
-        # a version may follow a name
-        plain, version, tag = split_name(last)
-        path = names.path((*first, plain))
+        path: str | None = names.path(parts)
         if path is not None:
-            chosen = version if version is not None else tag
-            return path if chosen is None else f"{path}@{chosen}"
+            return path
+        # a version, tag or branch may follow a name
+        plain, _, chosen = last.rpartition("@")
+        path = names.path((*first, plain)) if plain else None
+        if path is not None:
+            return f"{path}@{chosen}"
     whole = ".".join(parts)
     if len(parts) == 2 and parts[0].lower() == FORMAT and (is_quoted or is_path(parts[1])):
         whole = parts[1]

@@ -15,6 +15,9 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import path_of, place_of
+from lance_sql.store import open_store
+from lance_sql.store.open import absolute
+from lance_sql.table import address, refs
 from lance_sql.table.version_names import split_name
 
 
@@ -100,22 +103,30 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
         raise UnsupportedFeature(
             f"{statement} changes Lance tables here, such as 'x.lance'; {name} is the engine's own"
         )
+    if isinstance(table.args.get("alias"), exp.TableAlias) and isinstance(table.args["alias"].this, exp.Placeholder):
+        raise InvalidArgument(
+            f"{path} @{table.args['alias'].this.name}: write the version in quotes, as in 'x.lance@load'"
+        )
     if table.args.get("version") or table.args.get("when"):
         raise InvalidArgument(f"Changes apply to the newest version: {path} without a version")
-    name = unversioned(path).rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
-    return path, table.alias or name[: -len(".lance")]
+    name = split_name(path)[0].rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
+    return unversioned(path), table.alias or name[: -len(".lance")]
 
 
 def unversioned(path: str) -> str:
-    """The path of a table that is written to.
+    """The path of a table that is written to; of a branch, as in "t.lance@load", the path of its folder.
 
-    raises: InvalidArgument for that of a version
+    raises: InvalidArgument for a version or a tag
     """
-    plain, version, tag = split_name(path)
-    if plain != path:
-        chosen = version if version is not None else tag
-        raise InvalidArgument(f"Changes apply to the newest version: {plain} without @{chosen}")
-    return path
+    plain, version, name = split_name(path)
+    if plain == path:
+        return path
+    if name is not None and refs.has_branch(open_store(plain), name):
+        return address.Address(absolute(plain), name).place
+    chosen = version if version is not None else name
+    raise InvalidArgument(
+        f"Changes apply to the newest version: {plain} without @{chosen}, or to a branch: {plain}@BRANCH"
+    )
 
 
 def only(node: exp.Expr, statement: str, *parts: str) -> None:

@@ -68,12 +68,13 @@ bool has_suffix(const char* name, std::size_t length) {
     return true;
 }
 
-// x.lance, x.lance/ and, with a version or a tag, x.lance@41. A folder may be called me@x.lance.
+// x.lance, x.lance/ and, with a version, a tag or a branch, x.lance@41 and x.lance@load/1. A folder may be called
+// me@x.lance.
 bool is_path(const char* name) {
     const std::size_t length = std::strlen(name);
     if (has_suffix(name, length)) return true;
     std::size_t word = length;
-    while (word > 0 && name[word - 1] != '@' && name[word - 1] != '/') --word;
+    while (word > 0 && name[word - 1] != '@') --word;
     return word > 0 && word < length && name[word - 1] == '@' && has_suffix(name, word - 1);
 }
 
