@@ -148,7 +148,7 @@ def test_rows_may_be_dicts(table: lance_sql.Dataset) -> None:
     [
         ([{"id": 1}, 5], "Row 1 is a int, not a dict"),
         ([{"id": 1}, {"id": "x"}], "make no table"),
-        ([], "give a schema"),
+        ([], "pass a schema"),
         ([5], "not a int"),
     ],
 )

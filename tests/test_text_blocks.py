@@ -20,7 +20,7 @@ from tests.documents import ROOT, Example, examples
 _DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCKS = [block for path in _DOCUMENTS for block in examples(path) if block.kind == "text"]
 _COMMAND = re.compile(r"^\$ (lance-sql .*)$", re.MULTILINE)
-_ASKS = "Nobody can be asked here"
+_ASKS = "No terminal to ask for confirmation"
 
 
 def _commands(block: Example) -> list[list[str]]:

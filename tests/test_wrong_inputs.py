@@ -311,9 +311,7 @@ WRONG = [
         "Did you mean 'history'? See 'lance-sql --help'.",
         cli=("histroy", "orders.lance"),
     ),
-    Wrong(
-        "a path and no verb", "Say what to do with orders.lance: lance-sql describe orders.lance", cli=("orders.lance",)
-    ),
+    Wrong("a path and no verb", "Add a verb for orders.lance: lance-sql describe orders.lance", cli=("orders.lance",)),
     Wrong(
         "a tag that is a number",
         "No tag '3' in orders.lance. Tags: audited.",

@@ -123,7 +123,7 @@ def test_all_rows_have_to_be_meant(table: str) -> None:
     for arguments in ([], ["--yes"], ["--dry-run"], ["--all", "--where", "true", "--yes"]):
         result = run("delete", table, *arguments)
         assert (result.exit_code, version(table)) == (2, 2)
-        assert "Say which rows: --where SQL, or --all" in result.stderr
+        assert "Select rows: --where SQL, or --all" in result.stderr
 
 
 def test_a_new_table_is_not_overwritten(folder: Path) -> None:

@@ -41,7 +41,7 @@ def test_an_index_from_beginning_to_end(table: str) -> None:
     assert "Would drop the index 'by_k'" in run("index", "drop", table, "by_k", "--dry-run").stderr
     assert run("index", "drop", table, "no", "--dry-run").exit_code == 2
     asked = run("index", "drop", table, "by_k")
-    assert "give --yes to drop the index 'by_k'" in asked.stderr
+    assert "pass --yes to drop the index 'by_k'" in asked.stderr
     assert run("index", "drop", table, "by_k", "--yes").exit_code == 0
     assert [each.name for each in lance_sql.open(table).indices()] == ["id_idx"]
 
@@ -81,4 +81,4 @@ def test_what_analyze_learned_is_found_by_later_processes(tmp_path: Path, monkey
     LEARNED.clear()
     failed = run("analyze", "large.lance", "id", "--cache", "large.lance/_versions/latest_version_hint.json")
     assert (failed.exit_code, failed.stdout) == (3, "")
-    assert "statistics are not kept in large.lance/_versions/latest_version_hint.json: File exists" in failed.stderr
+    assert "statistics cannot be stored in large.lance/_versions/latest_version_hint.json: File exists" in failed.stderr

@@ -63,7 +63,7 @@ def test_rows_are_capped_and_counted(folder: Path) -> None:
         ("VERIFY", "Did you mean 'verify'?"),
         ("discribe", "Did you mean 'describe'?"),
         ("t.lance", "lance-sql describe t.lance"),
-        ("no.lance", "Say what to do with no.lance"),
+        ("no.lance", "Add a verb for no.lance"),
     ],
 )
 def test_what_is_nearly_a_verb_is_a_mistake(folder: Path, word: str, hint: str) -> None:

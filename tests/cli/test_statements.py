@@ -146,7 +146,7 @@ def test_the_shell_says_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[
     assert shell.run("INSERT INTO 't.lance' VALUES (9);")
     errors = capsys.readouterr().err
     assert "removes every row" in errors
-    assert "Nobody can be asked here" in errors
+    assert "No terminal to ask for confirmation" in errors
     assert ids() == [1, 2, 3, 9]
 
 

@@ -450,7 +450,7 @@ def test_a_change_is_no_part_of_a_transaction() -> None:
 @needs_own_connections
 def test_connections_want_to_be_told_that_all_rows_are_meant() -> None:
     connection = lance_sql.connect()
-    with pytest.raises(InvalidArgument, match="say WHERE true"):
+    with pytest.raises(InvalidArgument, match="add WHERE true"):
         connection.execute("DELETE FROM 't.lance'")
     connection.execute("TRUNCATE 't.lance'")
     assert rows() == []

@@ -323,7 +323,7 @@ def test_wrong_options_are_named(spark: SparkSession, tmp_path: Path) -> None:
         save(spark.range(3).selectExpr("'text' AS id"), tmp_path / "t.lance")
 
 
-def test_the_format_is_found_without_registration(tmp_path: Path) -> None:
+def test_the_format_is_found_without_registration(spark: SparkSession, tmp_path: Path) -> None:
     from pyspark_lance import DefaultSource
 
     assert DefaultSource.name() == "lance"

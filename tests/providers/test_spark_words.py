@@ -32,7 +32,7 @@ def test_other_conditions_are_refused(on: str) -> None:
 
 def test_options_of_delta() -> None:
     assert options.checked({"versionAsOf": "3", "path": "x"}, options.READ) == {"version": "3", "path": "x"}
-    with pytest.raises(InvalidArgument, match="another one"):
+    with pytest.raises(InvalidArgument, match="repeats another option"):
         options.checked({"versionAsOf": "3", "version": "4"}, options.READ)
     with pytest.raises(InvalidArgument, match="Did you mean 'version'"):
         options.checked({"verison": "3"}, options.READ)

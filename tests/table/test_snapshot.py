@@ -94,7 +94,7 @@ def test_detached_versions_are_opened_by_number_only(table: Path) -> None:
 
 def test_a_manifest_of_another_version_is_refused(table: Path) -> None:
     write_manifest(table, 5, f"{2**64 - 1 - 6:020}.manifest")
-    with pytest.raises(CorruptFile, match="says that it is version 5, not 6"):
+    with pytest.raises(CorruptFile, match="contains version 5, not 6"):
         open_snapshot(table)
 
 

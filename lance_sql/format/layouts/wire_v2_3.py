@@ -39,7 +39,7 @@ def layout_from_wire(data: bytes) -> PageLayout:
     recognized = pb.PlanarLayout.FromString(data)
     recognized.DiscardUnknownFields()
     if recognized.ByteSize() != message.ByteSize():
-        raise UnsupportedFeature("a page of version 2.3 with unknown parts")
+        raise UnsupportedFeature("a page of version 2.3 with unknown parts is not supported")
     match message.structure.WhichOneof("structure"):
         case "dense":
             return _dense(message)

@@ -113,7 +113,7 @@ def test_a_member_becomes_a_node(content: Message, expected: Encoding) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({}, "does not know"),
+        ({}, "does not support"),
         ({"constant": {"value": b"x"}}, "'constant'"),
         (flat(64, 0, "snappy"), "'snappy'"),
         ({"flat": {"bits_per_value": 8, "buffer": {"buffer_type": 1}}}, "type 1"),

@@ -68,7 +68,7 @@ def test_files_appear_whole(folder: StatisticsFolder) -> None:
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     folder = StatisticsFolder(str(tmp_path / "file"))
-    with pytest.raises(OSError, match=r"statistics are not kept in .*file: File exists"):
+    with pytest.raises(OSError, match=r"statistics cannot be stored in .*file: File exists"):
         folder.save("a", columns())
     assert folder.load("a") == {}
 

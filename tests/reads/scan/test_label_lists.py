@@ -120,7 +120,7 @@ def test_a_version_that_is_not_known_is_not_used(tmp_path: Path) -> None:
     committer.commit(table.snapshot, CreateIndex((replace(segment, index_version=2),), (segment,)))
     assert left(tmp_path / "t", "list_contains(tags, 3)") == ROWS
     explained = lance_sql.open(tmp_path / "t").scan(None, "list_contains(tags, 3)").explain()
-    assert "version 2 of labellist is not known" in explained
+    assert "version 2 of labellist is not supported" in explained
 
 
 def test_one_that_is_damaged_is_not_used(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_file_without_listed_columns_is_refused(tmp_path: Path) -> None:
         file.file_major_version, file.file_minor_version = 0, 2
 
     path = manifest_file(files)
-    with pytest.raises(CorruptFile, match="does not say which columns"):
+    with pytest.raises(CorruptFile, match="does not record the columns"):
         in_memory({**files, path: with_manifest(files[path], forget)}).to_table()
 
 

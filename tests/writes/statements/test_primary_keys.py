@@ -47,7 +47,7 @@ def test_a_feed_tells_rows_apart_by_the_primary_key(table: lance_sql.Dataset) ->
 
 def test_without_a_primary_key_one_has_to_be_given(tmp_path: Path) -> None:
     made = lance_sql.write({"id": [1]}, tmp_path / "t.lance", stable_row_ids=False)
-    with pytest.raises(InvalidArgument, match=r"has no primary key: give the columns that tell rows apart \(key="):
+    with pytest.raises(InvalidArgument, match=r"has no primary key: pass key columns \(key="):
         made.changes()
 
 
