@@ -1,1 +1,1 @@
-"""One version of a table: which files belong to it, which rows are deleted, and which ids the rows have."""
+"""One version of a table: its files, its deleted rows and the ids of its rows."""

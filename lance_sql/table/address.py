@@ -1,9 +1,9 @@
-"""Addresses of tables: one root and branch for every way to write them.
+"""Addresses of tables: one root and branch for every spelling of a path or URI.
 
     t.lance, ./t.lance, file:///data/t.lance, a link to it    -->    /data/t.lance, main
     t.lance/tree/dev, a link to it                            -->    /data/t.lance, branch dev
 
-The folder of a branch has no tags, branches and cursors of its own: those of the table are at its root.
+The folder of a branch has no tags, branches and cursors. Those of the table are at its root.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Address(NamedTuple):
 
 
 def resolve(uri: str, storage_options: Mapping[str, Any] | None) -> Address:
-    """The address that a path or URI means. The table need not exist."""
+    """Resolves a path or URI to an address. The table need not exist."""
     place = absolute(uri)
     if "://" not in place and os.path.islink(place):
         return _of_branch(os.path.realpath(place), storage_options) or Address(place, None)
@@ -43,7 +43,7 @@ def resolve(uri: str, storage_options: Mapping[str, Any] | None) -> Address:
 
 
 def resolve_links(root: str, storage_options: Mapping[str, Any] | None) -> Address | None:
-    """The address of a branch whose folder was reached by links in the middle of a path; None for other places."""
+    """Resolves links in the middle of a path to the address of a branch; returns None for other places."""
     path = local_path(root)
     return None if path is None else _of_branch(os.path.realpath(path), storage_options)
 
@@ -58,7 +58,7 @@ def _of_branch(place: str, storage_options: Mapping[str, Any] | None) -> Address
 
 
 def _splits(place: str) -> Iterator[tuple[str, str]]:
-    """Every way to take a place apart into a root and a branch, the longest root first."""
+    """Yields every split of a place into a root and a branch, the longest root first."""
     path, mark, query = place.partition("?") if "://" in place else (place, "", "")
     path = path.replace(os.sep, "/").rstrip("/")
     end = len(path)

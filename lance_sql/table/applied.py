@@ -1,10 +1,10 @@
-"""What a table has of the changes that were applied to it, beside its rows; see `lance_sql.jobs.applying`.
+"""State of the changes that were applied to a table, stored beside its rows; see `lance_sql.jobs.applying`.
 
     config  lance_sql.applied = {"keys": ["id"], "sequence": ["ts"], "scd": 1, "files": ["_applied/5c1f...arrow"],
                                  "fields": {"id": 0, "ts": 2}}
 
-The files are written before the commit that names them, and never change: a restore, or a version that is read later,
-has those of its own. The last one counts for each key that it tells of.
+The files are written before the commit that names them, and never change. A restored or earlier version has its own
+files. The last entry for a key counts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ KEY: Final = "lance_sql.applied"
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """How changes were applied to a table.
+    """Settings and files of the changes that were applied to a table.
 
-    keys: columns that tell rows apart
-    sequence: columns that order changes of a key; none where they came in order
+    keys: columns that identify a row
+    sequence: columns that order changes of a key; none if changes arrive in order
     scd: 1 for the latest row of each key, 2 for all of them
-    files: of events that the rows do not tell of, the oldest first
-    fields: the ids of the columns of the table that changes are ordered and told apart by, by name
+    files: of events that the rows do not record, the oldest first
+    fields: ids of the key and sequence columns of the table, by name
     """
 
     keys: tuple[str, ...]
@@ -38,7 +38,7 @@ class Applied:
     fields: tuple[tuple[str, int], ...] = ()
 
     def to_json(self) -> str:
-        """The value in the config."""
+        """Returns the value for the config."""
         content: dict[str, Any] = {"keys": self.keys, "sequence": self.sequence, "scd": self.scd, "files": self.files}
         if self.fields:
             content["fields"] = dict(self.fields)
@@ -46,7 +46,7 @@ class Applied:
 
 
 def of(config: Mapping[str, str], table: str) -> Applied | None:
-    """How changes were applied; None where none were.
+    """Reads the settings of applied changes from the config of a table; None without any.
 
     raises: CorruptFile
     """

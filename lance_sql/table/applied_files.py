@@ -1,4 +1,4 @@
-"""Files with what the rows of a table do not tell of applied changes, wherever they lie."""
+"""Files with the state of applied changes that the rows of a table do not record, at any base path."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lance_sql.table.snapshot import Snapshot
 
 
 def content(snapshot: Snapshot, path: str) -> pa.Buffer:
-    """The content of one file; a branch or a clone has those of the table that it was made of.
+    """Returns the content of one file. A branch or a clone uses the files of its source table.
 
-    raises: CorruptFile for one that is gone
+    raises: CorruptFile for a missing file
     """
     for store in _stores(snapshot):
         try:

@@ -1,13 +1,13 @@
-"""The checksums of a table's files, beside the table, where other implementations look for nothing.
+"""Checksums of the files of a table, in a folder that other implementations ignore.
 
     _checksums/<transaction>-<hash>.json     of the files that one commit wrote
-    _checksums/merged-<uuid>.json            of the files that a cleanup has left
+    _checksums/merged-<uuid>.json            of the files that remain after a cleanup
 
     {"hash": "xxh64", "block_bytes": 1048576,
      "files": {"data/1f.lance": {"size": 1203, "blocks": "9c56cc51b374c3ba"}}}
 
-What is recorded holds for as long as the file is there, whichever versions have it. A file without a record is one of
-another writer, or of an earlier release. See docs/decisions.
+A checksum is valid as long as its file exists, in all versions. Files of other writers and of earlier releases have
+none. See docs/decisions.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from lance_sql.table.paths import CHECKSUMS
 
 _HASH: Final = "xxh64"
 _SUFFIX: Final = ".json"
-# A longer file is not one of ours.
+# A longer file was not written by this library.
 _MAX_BYTES: Final = 64 << 20
-# One request has all of most of them.
+# Enough for most records in one request.
 _FIRST_BYTES: Final = 256 << 10
-# The record of a cleanup is cut into files about as long.
+# Approximate size of the files that a cleanup merges records into.
 _BYTES_PER_RECORD: Final = 16 << 20
 _BYTES_PER_ENTRY: Final = 128
-# A cleanup leaves no more than so many, but for those of long tables.
+# More records than this are merged by a cleanup. Long tables may still have more.
 _MOST_RECORDS: Final = 32
 
 
@@ -48,7 +48,7 @@ class Record:
 
 
 def record_path(transaction_file: str, files: Iterable[str]) -> str:
-    """Where the checksums of a commit are.
+    """Returns the path of the record with the checksums of a commit.
 
     files: their paths; another attempt at the same transaction, with other files, has a record of its own
     """
@@ -67,7 +67,7 @@ def write(store: Store, path: str, files: Mapping[str, Checksum]) -> None:
 
 
 def read(store: Store) -> tuple[list[Record], list[CorruptFile]]:
-    """What is recorded of the files of a table, and what is wrong with the records that cannot be read.
+    """Reads all checksum records of a table; returns the records and the errors of unreadable ones.
 
     raises: what the store does
     """
@@ -83,10 +83,10 @@ def read(store: Store) -> tuple[list[Record], list[CorruptFile]]:
 
 
 def tidy(store: Store, records: Iterable[Record], files: Container[str]) -> None:
-    """Removes records of files that are gone, and makes a few of many.
+    """Removes records of missing files, and merges many records into a few.
 
-    records: as they were read before it was looked which files there are
-    files: the files that are there
+    records: as read before `files` were listed
+    files: the existing files
     raises: what the store does
     """
     needed: list[Record] = []
@@ -116,7 +116,7 @@ def _parts(entries: Iterable[tuple[str, Checksum]]) -> Iterator[list[tuple[str, 
 
 
 def _read(store: Store, path: str) -> Record | CorruptFile | None:
-    """A record, or what is wrong with it; None for one that is gone, or of another kind of hash."""
+    """Reads a record; returns the error of a damaged one, None for a missing one or another kind of hash."""
     try:
         with at(file=path):
             size, content = store.tail(path, _FIRST_BYTES)

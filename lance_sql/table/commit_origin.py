@@ -1,11 +1,10 @@
-"""Who makes a commit, as part of which job, and the statement that asked for it.
+"""Origin of a commit: the user, the job and the SQL statement.
 
     LANCE_SQL_JOB=nightly-load                   the job of every commit of a process; so LANCE_SQL_USER, LANCE_SQL_HOST
-    lance_sql.configure(job="nightly-load")      the same from within
+    lance_sql.configure(job="nightly-load")      the same from Python
     with lance_sql.job("nightly-load"):          the job of the commits of a block, in this thread or task
 
-All of it is stored with the transaction. User and host are those of the process where nothing else is given; an empty
-text leaves them out.
+All of it is stored with the transaction. User and host default to those of the process. An empty text leaves them out.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from typing import Final
 from lance_sql.errors import InvalidArgument
 
 MAX_STATEMENT: Final = 8192
-"""Characters of a statement that are stored: a statement may have its rows in it."""
+"""Maximum length of a stored statement in characters, because a statement may contain rows."""
 MAX_NAME: Final = 256
-"""Characters of a job, a user or a host that are stored."""
+"""Maximum length of a stored job, user or host in characters."""
 _CUT: Final = " ..."
 _VARIABLES: Final = {"job": "LANCE_SQL_JOB", "user": "LANCE_SQL_USER", "host": "LANCE_SQL_HOST"}
 
@@ -32,11 +31,11 @@ _configured: dict[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class CommitOrigin:
-    """What a commit records of where it comes from; None for what is not known.
+    """Origin that a commit records; None for unknown values.
 
-    statement: in SQL, as it was typed
+    statement: SQL text as typed
     job: the user's name of the job that the commit is a part of
-    user, host: who runs the process, and where
+    user, host: of the process
     """
 
     statement: str | None = None
@@ -49,13 +48,13 @@ _current: ContextVar[CommitOrigin] = ContextVar("lance_sql_commit_origin", defau
 
 
 def configure(*, job: str | None = None, user: str | None = None, host: str | None = None) -> None:
-    """Sets what all later commits of this process record. What is None stays as it is; "" leaves a name out.
+    """Sets the origin that all later commits of this process record. None keeps a value; "" leaves a name out.
 
     Environment variables do the same: LANCE_SQL_JOB, LANCE_SQL_USER and LANCE_SQL_HOST.
 
     job: the name of the job that commits are a part of; `job` sets it for a block
-    user, host: in place of those of the process
-    raises: InvalidArgument for what is no text
+    user, host: instead of those of the process
+    raises: InvalidArgument for values that are not text
     """
     given = {name: value for name, value in {"job": job, "user": user, "host": host}.items() if value is not None}
     for name, value in given.items():
@@ -66,9 +65,9 @@ def configure(*, job: str | None = None, user: str | None = None, host: str | No
 
 @contextmanager
 def job(name: str) -> Iterator[None]:
-    """Names the job of all commits that the block makes, in this thread or task.
+    """Sets the job name of all commits of the block, in this thread or task.
 
-    raises: InvalidArgument for what is no text
+    raises: InvalidArgument for values that are not text
 
     >>> with lance_sql.job("nightly-2026-11-26"):
     ...     changed = orders.delete("status = 'cancelled'")
@@ -83,7 +82,7 @@ def job(name: str) -> Iterator[None]:
 
 @contextmanager
 def of(statement: str | None = None, job: str | None = None) -> Iterator[None]:
-    """Sets what commits in the block record; what is None stays as it is around the block."""
+    """Sets the origin that commits of the block record. None keeps the outer value."""
     outer = _current.get()
     token = _current.set(replace(outer, statement=statement or outer.statement, job=job or outer.job))
     try:
@@ -93,7 +92,7 @@ def of(statement: str | None = None, job: str | None = None) -> Iterator[None]:
 
 
 def current() -> CommitOrigin:
-    """What a commit records now, cut to the lengths that are stored."""
+    """Returns the current origin for a commit, cut to the stored lengths."""
     origin = _current.get()
     return CommitOrigin(
         _cut(origin.statement, MAX_STATEMENT),
@@ -104,7 +103,7 @@ def current() -> CommitOrigin:
 
 
 def _setting(name: str, default: Callable[[], str] = str) -> str | None:
-    """What was configured, or the environment has, or the default; None for an empty text."""
+    """Returns the configured value, or the environment variable, or the default; None for an empty text."""
     value = _configured.get(name)
     if value is None:
         value = os.environ.get(_VARIABLES[name])

@@ -1,27 +1,27 @@
-"""What a commit did, in the words of the user who asked for it, as the properties of its transaction tell it.
+"""Summary of a commit in terms of the user's statement, stored as properties of its transaction.
 
     lance_sql.operation         insert, update, merge, delete, overwrite, create, add_columns, ...
-    lance_sql.rows_inserted     rows, as decimal numbers; a key is left out where the number is not known
+    lance_sql.rows_inserted     rows, as decimal numbers; unknown numbers are left out
     lance_sql.rows_updated
     lance_sql.rows_deleted
-    lance_sql.rows_equal        of a merge: matched rows that had these values already, and were not written
+    lance_sql.rows_equal        of a merge: matched rows that already had these values, and were not written
     lance_sql.files_written     data files
     lance_sql.bytes_written     their size
     lance_sql.duration_ms       from the beginning of the change to its commit, failed attempts included
     lance_sql.writer            such as "lance-sql 0.1.0"
-    lance_sql.job               of a write in two steps: what the names of its data files begin with
-    lance_sql.job_name          the user's name of the job that it is a part of; see `commit_origin`
-    lance_sql.user              who ran the process
-    lance_sql.host              the machine that it ran on
-    lance_sql.statement         of SQL that asked for it
-    lance_sql.txn_app_id        of a write that is made once: whose it is, and which of them; see
+    lance_sql.job               of a write in two steps: prefix of the names of its data files
+    lance_sql.job_name          the user's name of the job; see `commit_origin`
+    lance_sql.user              user of the process
+    lance_sql.host              host of the process
+    lance_sql.statement         SQL text of the statement
+    lance_sql.txn_app_id        of an idempotent write: its application and number; see
                                 `writes.statements.once`
     lance_sql.txn_version
-    lance_sql.txn_query         of such a write of Spark: the query that made it
-    lance_sql.consumed.<id>     of rows that are changes of another table: the versions; see `writes.commit.consumed`
-    lance_sql.published         of what a branch came to: which one; see `publishing`
+    lance_sql.txn_query         of an idempotent write of Spark: its query
+    lance_sql.consumed.<id>     versions of another table whose changes were written; see `writes.commit.consumed`
+    lance_sql.published         name of the published branch; see `publishing`
 
-All other keys are the caller's. Other implementations keep them as they are, and commits of theirs have none of these.
+All other keys belong to the caller. Other implementations preserve them; their commits have none of these.
 
 Source: message lance.table.Transaction, transaction_properties.
 """
@@ -46,9 +46,9 @@ TXN_APP_ID: Final = f"{PREFIX}txn_app_id"
 TXN_VERSION: Final = f"{PREFIX}txn_version"
 TXN_QUERY: Final = f"{PREFIX}txn_query"
 TXN: Final = f"{PREFIX}txn."
-"""Keys of the config begin so that have the last write of an application; see `writes.commit.turns`."""
+"""Prefix of the config keys with the last write of an application; see `writes.commit.turns`."""
 VIEW: Final = f"{PREFIX}view"
-"""The key of the config that has the definition of a materialized view."""
+"""Config key of the definition of a materialized view."""
 CONSUMED: Final = f"{PREFIX}consumed."
 PUBLISHED: Final = f"{PREFIX}published"
 
@@ -65,18 +65,18 @@ _COUNTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CommitSummary:
-    """What a commit did; None for numbers that are not known.
+    """Operation and row counts of a commit; None for unknown numbers.
 
-    operation: as the user meant it: an upsert is a "merge", whatever the transaction calls it
-    rows_equal: matched rows of a merge that had its values already
+    operation: of the user: an upsert is a "merge", even if the transaction uses another name
+    rows_equal: matched rows of a merge that already had its values
     files_written, bytes_written: of new data files
     writer: library and release
     job: id of a write in two steps, None for other changes
     job_name: the user's name of the job that the commit is a part of
-    user, host: who ran the process, and where
-    statement: of SQL that asked for it
-    txn_app_id, txn_version, txn_query: of a write that is made once
-    properties: the caller's own
+    user, host: of the process
+    statement: SQL text of the statement
+    txn_app_id, txn_version, txn_query: of an idempotent write
+    properties: of the caller
     """
 
     operation: str
@@ -99,7 +99,7 @@ class CommitSummary:
     properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def to_properties(self) -> dict[str, str]:
-        """The properties of a transaction, the caller's among them."""
+        """Returns the properties of a transaction, including the caller's."""
         own = {f"{PREFIX}operation": self.operation}
         for name in _COUNTS:
             value = getattr(self, name)
@@ -116,9 +116,9 @@ class CommitSummary:
 
 
 def from_properties(properties: Mapping[str, str]) -> CommitSummary | None:
-    """The summary in the properties of a transaction; None where there is none, as of other implementations.
+    """Parses the summary from the properties of a transaction; None if there is none, as in other implementations.
 
-    A number that is none is left out: properties are information, nothing depends on them.
+    Invalid numbers are left out: properties are informational, nothing depends on them.
     """
     operation = properties.get(f"{PREFIX}operation")
     if operation is None:
@@ -146,9 +146,9 @@ def _number(text: str) -> int | None:
 
 
 def check_properties(properties: Mapping[str, str] | None) -> dict[str, str]:
-    """The caller's properties of a commit.
+    """Validates the caller's properties of a commit, and returns them as a dict.
 
-    raises: InvalidArgument for keys and values that are not text, and for keys of this library
+    raises: InvalidArgument for keys and values that are not text, and for reserved keys
     """
     if properties is None:
         return {}

@@ -1,4 +1,4 @@
-"""Files of versions against the checksums that were recorded when they were written."""
+"""Comparison of the files of versions with the checksums recorded when they were written."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lance_sql.table.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A file that is not what was written.
+    """A file that differs from the written one.
 
-    error: what is wrong, with the path
+    error: the difference, with the path
     data_file: None for a file of another kind
-    index: the name of the index that the file is of
+    index: the name of the index that the file belongs to
     """
 
     error: LanceError
@@ -29,17 +29,17 @@ class Changed:
 
     @property
     def ranges(self) -> tuple[ByteRange, ...]:
-        """The bytes that differ, in blocks; none where the file is missing, or has another length."""
+        """Differing bytes, in blocks; empty if the file is missing or has another length."""
         return self.error.ranges if isinstance(self.error, _DifferentBytes) else ()
 
 
 @dataclass
 class ComparedFiles:
-    """Compares each file once, however many versions have it.
+    """Compares each file once, even if several versions share it.
 
     num_compared: files that have a checksum
-    num_without: files that have none, as those of other writers
-    errors: what is wrong with what is recorded, by the place of the table
+    num_without: files that have none, such as those of other writers
+    errors: of unreadable records, by the location of the table
     """
 
     num_compared: int = 0
@@ -49,7 +49,7 @@ class ComparedFiles:
     _errors: dict[tuple[str, str], LanceError | None] = field(default_factory=dict)
 
     def of_fragment(self, snapshot: Snapshot, fragment: Fragment) -> Iterator[Changed]:
-        """What is wrong with the data files of a fragment, and with its deletion file."""
+        """Yields the differences of the data files and the deletion file of a fragment."""
         files = snapshot.open_fragments.files
         for file in fragment.files:
             try:
@@ -72,7 +72,7 @@ class ComparedFiles:
                 yield Changed(difference)
 
     def of_indices(self, snapshot: Snapshot) -> Iterator[Changed]:
-        """What is wrong with the files of the version's indices, of kinds that are not known among them.
+        """Yields the differences of the index files of a version, including indices of unknown kinds.
 
         raises: CorruptFile for a damaged list of indices
         """
@@ -89,9 +89,9 @@ class ComparedFiles:
                     yield Changed(difference, index=segment.name)
 
     def _compare(self, store: Store, path: str, size: int | None) -> LanceError | None:
-        """What is wrong with a file, if anything.
+        """Returns the difference of a file, or None.
 
-        size: of the file as the manifest has it
+        size: from the manifest
         """
         key = (canonical_location(store), path)
         if key not in self._errors:
@@ -128,9 +128,9 @@ class ComparedFiles:
 
 
 class _DifferentBytes(CorruptFile):
-    """A file has other bytes than were written.
+    """A file whose bytes differ from the written ones.
 
-    ranges: which ones, in blocks
+    ranges: the differing bytes, in blocks
     """
 
     def __init__(self, message: str, ranges: tuple[ByteRange, ...]) -> None:

@@ -1,14 +1,14 @@
-"""Places in the feed of a table, durable beside it: how far each consumer of its changes has come.
+"""Durable positions in the change feed of a table, one for each consumer, stored beside the table.
 
     _cursors/warehouse/00000000000000000001.json    {"id": "5c1f..", "token": "a1..", "position": 40, ..}
     _cursors/warehouse/00000000000000000002.json    {"id": "5c1f..", "token": "b7..", "position": 42, ..}
 
-The record with the highest number counts. Whoever moves a cursor creates the one after it, which only one of several
-can do: all that is asked of a store is to create a file that does not exist yet, as for the versions of a table. A
-record names the ones before it, by which who has lost an answer finds out whether it was carried out. Older records are
-removed, the last one never: a cursor that is dropped leaves one that says so.
+The record with the highest number is the current one. A move creates the next record, which succeeds for one writer
+only. The store needs put-if-absent, as for versions. A record lists the tokens of earlier ones, so that a writer
+that lost the answer of a request can find out whether it succeeded. Old records are removed, except the last one.
+Dropping a cursor writes a last record marked as dropped.
 
-The folder belongs to this library; other implementations do not look at it, and the cleanup of none removes it.
+The folder belongs to this library. Other implementations ignore it, and no cleanup removes it.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from lance_sql.table.version_names import unknown_name
 _MAX_BYTES: Final = 64 * 1024
 _DIGITS: Final = 20
 _NUM_FORMER: Final = 64
-"""So many moves later, one whose answer was lost still finds out that it was carried out."""
+"""Number of later moves after which a writer that lost an answer can still find out that its move succeeded."""
 _NUM_RECORDS: Final = 4
-"""So many records stay; one is enough."""
+"""Number of retained records; one is enough."""
 _ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a cursor began: see `CursorRecord` for the names."""
+    """Initial position of a cursor: see `CursorRecord` for the names."""
 
     position: int
     commit: str | None
@@ -47,17 +47,17 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class CursorRecord:
-    """Where a cursor is. Immutable; a move makes another one.
+    """Position of a cursor. Immutable; a move creates another record.
 
-    id: of the cursor, as long as it is moved by what is read; another one from the moment on that it is put elsewhere
-    branch: whose changes are read; None for main
-    position: the last version whose changes were taken
-    commit: the identity of the commit that made it, see `Snapshot.token`; None where there was no such version, or an
-        earlier release has written the record
-    needs_snapshot: the rows of version `position` are still to be taken, all of them, before any change
-    origin: where the cursor began with this id; None where an earlier release has written the record
-    number: of the record; 0 of one that is not stored yet
-    former: tokens of the records before, the youngest first
+    id: of the cursor while it advances by reading; a seek gives it a new one
+    branch: of the change feed; None for main
+    position: the last consumed version
+    commit: the identity of the commit that made it, see `Snapshot.token`; None if there was no such version, or if
+        an earlier release wrote the record
+    needs_snapshot: all rows of version `position` are still to be read, before any change
+    origin: the initial position of this id; None if an earlier release wrote the record
+    number: of the record; 0 if not stored yet
+    former: tokens of earlier records, the newest first
     """
 
     name: str
@@ -78,9 +78,9 @@ class CursorRecord:
     def first(
         cls, name: str, branch: str | None, position: int, commit: str | None, *, needs_snapshot: bool
     ) -> CursorRecord:
-        """Of a new cursor.
+        """Creates the record of a new cursor.
 
-        raises: InvalidArgument for a name that no cursor can have
+        raises: InvalidArgument for an invalid name
         """
         check_name(name)
         now = datetime.now(UTC)
@@ -89,13 +89,13 @@ class CursorRecord:
 
     @property
     def is_new(self) -> bool:
-        """Whether the cursor is where it was created, and no other cursor had its name before."""
+        """Whether the cursor is still at its initial position, and no other cursor had its name before."""
         return self.number == 1
 
     def at_origin(self) -> CursorRecord:
-        """The record with the position that the cursor had before its first run.
+        """Returns the record with the position of the cursor before its first run.
 
-        raises: InvalidArgument where an earlier release has not stored it
+        raises: InvalidArgument if an earlier release did not store it
         """
         if self.origin is None:
             raise InvalidArgument(
@@ -107,7 +107,7 @@ class CursorRecord:
 
 
 def check_name(name: str) -> None:
-    """Makes sure that a cursor can have this name; the rules are those of tags.
+    """Makes sure that the name of a cursor is valid; the rules are those of tags.
 
     raises: InvalidArgument
     """
@@ -115,7 +115,7 @@ def check_name(name: str) -> None:
 
 
 def read(store: Store, name: str) -> CursorRecord | None:
-    """Where a cursor is; None where there is none, or it was dropped.
+    """Returns the current record of a cursor; None for a missing or dropped one.
 
     store: of the main branch
     raises: InvalidArgument, CorruptFile
@@ -125,7 +125,7 @@ def read(store: Store, name: str) -> CursorRecord | None:
 
 
 def existing(store: Store, name: str, table: str) -> CursorRecord:
-    """The same, where there has to be one.
+    """Returns the current record of a cursor that must exist.
 
     raises: VersionNotFound
     """
@@ -136,15 +136,15 @@ def existing(store: Store, name: str, table: str) -> CursorRecord:
 
 
 def read_all(store: Store) -> list[CursorRecord]:
-    """Every cursor of a table, by name."""
+    """Returns every cursor of a table, by name."""
     records = (read(store, name) for name in sorted(store.folders(CURSORS)))
     return [record for record in records if record is not None]
 
 
 def create(store: Store, record: CursorRecord) -> CursorRecord:
-    """Stores the first record of a cursor; another writer's where that was first.
+    """Stores the first record of a cursor; returns another writer's record if that came first.
 
-    raises: UnsupportedFeature where the store cannot create a file that only one of several writers creates
+    raises: UnsupportedFeature for a store without put-if-absent
     """
     for _ in range(_ATTEMPTS):
         newest = _newest(store, record.name)
@@ -164,11 +164,11 @@ def move(
     needs_snapshot: bool = False,
     elsewhere: bool = False,
 ) -> CursorRecord:
-    """Moves a cursor from where a record has it.
+    """Moves a cursor on from the position of a record.
 
     position, commit: see `CursorRecord`
-    elsewhere: not on from there: what was written of its changes says nothing of those to come
-    raises: RetryableConflict when it is not there any longer
+    elsewhere: a seek, after which the target of the consumer no longer matches the position
+    raises: RetryableConflict if the cursor has moved since
     """
     new = replace(record, position=position, commit=commit, needs_snapshot=needs_snapshot)
     if elsewhere:
@@ -177,14 +177,14 @@ def move(
 
 
 def drop(store: Store, name: str, table: str) -> None:
-    """Removes a cursor, also one whose record is damaged.
+    """Removes a cursor, even if its record is damaged.
 
-    raises: VersionNotFound where there is none; RetryableConflict when it was moved meanwhile
+    raises: VersionNotFound for a missing cursor; RetryableConflict if it has moved since
     """
     try:
         record = existing(store, name, table)
     except CorruptFile:
-        # nothing of it is known but its number
+        # only its number is known
         record = replace(
             CursorRecord.first(name, None, 0, None, needs_snapshot=False), number=max(_numbers(store, name))
         )
@@ -192,19 +192,19 @@ def drop(store: Store, name: str, table: str) -> None:
 
 
 def _put(store: Store, before: CursorRecord | None, record: CursorRecord) -> CursorRecord:
-    """Stores a record as the one after `before`.
+    """Stores a record as the successor of `before`.
 
-    raises: RetryableConflict when there is another one after it
+    raises: RetryableConflict if another record succeeds it
     """
     number = 1 if before is None else before.number + 1
     former = () if before is None else (before.token, *before.former)[:_NUM_FORMER]
     new = replace(record, number=number, token=uuid4().hex, former=former, updated_at=datetime.now(UTC))
-    # one that exists may be ours, whose request was carried out, got no answer and was sent again
+    # an existing record may be ours: the request succeeded, its answer was lost, and it was sent again
     with suppress(FileExistsError):
         store.put(_path(new.name, number), _to_json(new), mode="create")
     newest = _newest(store, new.name)
     if newest is None or new.token not in (newest.token, *newest.former):
-        # the place was free because younger records were there, and this one was removed
+        # the name was free because newer records exist, and this one was removed
         if newest is not None and newest.number > number:
             _remove(store, new)
         raise RetryableConflict(f"the cursor {new.name!r} was moved by somebody else")
@@ -220,7 +220,7 @@ def _remove(store: Store, record: CursorRecord) -> None:
 
 
 def _remove_old(store: Store, newest: CursorRecord) -> None:
-    # what cannot be removed now is removed after the next move
+    # records that cannot be removed now are removed after the next move
     with suppress(OSError, LanceError):
         for number in _numbers(store, newest.name):
             if number <= newest.number - _NUM_RECORDS:
@@ -238,7 +238,7 @@ def _newest(store: Store, name: str) -> CursorRecord | None:
             try:
                 return _parsed(name, number, store.tail(path, _MAX_BYTES))
             except FileNotFoundError:
-                # others have moved it since
+                # another writer has moved it since
                 continue
     raise RetryableConflict(f"the cursor {name!r} is moved by others all the time")
 
@@ -272,7 +272,7 @@ def _to_json(record: CursorRecord) -> bytes:
 
 
 def _parsed(name: str, number: int, tail: tuple[int, Any]) -> CursorRecord:
-    """What a file holds.
+    """Parses the content of a record.
 
     raises: CorruptFile
     """

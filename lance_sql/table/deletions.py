@@ -1,7 +1,7 @@
-"""Deletion files: which rows of a fragment are gone.
+"""Deletion files: the deleted rows of a fragment.
 
 Two forms: an Arrow IPC file of one uint32 column, in any order, or a roaring bitmap. The values are physical
-offsets in the fragment. A file lists all deletions of its fragment, earlier ones included.
+offsets in the fragment. A file lists all deletions of its fragment, including earlier ones.
 
 Source: message lance.table.DeletionFile; table format, deletion files.
 """
@@ -26,25 +26,25 @@ from lance_sql.table.paths import DELETIONS
 from lance_sql.values import bitmaps
 from lance_sql.values.arrays import U32
 
-# Both forms take less for each row of a fragment, and for what is around them.
+# Both forms take fewer bytes per row, and less overhead.
 _BYTES_PER_ROW: Final = 8
 _MOST_OTHER_BYTES: Final = 1 << 20
 MAX_DELETED_ROWS: Final = 1 << 27
-"""More deleted rows of one fragment are not read: each takes some bytes of memory."""
+"""Limit of deleted rows read from one fragment; each takes some bytes of memory."""
 
 # Arrow's writers may pad buffers to this many bytes.
 _PADDING: Final = 64
 _SCHEMA: Final = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
 
-# From so many deleted rows on other writers choose bitmaps.
+# Other writers choose bitmaps from this number of deleted rows on.
 _MIN_BITMAP_ROWS: Final = 5000
 _MIN_COMPRESSED_ROWS: Final = 256
 
 
 def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: int) -> U32:
-    """The offsets of the deleted rows, ascending, each once, and below `physical_rows`; read-only.
+    """Returns the offsets of the deleted rows, ascending, without duplicates and below `physical_rows`; read-only.
 
-    raises: CorruptFile, with the path, when the file is missing, cut, of another form, or names other rows
+    raises: CorruptFile, with the path, for a file that is missing, truncated, of another form, or names other rows
     """
     offsets = _KNOWN.get(store, path, lambda: _read(store, path, file_type, physical_rows))
     if len(offsets) and int(offsets[-1]) >= physical_rows:
@@ -85,8 +85,8 @@ def write(
     """Writes a deletion file below the table's root.
 
     read_version: the version that the change was computed from
-    offsets: of all deleted rows of the fragment, those of earlier deletions too; ascending, each once, at least one
-    kind: None for what suits the number of rows
+    offsets: of all deleted rows of the fragment, including earlier ones; ascending, without duplicates, not empty
+    kind: None chooses by the number of rows
     """
     assert len(offsets)
     if kind is None:
@@ -104,7 +104,7 @@ def write_all(
     *,
     kind: DeletionFileType | None = None,
 ) -> dict[int, DeletionFile]:
-    """The deletion files of several fragments, by their ids, written at once: each waits for a disk or a store.
+    """Writes the deletion files of several fragments concurrently; returns them by fragment id.
 
     offsets: by the ids of fragments; otherwise as for `write`
     """
@@ -114,7 +114,7 @@ def write_all(
 
 def _arrow_file(offsets: U32) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    # what is compressed takes five times as long to write, and of few rows no less room
+    # compression takes five times as long, and does not make files of few rows smaller
     compression = "zstd" if len(offsets) >= _MIN_COMPRESSED_ROWS else None
     with pa.ipc.new_file(sink, _SCHEMA, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
         writer.write_batch(pa.record_batch([pa.array(offsets)], schema=_SCHEMA))
@@ -128,12 +128,12 @@ def _bitmap_file(offsets: U32) -> bytes:
 
 
 def _arrow_values(content: pa.Buffer, max_values: int) -> U32:
-    # The format's text says int32; every writer that is known uses uint32.
+    # The format's specification requires int32; every known writer uses uint32.
     is_signed, batches = _kernels.ipc_column(content)
     _check_count(sum(num_rows for num_rows, *_ in batches), max_values)
     parts = []
     for num_rows, start, size, num_bytes, codec in batches:
-        # a few compressed bytes may claim to become any number
+        # a few compressed bytes may claim any decompressed size
         if num_bytes > num_rows * 4 + _PADDING:
             raise CorruptFile(f"{num_rows} deleted rows claim {num_bytes} bytes")
         values = _decompress(content.slice(start, size), num_bytes, codec)
@@ -149,7 +149,7 @@ def _decompress(data: pa.Buffer, num_bytes: int, codec: IpcCodec) -> pa.Buffer:
     try:
         if codec is IpcCodec.ZSTD:
             return _zstd().decompress(data, num_bytes)
-        # Arrow does not say how many bytes of a buffer LZ4 has filled
+        # Arrow does not return the number of bytes that LZ4 has written to a buffer
         values = pa.CompressedInputStream(pa.BufferReader(data), "lz4").read_buffer(num_bytes + 1)
     except OSError as error:
         raise CorruptFile(f"deleted rows cannot be decompressed: {error}") from error
@@ -164,7 +164,7 @@ def _zstd() -> pa.Codec:
 
 
 def _ascending(offsets: U32) -> U32:
-    """The offsets in order, each once. Some writers do not order them, and hardly one repeats them."""
+    """Returns the offsets in ascending order, without duplicates. Some writers do not sort them, few repeat them."""
     ordered = np.sort(offsets)
     return ordered if (ordered[1:] > ordered[:-1]).all() else np.unique(ordered)
 
@@ -179,7 +179,7 @@ def _bitmap_values(content: pa.Buffer, max_values: int) -> U32:
 
 
 def _check_count(num_values: int, max_values: int) -> None:
-    """Makes sure that so many rows can be deleted, before anything is made for each of them.
+    """Makes sure that the number of deleted rows is valid, before anything is allocated for them.
 
     raises: CorruptFile, UnsupportedFeature
     """

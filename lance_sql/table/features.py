@@ -1,7 +1,7 @@
-"""Feature flags: what a reader, and what a writer, has to know before it may touch a table.
+"""Feature flags: features of a table that a reader or a writer must support.
 
-A bit that is not known here may mean anything, so nothing is read or written. Most bits say what a version has, and
-are computed anew for each; those in `STICKY` stay once a version has had them, also when what they stand for is gone.
+An unknown bit may mean anything, so nothing is read or written. Most bits describe the content of a version, and
+are computed again for each. The bits of `STICKY` stay set in all later versions, even if their content is gone.
 
 Source: Manifest.reader_feature_flags and writer_feature_flags; table format, feature flags.
 """
@@ -42,11 +42,11 @@ READABLE: Final = (
 WRITABLE: Final = READABLE
 
 STICKY: Final = MIXED_FILE_VERSIONS | TAGGED_FRAGMENT_REUSE
-"""Both words of a manifest have such a bit, or none of them has."""
+"""Bits that both words of a manifest have, or none."""
 
 
 def check_readable(reader_flags: int, table: str) -> None:
-    """Makes sure that every reader flag is known. Writer flags do not concern a reader.
+    """Makes sure that every reader flag is known. Readers ignore writer flags.
 
     raises: UnsupportedFeature that names the values of the unknown bits
     """
@@ -59,10 +59,10 @@ def check_readable(reader_flags: int, table: str) -> None:
 
 
 def check_writable(reader_flags: int, writer_flags: int, table: str) -> None:
-    """Makes sure that a writer knows every flag.
+    """Makes sure that every flag is known, as a writer requires.
 
-    raises: UnsupportedFeature that names the values of the unknown bits; CorruptFile for a bit that only one of both
-        words has where both must
+    raises: UnsupportedFeature that names the values of the unknown bits; CorruptFile if only one of the words has a
+        bit of `STICKY`
     """
     if half := (reader_flags ^ writer_flags) & STICKY:
         raise CorruptFile(f"{table} has feature {_names(half)} for readers or for writers only, and it is for both")
@@ -82,9 +82,9 @@ def describe(
     has_covering_indices: bool,
     before: int,
 ) -> tuple[int, int]:
-    """The flags of a version for readers, and those for writers, from what it has.
+    """Returns the reader flags and the writer flags of a version from its content.
 
-    before: flags of the versions that it comes from, of which the sticky ones stay
+    before: flags of the version it is based on; the sticky ones stay set
     """
     both = before & STICKY
     if fragments.have_deletions():

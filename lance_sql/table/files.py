@@ -1,9 +1,8 @@
-"""The files of one version: where they are, and those that are open.
+"""Files of one version: their locations, and cached open readers.
 
-    FileReader, DeletionFile, ExternalSequence  --where the table or a base path says-->  a store and a path in it
+    FileReader, DeletionFile, ExternalSequence  --table folder or base path-->  a store and a path in it
 
-A value of its own beside the manifest: whoever reads some fragments elsewhere, in another process for example, needs
-these and no manifest.
+Independent of the manifest: a reader of some fragments, in another process for example, needs only this.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ from lance_sql.table.listed_columns import ListedColumns
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, BasePath
 
 MAX_OPEN_FILES: Final = 1024
-"""Footers and column metadata of so many files are kept."""
+"""Limit of cached footers and column metadata, in files."""
 
 MAX_DICTIONARIES: Final = 256
-"""Values of so many dictionary columns of version 0.1 are kept."""
+"""Limit of cached dictionaries of version 0.1, in columns."""
 
 _MAX_BASES: Final = 256
 
-# Numbers of rows take less for each of them, and for what is around them.
+# Numbers of rows take fewer bytes per row, and less overhead.
 _BYTES_PER_ROW: Final = 32
 _MOST_OTHER_BYTES: Final = 1 << 20
 
@@ -52,11 +51,11 @@ LEARNS: Final = Learning()
 
 @dataclass(frozen=True, slots=True)
 class FileLocation:
-    """Where the files of a version are. Picklable.
+    """Location of the files of a version. Picklable.
 
     store: of the branch
     manifest_path: of the version's manifest in it
-    label: how messages call the version
+    label: name of the version in messages
     branch: None for main
     commit_id: of the commit that has made it
     """
@@ -71,12 +70,12 @@ class FileLocation:
 
 
 class TableFiles:
-    """The files of a version, each opened once. Thread-safe and picklable; the least recently used are dropped."""
+    """The files of a version, each opened once. Thread-safe and picklable; evicts the least recently used."""
 
     def __init__(self, location: FileLocation, *, has_stable_row_ids: bool, learning: Learning = LEARNS) -> None:
         """
-        has_stable_row_ids: of the version; without, row ids are addresses and rows have no versions
-        learning: whether statistics are learned while files are read
+        has_stable_row_ids: of the version; without them, row ids are addresses and rows have no versions
+        learning: whether reads collect statistics
         """
         self.location = location
         self.has_stable_row_ids = has_stable_row_ids
@@ -96,35 +95,35 @@ class TableFiles:
 
     @property
     def label(self) -> str:
-        """How messages call the version."""
+        """Name of the version in messages."""
         return self.location.label
 
     def resolve(self, file: DataFile) -> tuple[Store, str]:
-        """The store that holds a data file, and the file's path in it.
+        """Returns the store of a data file, and the file's path in it.
 
-        raises: CorruptFile for a path that leads out of its folder and for a base path that does not exist
+        raises: CorruptFile for a path outside its folder and for a missing base path
         """
         self._check_path(file.path)
         return self._resolve(file.base_id, DATA, file.path)
 
     def resolve_deletions(self, file: DeletionFile, fragment_id: int) -> tuple[Store, str]:
-        """The store that holds a deletion file, and the file's path in it.
+        """Returns the store of a deletion file, and the file's path in it.
 
-        raises: CorruptFile for a base path that does not exist
+        raises: CorruptFile for a missing base path
         """
         return self._resolve(file.base_id, DELETIONS, file.name(fragment_id))
 
     def resolve_index(self, base_id: int | None, path: str) -> tuple[Store, str]:
-        """The store that holds a file of an index, and the file's path in it.
+        """Returns the store of an index file, and the file's path in it.
 
         path: below the folder of indices
-        raises: CorruptFile for a path that leads out of that folder and for a base path that does not exist
+        raises: CorruptFile for a path outside that folder and for a missing base path
         """
         self._check_path(path)
         return self._resolve(base_id, INDICES, path)
 
     def external(self, source: ExternalSequence, num_rows: int) -> bytes:
-        """The bytes of a sequence of so many rows that is stored in a file below the root.
+        """Reads the bytes of a sequence of `num_rows` rows that is stored in a file below the root.
 
         raises: CorruptFile
         """
@@ -138,9 +137,9 @@ class TableFiles:
         return bytes(memoryview(content))
 
     def base_store(self, base_id: int) -> Store:
-        """The store at a base path of the table.
+        """Returns the store at a base path of the table.
 
-        raises: CorruptFile for an id that the manifest does not have; ForeignBase for a place that was not allowed
+        raises: CorruptFile for an id that the manifest does not have; ForeignBase for a place that is not allowed
         """
         return self._bases.get_or_make(base_id, lambda: self._open_base(base_id))
 
@@ -154,31 +153,31 @@ class TableFiles:
 
     @property
     def page_cache(self) -> PageCache:
-        """What is kept of the files for the next scan, within a budget of memory."""
+        """Cache of pages for later scans, with a memory limit."""
         return self._page_cache
 
     @property
     def num_bytes(self) -> int:
-        """Memory that what was read of the files takes, roughly."""
+        """Approximate memory of cached content of the files."""
         open_files = [self._open.peek(key) for key in self._open]
         ends = sum(int(file.bytes.tail.size) for file in open_files if file is not None)
         return self._page_cache.num_bytes + self._dictionaries.num_bytes + ends
 
     @property
     def base_stores(self) -> list[Store]:
-        """The stores at base paths that are open."""
+        """Open stores at base paths."""
         stores = [self._bases.peek(number) for number in self._bases]
         return [store for store in stores if store is not None]
 
     @property
     def has_bases(self) -> bool:
-        """Whether a file was looked for at a base path."""
+        """Whether a store at a base path is open."""
         return len(self._bases) > 0
 
     def open(self, file: DataFile) -> FileReader:
-        """The open file.
+        """Opens a file, or returns the cached reader.
 
-        raises: CorruptFile when it is missing or damaged, UnsupportedFeature for other versions of the file format
+        raises: CorruptFile for a missing or damaged file, UnsupportedFeature for other versions of the file format
         """
         return self._open.get_or_make((file.base_id, file.path), lambda: self._open_file(file))
 
@@ -189,16 +188,16 @@ class TableFiles:
             raise identity.lost(self.location, error) from error
 
     def column(self, file: DataFile, listed: ListedColumns, leaf: Leaf, name: str) -> Column | None:
-        """The column of a leaf in this file; None when the file has none.
+        """Returns the column of a leaf in this file; None if the file has none.
 
-        listed: what the file has
+        listed: content of the file
         name: of the table's column, for errors
         """
         what = Listed(listed.fields, listed.columns, file.fields, self._dictionary)
         return open_column(self.open(file), what, leaf, self._chain(file, leaf), name)
 
     def _dictionary(self, field: Field) -> pa.Array:
-        """The values of a dictionary field of version 0.1, which are in the manifest file."""
+        """Returns the values of a dictionary field of version 0.1, which are in the manifest file."""
         return self._dictionaries.get_or_make(field.id, lambda: self._read_dictionary(field))
 
     def _read_dictionary(self, field: Field) -> pa.Array:
@@ -208,7 +207,7 @@ class TableFiles:
             return read_values(field, file_size, lambda ranges: store.get_ranges(path, ranges))
 
     def _chain(self, file: DataFile, leaf: Leaf) -> Chain:
-        """How the leaf's column in this file becomes Arrow."""
+        """Returns the conversion of the leaf's column in this file to Arrow."""
         chain = _chain(leaf)
         if chain is None:
             source = BlobSource(self.open(file).bytes.fetch, *self.resolve(file), self.base_store)
@@ -229,7 +228,7 @@ class TableFiles:
 
 @lru_cache(maxsize=4096)
 def _chain(leaf: Leaf) -> Chain | None:
-    """How a leaf's column becomes Arrow; None where that depends on the file."""
+    """Returns the conversion of a leaf's column to Arrow; None if it depends on the file."""
     if is_json(leaf.field):
         return Chain(leaf.type, leaf.outer, pa.large_binary(), jsonb.to_text_inside if leaf.outer else jsonb.to_text)
     return None if leaf.field.is_blob_v2 else Chain(leaf.type, leaf.outer)

@@ -1,6 +1,6 @@
-"""A fragment of a table version, as values: its data files, its deletion file, and where row ids and versions are.
+"""Fragments of a table version as values: data files, deletion file, sources of row ids and row versions.
 
-A fragment is a set of data files that describe the same rows 0 .. physical_rows - 1, each with some of the columns.
+A fragment is a set of data files with the same rows 0 .. physical_rows - 1, each with some of the columns.
 
 Source: messages lance.table.DataFragment, DataFile and DeletionFile.
 """
@@ -15,9 +15,9 @@ from lance_sql.format import file_versions
 from lance_sql.store.checksums import Checksum
 
 MAX_ROWS_PER_FILE: Final = 1024 * 1024
-"""A fragment that is written has no more rows, unless it is told otherwise."""
+"""Default limit of rows of a written fragment."""
 
-# Ids in DataFile.fields that are no fields of the schema.
+# Special ids in DataFile.fields, which are not in the schema.
 TOMBSTONE: Final = -2
 ROW_ID_FIELD: Final = -3
 CREATED_AT_FIELD: Final = -4
@@ -29,12 +29,12 @@ class DataFile:
     """One data file of a fragment.
 
     path: below `data` or the base path
-    fields: field ids; negative ones are no fields of the schema, and unknown ones were dropped from it
+    fields: field ids; negative ones are special, and unknown ones were dropped from the schema
     column_indices: parallel to `fields`, -1 for a field without a column of its own; empty for legacy files
-    file_version: (major, minor) as the manifest has it; the file's own footer decides
+    file_version: (major, minor) from the manifest; the file's own footer is authoritative
     size_bytes: 0 when unknown
     base_id: the base path that holds the file; None for the table's own folder
-    checksum: of a file that was written for the next commit; manifests do not have it, see `checksums`
+    checksum: of a file written for the next commit; not stored in manifests, see `checksums`
     """
 
     path: str
@@ -47,21 +47,21 @@ class DataFile:
 
     @property
     def is_legacy(self) -> bool:
-        """The manifest takes it for a file of version 0.1."""
+        """Whether the manifest records version 0.1 for the file."""
         return file_versions.find(self.file_version) is file_versions.V0_1
 
     def column_of(self, field_id: int) -> int | None:
-        """The column that holds a field; None when the file does not list it or gives it no column."""
+        """Returns the column of a field; None if the file does not list it or gives it no column."""
         return self.columns().get(field_id)
 
     def columns(self) -> dict[int, int]:
-        """Field ids to columns, hidden columns included; empty for legacy files."""
+        """Maps field ids to columns, including hidden columns; empty for legacy files."""
         pairs = zip(reversed(self.fields), reversed(self.column_indices), strict=False)
         return {field_id: column for field_id, column in pairs if column >= 0 and field_id != TOMBSTONE}
 
 
 class DeletionFileType(Enum):
-    """The two forms of a deletion file; the value is the end of its name."""
+    """The two forms of a deletion file; the value is the suffix of its name."""
 
     ARROW = "arrow"
     BITMAP = "bin"
@@ -69,10 +69,10 @@ class DeletionFileType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeletionFile:
-    """Where the deleted rows of a fragment are listed.
+    """Reference to the file with the deleted rows of a fragment.
 
-    num_deleted_rows: 0 when unknown; the file decides
-    checksum: as of a data file
+    num_deleted_rows: 0 when unknown; the file is authoritative
+    checksum: see `DataFile`
     """
 
     file_type: DeletionFileType
@@ -83,7 +83,7 @@ class DeletionFile:
     checksum: Checksum | None = field(default=None, compare=False, repr=False)
 
     def name(self, fragment_id: int) -> str:
-        """The name of the file in its folder."""
+        """Returns the name of the file in its folder."""
         return f"{fragment_id}-{self.read_version}-{self.id}.{self.file_type.value}"
 
 
@@ -104,7 +104,7 @@ class HiddenColumn:
     column_index: int
 
 
-# Where the row ids or versions of a fragment are: inline, elsewhere, or nowhere.
+# Row ids or versions of a fragment: inline, in a file, in a hidden column, or missing.
 SequenceSource = bytes | ExternalSequence | HiddenColumn | None
 
 
@@ -112,8 +112,8 @@ SequenceSource = bytes | ExternalSequence | HiddenColumn | None
 class Fragment:
     """One fragment of a table version.
 
-    physical_rows: deleted rows included; 0 when the data files have to be asked
-    row_ids, created_at, last_updated_at: where these sequences are; None when there is none
+    physical_rows: including deleted rows; 0 if only the data files record it
+    row_ids, created_at, last_updated_at: sources of these sequences; None if missing
     """
 
     id: int
@@ -126,16 +126,16 @@ class Fragment:
 
     @property
     def without_deletions(self) -> Fragment:
-        """The same fragment with all of its rows."""
+        """The fragment with all of its rows."""
         if self.deletion_file is None:
             return self
-        # what `dataclasses.replace` does takes several times as long, and this is asked for every change of a version
+        # `dataclasses.replace` takes several times as long, and this runs for every change of a version
         return Fragment(
             self.id, self.files, None, self.physical_rows, self.row_ids, self.created_at, self.last_updated_at
         )
 
     def file_of(self, field_id: int) -> DataFile | None:
-        """The file that holds a field; None when every row is null there. Of two the first one counts."""
+        """Returns the file with a field, the first one of several; None if all values are NULL."""
         for file in self.files:
             if field_id in file.fields:
                 return file

@@ -1,11 +1,11 @@
-"""Where rewrites moved rows that indices still have at their old addresses: the history of the fragment reuse index.
+"""Fragment reuse index: new addresses of rows that indices still have at their old addresses.
 
     rewrite    0 (100 rows, 10 deleted), 1 (100 rows)  -->  4 (190 rows)
     row        0:37, behind 4 deleted ones             -->  4:33
     zone       1:[0, 50)                               -->  4:[90, 140)
 
-The live rows of the old fragments are those of the new ones, in their order. A new fragment may have been rewritten
-again. Another mapping than this order is not followed: of the fragments that it made no old entry of an index is known.
+The live rows of the old fragments become those of the new ones, in the same order. A new fragment may have been
+rewritten again. Other mappings are not followed: no old index entry applies to their new fragments.
 
 Source: message FragmentReuseIndexDetails; fragment reuse index, ordered compaction.
 """
@@ -27,10 +27,10 @@ from lance_sql.values.bitmaps import deserialize_64
 from lance_sql.values.row_ranges import RowRanges
 
 NOWHERE: Final = np.uint64(2**64 - 1)
-"""The address of a row that was deleted, or that went where nobody knows: there is no such fragment."""
+"""Address of a row that was deleted, or whose new place is unknown. There is no such fragment."""
 
 MAX_VERSION: Final = 1
-"""The last version of the index whose details are understood."""
+"""Last supported version of the index details."""
 
 # Offsets of deleted rows take four bytes each; a file may claim 2^32 of them.
 _MOST_DELETED: Final = 1 << 26
@@ -40,11 +40,11 @@ _MAX_ROWS: Final = 2**32
 
 @dataclass(frozen=True)
 class Transition:
-    """Fragments whose rows went to others.
+    """A rewrite of fragments into others.
 
     sources, destinations: their ids
-    deleted: the physical offsets of deleted rows of each source, ascending; None of a mapping that is not followed
-    starts: the position of each source's first live row among all live ones, and how many there are: int64[k + 1]
+    deleted: physical offsets of deleted rows of each source, ascending; None for a mapping that is not followed
+    starts: position of each source's first live row among all live rows, then their number: int64[k + 1]
     sizes: physical rows of each source
     ends: the position behind the last row of each destination: int64[m]
     """
@@ -57,12 +57,12 @@ class Transition:
     ends: I64
 
     def size(self, destination: int) -> int:
-        """How many rows a destination has."""
+        """Returns the number of rows of a destination."""
         index = self.destinations.index(destination)
         return int(self.ends[index] - (self.ends[index - 1] if index else 0))
 
     def positions(self, source: int, offsets: I64) -> I64:
-        """The positions of rows among all live ones; -1 for deleted ones, and for those behind the end."""
+        """Returns the positions of rows among all live rows; -1 for deleted rows and offsets past the end."""
         assert self.deleted is not None
         index = self.sources.index(source)
         before = np.searchsorted(self.deleted[index], offsets)
@@ -74,18 +74,18 @@ class Transition:
         return positions
 
     def addresses(self, positions: I64) -> U64:
-        """The addresses of rows by their positions."""
+        """Returns the addresses of rows by their positions."""
         indices = np.searchsorted(self.ends, positions, side="right")
         firsts = np.concatenate((np.zeros(1, np.int64), self.ends))[indices]
-        # one more for what is behind all of them
+        # one more for positions past the end
         ids = np.array([*self.destinations, 0], np.uint64)[indices]
         addresses: U64 = ids << np.uint64(32) | (positions - firsts).astype(np.uint64)
         return np.where((positions < 0) | (indices >= len(self.destinations)), NOWHERE, addresses)
 
     def ranges(self, source: int, starts: I64, ends: I64) -> tuple[I64, I64, I64, I64]:
-        """Ranges of a source's rows as ranges of the destinations'.
+        """Maps ranges of a source's rows to ranges of the destinations' rows.
 
-        returns: fragment ids, starts, ends, and the number of the range that each one is a part of
+        returns: fragment ids, starts, ends, and the number of the input range of each one
         """
         assert self.deleted is not None
         index = self.sources.index(source)
@@ -107,11 +107,11 @@ class Transition:
 
 
 class FragmentReuse:
-    """All rewrites of a table that its indices have not taken over."""
+    """All rewrites of a table that its indices do not include yet."""
 
     def __init__(self, transitions: Iterable[Transition]) -> None:
         """
-        raises: CorruptFile where a fragment was made or rewritten twice, or out of younger ones
+        raises: CorruptFile for a fragment that is a source or destination twice, or made of newer ones
         """
         self._consumers: dict[int, Transition] = {}
         self._producers: dict[int, Transition] = {}
@@ -120,12 +120,12 @@ class FragmentReuse:
                 if len(set(ids)) < len(ids) or known.keys() & set(ids):
                     raise CorruptFile("the fragment reuse index has a fragment twice")
                 known.update(dict.fromkeys(ids, each))
-            # ids of fragments only grow, so that following the rewrites comes to an end
+            # ids of fragments only grow, so following the rewrites terminates
             if each.sources and each.destinations and max(each.sources) >= min(each.destinations):
                 raise CorruptFile(f"fragment {min(each.destinations)} is recorded as made of {max(each.sources)}")
 
     def sources(self, fragment_ids: Collection[int]) -> set[int]:
-        """The fragments whose rows went to these, also by way of others, and these themselves."""
+        """Returns these fragments and all fragments they were rewritten from, directly or indirectly."""
         sources: set[int] = set()
         left = list(fragment_ids)
         while left:
@@ -137,7 +137,7 @@ class FragmentReuse:
         return sources
 
     def moved(self, addresses: U64) -> U64:
-        """Where rows are now, by the addresses that they had; `NOWHERE` for those that are gone."""
+        """Maps old addresses of rows to current ones; `NOWHERE` for rows that are gone."""
         addresses = addresses.copy()
         left: npt.NDArray[np.intp] = np.arange(len(addresses))
         while len(left):
@@ -158,9 +158,9 @@ class FragmentReuse:
         return addresses
 
     def moved_ranges(self, ids: I64, starts: I64, ends: I64) -> tuple[I64, I64, I64, I64]:
-        """Where ranges of rows of fragments are now; one may have come apart, and one without a live row is gone.
+        """Maps ranges of rows of fragments to current ranges. A range may be split; one without live rows is dropped.
 
-        returns: fragment ids, starts, ends, and the number of the range that each one is a part of
+        returns: fragment ids, starts, ends, and the number of the input range of each one
         """
         numbers = np.arange(len(ids))
         while True:
@@ -179,13 +179,13 @@ class FragmentReuse:
             ids, starts, ends, numbers = (np.concatenate(column) for column in zip(*parts, strict=True))
 
     def unknown_rows(self, fragment_ids: Collection[int], covered: Collection[int]) -> dict[int, RowRanges]:
-        """The rows of fragments that entries of an index say nothing of; fragments of which they say nothing at all are
+        """Returns the rows of fragments that index entries do not cover. Fragments that are not covered at all are
         left out.
 
-        covered: the fragments that the index covers, at any time
+        covered: the fragments that the index covered at any time
         """
         unknown: dict[int, RowRanges] = {}
-        # sources come before what was made of them
+        # sources come before their destinations
         for number in sorted(self.sources(fragment_ids)):
             transition = self._producers.get(number)
             if number in covered:
@@ -198,7 +198,7 @@ class FragmentReuse:
 
 
 def _known_rows(destination: int, transition: Transition, unknown: Mapping[int, RowRanges]) -> RowRanges:
-    """The rows of a destination that were among the known ones of a source."""
+    """Returns the rows of a destination that were covered rows of a source."""
     known = row_ranges.EMPTY
     for source, size in zip(transition.sources, transition.sizes, strict=True):
         if source in unknown:
@@ -210,9 +210,9 @@ def _known_rows(destination: int, transition: Transition, unknown: Mapping[int, 
 
 
 def parse(details: bytes, external: Callable[[str, int, int], bytes]) -> FragmentReuse:
-    """The history in the details of the index.
+    """Parses the history in the details of the index.
 
-    external: what reads a range of a file in the folder of the index: its name, offset and size
+    external: reads a range of a file in the folder of the index: its name, offset and size
     raises: CorruptFile, UnsupportedFeature
     """
     with at():
@@ -255,9 +255,9 @@ def _transition(
 
 
 def _deleted(live: bytes, sizes: Mapping[int, int]) -> tuple[I64, ...]:
-    """The offsets of the deleted rows of fragments.
+    """Returns the offsets of the deleted rows of fragments.
 
-    live: the addresses of the others, as a bitmap
+    live: addresses of the live rows, as a bitmap
     sizes: physical rows by id
     """
     from pyroaring import BitMap64

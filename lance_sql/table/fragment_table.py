@@ -1,11 +1,11 @@
-"""The fragments of a manifest as columns: what planning asks of all of them at once.
+"""Fragments of a manifest as columns, for planning over all of them at once.
 
     fragment    id   physical_rows   num_deleted_rows   row ids       created at   last updated at
            0     0             200                  1   0 .. 199      1 .. 1       1 .. 4
            1     1             200                  0   200 .. 399    1 .. 1       1 .. 1
 
-One kernel reads them from the stored messages; the bounds of sequences, which are most of some manifests, when they are
-asked for. A fragment becomes a value of its own only where its files are opened.
+One kernel reads them from the stored messages. The bounds of sequences, which are most of some manifests, are read
+on demand. A fragment becomes a value only when its files are opened.
 
 Source: message lance.table.DataFragment.
 """
@@ -27,10 +27,10 @@ _NO_BOUND: Final = 2**64 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SequenceBounds:
-    """The row ids or versions of each fragment.
+    """Bounds of the row ids or versions of each fragment.
 
     forms: `SequenceForm` of each
-    least, greatest: every value lies between them, both included; 0 and 2^64 - 1 where nothing is known
+    least, greatest: bounds of all values, both included; 0 and 2^64 - 1 if unknown
     """
 
     forms: I64
@@ -39,16 +39,16 @@ class SequenceBounds:
 
     @property
     def are_known(self) -> BoolMask:
-        """Where the bounds say something."""
+        """Mask of the fragments with known bounds."""
         known: BoolMask = (self.least > 0) | (self.greatest < np.uint64(_NO_BOUND))
         return known
 
 
 class FragmentTable:
-    """The columns of some fragments, one entry for each; see the module. Read-only.
+    """Columns of some fragments, one entry for each; see the module. Read-only.
 
-    content: the messages, as fields of a manifest, back to back
-    raises: InvalidDataError for bytes that are no such fields
+    content: the messages, as fields of a manifest, concatenated
+    raises: InvalidDataError for bytes that are not such fields
     """
 
     def __init__(self, content: bytes) -> None:
@@ -60,47 +60,48 @@ class FragmentTable:
 
     @cached_property
     def starts(self) -> I64:
-        """Where the message of each fragment begins."""
+        """Start offset of the message of each fragment."""
         return self._column(FragmentColumn.START)
 
     @cached_property
     def ends(self) -> I64:
-        """Where it ends; the field of the next fragment begins there."""
+        """End offset of each message; the field of the next fragment begins there."""
         return self._column(FragmentColumn.START) + self._column(FragmentColumn.SIZE)
 
     @cached_property
     def ids(self) -> U64:
-        """As they are stored: more than 32 bits are damage."""
+        """Ids as stored; values of more than 32 bits are damaged."""
         return self._unsigned(FragmentColumn.ID)
 
     @cached_property
     def physical_rows(self) -> U64:
-        """Deleted rows included; 0 where the data files have to be asked."""
+        """Physical rows, including deleted ones; 0 if only the data files record them."""
         return self._unsigned(FragmentColumn.PHYSICAL_ROWS)
 
     @cached_property
     def num_files(self) -> I64:
-        """Data files."""
+        """Numbers of data files."""
         return self._column(FragmentColumn.NUM_FILES)
 
     @cached_property
     def size_bytes(self) -> I64:
-        """Bytes of all data files; 0 where that is not known."""
+        """Total bytes of all data files; 0 if unknown."""
         return self._column(FragmentColumn.SIZE_BYTES)
 
     @cached_property
     def have_deletions(self) -> BoolMask:
-        """Where there is a deletion file."""
+        """Mask of the fragments with a deletion file."""
         return self._flags(FragmentColumn.HAS_DELETIONS)
 
     @cached_property
     def num_deleted_rows(self) -> U64:
-        """0 where the deletion file has to be asked, if there is one."""
+        """Numbers of deleted rows; 0 without a deletion file, or if only that file records it."""
         return self._unsigned(FragmentColumn.NUM_DELETED_ROWS)
 
     @cached_property
     def have_statistics(self) -> BoolMask:
-        """Where a data file of version 0.1, judging by the manifest, may have statistics of its pages."""
+        """Mask of the fragments with a data file of version 0.1, according to the manifest, which may have page
+        statistics."""
         return self._flags(FragmentColumn.HAS_LEGACY_FILES)
 
     @cached_property
@@ -112,14 +113,14 @@ class FragmentTable:
 
     @cached_property
     def created_at(self) -> SequenceBounds:
-        """The versions that inserted the rows."""
+        """Versions that inserted the rows."""
         return self._sequence(
             FragmentColumn.CREATED_AT_FORM, FragmentColumn.CREATED_AT_LEAST, FragmentColumn.CREATED_AT_GREATEST
         )
 
     @cached_property
     def last_updated_at(self) -> SequenceBounds:
-        """The versions that changed the rows last."""
+        """Versions that last changed the rows."""
         return self._sequence(
             FragmentColumn.LAST_UPDATED_AT_FORM,
             FragmentColumn.LAST_UPDATED_AT_LEAST,
@@ -127,7 +128,7 @@ class FragmentTable:
         )
 
     def have_hidden_columns(self) -> bool:
-        """Whether row ids or versions of a fragment are in a data file."""
+        """Whether a data file contains row ids or versions of a fragment."""
         forms = (FragmentColumn.ROW_IDS_FORM, FragmentColumn.CREATED_AT_FORM, FragmentColumn.LAST_UPDATED_AT_FORM)
         return any(bool((self._column(form) == SequenceForm.HIDDEN_COLUMN).any()) for form in forms)
 

@@ -1,4 +1,4 @@
-"""Fragments and their messages.
+"""Conversion of fragments to and from protobuf messages.
 
 Source: messages lance.table.DataFragment, DataFile and DeletionFile.
 """
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 _MAX_ID: Final = 2**32 - 1
-# By their numbers in messages.
+# In the order of their numbers in messages.
 _DELETION_FILE_TYPES: Final = (DeletionFileType.ARROW, DeletionFileType.BITMAP)
 
 
 def parse(message: table_pb2.DataFragment, *, trust_rows: bool = True) -> Fragment:
-    """The fragment in a message.
+    """Parses a fragment from a message.
 
     trust_rows: the recorded row count is right; False makes it unknown
     raises: CorruptFile, UnsupportedFeature
@@ -58,7 +58,7 @@ def parse(message: table_pb2.DataFragment, *, trust_rows: bool = True) -> Fragme
 
 
 def serialize(fragment: Fragment) -> table_pb2.DataFragment:
-    """The message of a fragment."""
+    """Returns the message of a fragment."""
     message = table_pb2.DataFragment(
         id=fragment.id,
         files=[serialize_file(file) for file in fragment.files],
@@ -73,7 +73,7 @@ def serialize(fragment: Fragment) -> table_pb2.DataFragment:
 
 
 def serialize_file(file: DataFile) -> table_pb2.DataFile:
-    """The message of a data file."""
+    """Returns the message of a data file."""
     major, minor = file.file_version
     return table_pb2.DataFile(
         path=file.path,
@@ -87,13 +87,13 @@ def serialize_file(file: DataFile) -> table_pb2.DataFile:
 
 
 def parse_file(message: table_pb2.DataFile) -> DataFile:
-    """The data file in a message.
+    """Parses a data file from a message.
 
     raises: CorruptFile
     """
     file = DataFile(
         path=message.path,
-        # A slice crosses from protobuf to Python once, not once per number.
+        # A slice is copied from protobuf to Python once, not once per number.
         fields=tuple(message.fields[:]),
         column_indices=tuple(message.column_indices[:]),
         file_version=(message.file_major_version, message.file_minor_version),
@@ -163,9 +163,9 @@ def _serialize_source(message: table_pb2.DataFragment, kind: str, source: Sequen
 
 
 def check_known(message: table_pb2.DataFragment, problem: str) -> None:
-    """Makes sure that the value of a message has all of it.
+    """Makes sure that a message has no unknown fields.
 
-    problem: what is wrong with a part that it does not have
+    problem: end of the error message about an unknown field
 
     raises: UnsupportedFeature
     """

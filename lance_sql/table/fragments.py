@@ -1,6 +1,6 @@
-"""The fragments of a table version.
+"""Fragments of a table version.
 
-The rows of a table are those of its fragments, one after the other, without the deleted ones.
+The rows of a table are those of its fragments in order, without the deleted ones.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from lance_sql.values.arrays import I64
 _MOST_ROWS: Final = 2**62
 
 _MOST_KEPT_BYTES: Final = 4096
-"""Of a message whose fragment is kept for other versions: longer ones hold row ids of their own."""
+"""Limit of messages whose parsed fragment is cached for other versions. Longer ones contain row ids of their own."""
 
 
 class Fragments(Sequence[Fragment]):
-    """The fragments of a manifest in scan order: columns for all of them, and each as a value when it is asked for.
+    """The fragments of a manifest in scan order: columns for all of them, and lazily parsed values.
 
-    What is not changed is written again as it was read, whatever later releases added to it.
+    Unchanged fragments are written again byte for byte, including fields of later releases.
 
-    content: their messages, as fields of a manifest, back to back
+    content: their messages, as fields of a manifest, concatenated
     trust_rows: the recorded row counts are right; False makes them unknown
     file: path of the manifest, for messages
-    raises: CorruptFile for bytes that are no fragments; what is wrong inside of one shows when it is made
+    raises: CorruptFile for bytes that are not fragments; errors inside a fragment are raised when it is parsed
     """
 
     def __init__(self, content: bytes, *, trust_rows: bool, file: str) -> None:
@@ -66,36 +66,36 @@ class Fragments(Sequence[Fragment]):
 
     @classmethod
     def of(cls, fragments: Iterable[Fragment], *, file: str = "") -> Fragments:
-        """These fragments, in the order of their ids."""
+        """Returns these fragments, in the order of their ids."""
         return cls(b"", trust_rows=True, file=file).edited(added=fragments)
 
     def repeated_ids(self) -> tuple[int, ...]:
-        """Ids that several fragments have, ascending: some early releases gave them, and the next commit mends it."""
+        """Returns duplicate ids, ascending. Some early releases wrote them, and the next commit repairs them."""
         ids = self.table.ids
-        # as every writer has them that sorts
+        # as every writer that sorts them stores them
         if (ids[1:] > ids[:-1]).all() or len(set(self.ids)) == len(self.ids):
             return ()
         return tuple(sorted(number for number, count in Counter(self.ids).items() if count > 1))
 
     @cached_property
     def distinct_ids(self) -> frozenset[int]:
-        """The ids of all of them."""
+        """Ids of all fragments."""
         return frozenset(self.ids)
 
     @cached_property
     def index_of(self) -> Mapping[int, int]:
-        """Where the fragment with an id is: the last one, where several have it."""
+        """Index of each fragment by id; the last one of duplicates."""
         return {number: index for index, number in enumerate(self.ids)}
 
     @cached_property
     def recorded_rows(self) -> I64 | None:
-        """Physical rows of each; None where data files have to be asked for those of one."""
+        """Physical rows of each fragment; None if only a data file records those of one."""
         rows = self.table.physical_rows.astype(np.int64)
         return rows if self.trust_rows and bool((rows > 0).all()) else None
 
     @cached_property
     def recorded_live_rows(self) -> I64 | None:
-        """Live rows of each; None where files have to be asked for those of one."""
+        """Live rows of each fragment; None if only files record those of one."""
         rows = self.recorded_rows
         if rows is None:
             return None
@@ -106,14 +106,14 @@ class Fragments(Sequence[Fragment]):
 
     @cached_property
     def num_recorded_live_rows(self) -> int | None:
-        """Those of all; None where files have to be asked for those of one."""
+        """Live rows of all fragments; None if only files record those of one."""
         live = self.recorded_live_rows
         return None if live is None else self.total(live)
 
     def total(self, counts: I64) -> int:
-        """The sum of numbers of rows, none of which is negative.
+        """Returns the sum of row counts, none of which is negative.
 
-        raises: CorruptFile where they are more than can be counted
+        raises: CorruptFile for a sum that is too large
         """
         if len(counts) and int(counts.max()) > _MOST_ROWS // len(counts):
             with at(file=self.file or None):
@@ -125,29 +125,28 @@ class Fragments(Sequence[Fragment]):
         return bool(self.table.have_deletions.any())
 
     def have_hidden_columns(self) -> bool:
-        """Whether row ids or versions of a fragment are in a data file."""
+        """Whether a data file contains row ids or versions of a fragment."""
         return self.table.have_hidden_columns()
 
     def first_file_version(self) -> tuple[int, int] | None:
-        """Major and minor version of the first data file; None without any. No fragment is made for it."""
+        """Returns the major and minor version of the first data file; None without any. Parses no fragment."""
         for index in np.flatnonzero(self.table.num_files)[:1].tolist():
             file = self._message(index).files[0]
             return file.file_major_version, file.file_minor_version
         return None
 
     def by_id(self, ids: Collection[int]) -> dict[int, Fragment]:
-        """Those of the fragments with these ids that are there."""
+        """Returns the existing fragments with these ids."""
         return {number: self[i] for i, number in enumerate(self.ids) if number in ids}
 
     def edited(
         self, *, removed: Collection[int] = (), replaced: Iterable[Fragment] = (), added: Iterable[Fragment] = ()
     ) -> Fragments:
-        """The fragments of the next version, ascending by id.
+        """Returns the fragments of the next version, ascending by id.
 
         removed: ids
-        replaced: by their ids, which must be there
-        raises: UnsupportedFeature when something of a fragment to be replaced is not known; InvalidArgument when two
-            fragments would share an id
+        replaced: by their ids, which must exist
+        raises: UnsupportedFeature for a replaced fragment with unknown fields; InvalidArgument for duplicate ids
         """
         changed = {fragment.id: fragment for fragment in replaced}
         indices = []
@@ -171,14 +170,14 @@ class Fragments(Sequence[Fragment]):
         return edited
 
     def known(self, index: int) -> Fragment:
-        """The fragment at an index, of which every part is known.
+        """Returns the fragment at an index, which must have no unknown fields.
 
-        raises: UnsupportedFeature when something of it is not; CorruptFile
+        raises: UnsupportedFeature for unknown fields; CorruptFile
         """
         if index not in self._known:
             content = self.message_bytes(index)
             with at(file=self.file):
-                # those of neighbouring versions are mostly the same
+                # fragments of neighboring versions are mostly the same
                 parse = _known if len(content) <= _MOST_KEPT_BYTES else _known.__wrapped__
                 known = parse(content, self.trust_rows)
             self._made[index] = self._made[index] or known
@@ -186,13 +185,13 @@ class Fragments(Sequence[Fragment]):
         return self[index]
 
     def message_bytes(self, index: int) -> bytes:
-        """The message of the fragment at an index, as it is stored."""
+        """Returns the stored message of the fragment at an index."""
         return self.content[int(self.table.starts[index]) : int(self.table.ends[index])]
 
     def _make(self, index: int, message: table_pb2.DataFragment) -> Fragment:
         with at(file=self.file):
             made = fragment_wire.parse(message, trust_rows=self.trust_rows)
-        # Two threads may both make it; the results are equal.
+        # Two threads may both parse it; the results are equal.
         self._made[index] = made
         return made
 
@@ -205,7 +204,7 @@ class Fragments(Sequence[Fragment]):
 
 @lru_cache(maxsize=4096)
 def _known(content: bytes, trust_rows: bool) -> Fragment:
-    """The fragment in a message that has no unknown parts.
+    """Parses the fragment in a message without unknown fields.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -220,7 +219,7 @@ def _restore(content: bytes, trust_rows: bool, file: str) -> Fragments:
 
 
 def _pick(content: bytes, table: FragmentTable, indices: I64) -> bytes:
-    """The fields of the fragments at these indices; neighbours are copied together."""
+    """Copies the fields of the fragments at these indices; neighbors are copied together."""
     if len(indices) == 0:
         return b""
     bounds = np.concatenate(([0], table.ends))

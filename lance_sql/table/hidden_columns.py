@@ -1,4 +1,4 @@
-"""Hidden columns: row ids and row versions of a fragment that are stored in a data file of it, not in the manifest.
+"""Hidden columns: row ids and row versions of a fragment stored in one of its data files, not in the manifest.
 
 Source: DataFragment.column_row_ids and its siblings; row lineage, spilled lineage.
 """
@@ -20,7 +20,7 @@ from lance_sql.values.arrays import U64
 
 
 def read(file: FileReader, column_index: int, num_rows: int) -> U64:
-    """The values of a hidden column, one per physical row.
+    """Reads the values of a hidden column, one per physical row.
 
     file: the open data file
     num_rows: physical rows of the fragment

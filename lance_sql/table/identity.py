@@ -1,8 +1,8 @@
-"""Whether a version that was read earlier is still the one of its number.
+"""Identity of commits: checks that a version read earlier was not replaced by another one of the same number.
 
-A number alone does not name a commit: a table that was restored from a backup or written again, and a branch that was
-created again, count the same versions. Everything that acts on a version from a handle checks it here; everything that
-stores a position stores `Snapshot.token` beside it.
+A number alone does not identify a commit. A table that was restored from a backup or written again, and a branch
+that was created again, reuse version numbers. Operations on the version of a handle check it here. Stored positions
+include `Snapshot.token`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ CommitId: TypeAlias = tuple[int, datetime, str]
 
 
 def commit_id_of(read: Manifest | Outline) -> CommitId:
-    """The identity of the commit that has made a manifest."""
+    """Returns the identity of the commit of a manifest."""
     return read.version, read.timestamp, read.transaction_file
 
 
 def read(store: Store, path: str, table: str) -> tuple[CommitId, ReadSections]:
-    """The commit that has a manifest now, and of the manifest's sections what came with it.
+    """Reads the identity of the commit at a manifest path, and the sections of the manifest read with it.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -38,7 +38,7 @@ def read(store: Store, path: str, table: str) -> tuple[CommitId, ReadSections]:
 
 
 def check(snapshot: Snapshot) -> None:
-    """Makes sure that a version is still there, and is the commit that was read.
+    """Makes sure that a version still exists, and is the commit that was read.
 
     raises: VersionNotFound
     """
@@ -59,7 +59,7 @@ def check(snapshot: Snapshot) -> None:
 
 
 def lost(location: FileLocation, error: CorruptFile) -> LanceError:
-    """What a file of a version that cannot be read means: where it is missing, the version may be gone.
+    """Converts the error of an unreadable file: if the file is missing, the version may be gone.
 
     error: of the file
     """
@@ -73,10 +73,10 @@ def lost(location: FileLocation, error: CorruptFile) -> LanceError:
 
 
 def replaced(label: str, branch: str | None, who: str = "this handle has read") -> VersionNotFound:
-    """The error for a version whose number another commit has now.
+    """Returns the error for a version whose number another commit has now.
 
     label, branch: of the version
-    who: what refers to the earlier commit
+    who: the object that refers to the earlier commit
     """
     cause = "the table was restored from a backup or written again"
     if branch is not None:
@@ -85,9 +85,9 @@ def replaced(label: str, branch: str | None, who: str = "this handle has read") 
 
 
 def ended(snapshot: Snapshot, how: str) -> LanceError:
-    """The error for a table or branch of which no version is left.
+    """Returns the error for a table or branch without any version left.
 
-    how: the rest of the sentence that says that it was dropped or deleted
+    how: the end of the sentence about the drop or deletion
     """
     if snapshot.branch is None:
         return TableNotFound(f"{snapshot.name} was dropped or moved{how}")
@@ -95,7 +95,7 @@ def ended(snapshot: Snapshot, how: str) -> LanceError:
 
 
 def gone(label: str) -> VersionNotFound:
-    """The error for a version whose manifest is missing.
+    """Returns the error for a version whose manifest is missing.
 
     label: of the version
     """

@@ -1,7 +1,7 @@
-"""The kinds of indices: what manifests call them, what their files hold, and how these are opened.
+"""Kinds of indices: their names in manifests, their files, and functions that open these.
 
-One record a kind, and everybody asks it. What needs more than the files of an index is a line in another table, which
-has the record as its key: how filters search (`reads.scan.pruning.index_search`), how segments are built
+One record per kind, used everywhere. Code that needs more than the files of an index has its own table with the
+record as key: searching for filters (`reads.scan.pruning.index_search`), building segments
 (`writes.statements.index_building`).
 
 Source: indices; the section of each kind.
@@ -27,7 +27,7 @@ from lance_sql.format.index_files.zone_map import ZoneMap
 
 Opened: TypeAlias = ZoneMap | BTree | Bitmaps | BloomFilters | Labels | Postings | VectorIndex | FullTextIndex
 OpenFile: TypeAlias = Callable[[str], IndexFile]
-"""From the name of a file of a segment to the file."""
+"""Opens a file of a segment by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class IndexKind:
     """A kind of index.
 
     details: the type of its details in a manifest
-    name: as `explain` and the tables of metadata have it
-    max_version: of its format, that is known
-    last_with_row_ids: the last version whose files have stable row ids where a table has these; later ones have
-        addresses, as all files have on other tables. None for what knows stretches of rows, always by addresses
-    files: that every segment has, by name
-    read: what the files of a segment of a version say
-    filters: whether it rules out rows of a filter; others rank them
+    name: in `explain` and the metadata tables
+    max_version: the last supported version of its format
+    last_with_row_ids: the last version whose files have stable row ids on a table with them; later ones have
+        addresses, as all files do on other tables. None for zone-based kinds, which always use addresses
+    files: names of the files of every segment
+    read: opens the files of a segment of a version
+    filters: whether it prunes rows of a filter; others rank them
     package: of the type of the details
     """
 
@@ -56,11 +56,11 @@ class IndexKind:
 
     @property
     def is_of_zones(self) -> bool:
-        """Whether it knows something of stretches of rows, by their addresses."""
+        """Whether its entries describe zones of rows, by address."""
         return self.last_with_row_ids is None
 
     def has_row_ids(self, version: int) -> bool:
-        """Whether files of a version have stable row ids on tables that have these."""
+        """Whether files of a version have stable row ids on tables with them."""
         return self.last_with_row_ids is not None and version <= self.last_with_row_ids
 
 
@@ -70,7 +70,7 @@ def _vectors(open: OpenFile, version: int) -> VectorIndex:
     except CorruptFile as error:
         if version > 0:
             raise
-        # early releases had files of another form, and say no version by which to tell them
+        # early releases wrote files of another form without a version number
         raise UnsupportedFeature(f"a vector index of an early release: {error}") from error
 
 
@@ -128,7 +128,7 @@ FULL_TEXT: Final = IndexKind(
     "fulltext",
     max_version=3,
     last_with_row_ids=3,
-    # it has files as it has partitions
+    # its number of files depends on its partitions
     files=(),
     read=lambda open, _: FullTextIndex(open),
     filters=False,
@@ -147,14 +147,14 @@ VECTOR: Final = IndexKind(
 BY_DETAILS: Final[Mapping[str, IndexKind]] = {
     kind.details: kind for kind in (LABEL_LIST, BITMAP, BTREE, N_GRAM, ZONE_MAP, BLOOM_FILTER, FULL_TEXT, VECTOR)
 }
-"""All of them. Filters ask in this order: indices of rows before those of zones, for what they leave is hardly ever
-narrowed further."""
+"""All kinds. Filters use them in this order: row indices before zone indices, which hardly ever narrow the result
+further."""
 
 FRAGMENT_REUSE: Final = "FragmentReuseIndexDetails"
-"""Not an index of values: where a compaction moved rows that indices know by their old addresses."""
+"""Not an index of values: new addresses of rows that compactions moved and indices have at old addresses."""
 
 MEM_WAL: Final = "MemWalIndexDetails"
-"""Not an index of values: how much of the table's write-ahead log a version has."""
+"""Not an index of values: the part of the table's write-ahead log that a version includes."""
 
 SYSTEM: Final = frozenset({FRAGMENT_REUSE, MEM_WAL})
-"""What is listed among indices, and is none that a query asks."""
+"""Entries of the index section that no query uses."""

@@ -1,4 +1,4 @@
-"""Indices as users see them: one entry for all segments of a name."""
+"""Summaries of indices for users: one entry for all segments of a name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lance_sql.table.snapshot import Snapshot
 class IndexSummary:
     """A secondary index of a version.
 
-    kind: such as "btree"; the type of its details where that is not known
+    kind: such as "btree"; the type of its details for an unknown kind
     columns: names, `a.b` for a member of a struct
-    num_segments: how many parts it has
-    num_fragments, num_uncovered: fragments of the version that it covers, and those that it does not
-    size_bytes: of its files; None where the manifest does not say
+    num_segments: number of its segments
+    num_fragments, num_uncovered: covered fragments of the version, and the others
+    size_bytes: of its files; None if the manifest does not record it
     """
 
     name: str
@@ -30,7 +30,7 @@ class IndexSummary:
 
 
 def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
-    """The indices of a version, in the order of the manifest.
+    """Returns the indices of a version, in the order of the manifest.
 
     raises: CorruptFile
     """
@@ -62,7 +62,7 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
 
 
 def column_name(snapshot: Snapshot, field_id: int) -> str:
-    """The name of a column by the id of its field; a number where there is none."""
+    """Returns the name of a column by field id; a number for an unknown field."""
     names: list[str] = []
     field = snapshot.manifest.schema.by_id.get(field_id)
     if field is None:

@@ -1,7 +1,7 @@
-"""The index section of a manifest: which secondary indices a version has; `open_indices` reads their files.
+"""Index section of a manifest: the secondary indices of a version. `open_indices` reads their files.
 
-A commit carries the section over. Where it changes what an index has seen, the fragments concerned leave the bitmap of
-the index, or the index leaves the section; nothing else of an entry is touched.
+A commit carries the section over. If it changes indexed values, the affected fragments are removed from the bitmap
+of the index, or the index from the section. Nothing else of an entry changes.
 
 Source: messages lance.table.IndexSection and IndexMetadata; Manifest.index_section.
 """
@@ -30,17 +30,17 @@ _MAX_FRAGMENTS: Final = 2**24
 class IndexSegment:
     """One segment of an index; segments of one name are one index.
 
-    field_ids: the indexed fields, and behind them the covering ones
+    field_ids: the indexed fields, followed by the covering ones
     dataset_version: the version that the segment was built from
     index_type: type of the details, such as "BTreeIndexDetails"; empty when it is not recorded
-    fragment_ids: what the segment covers; None when that is not recorded
+    fragment_ids: the covered fragments; None if not recorded
     index_version: of the format of this kind
     base_id: the base path that holds its files; None for the table's own folder
     file_sizes: bytes of its files by name; empty when they are not recorded
     details: the message of the type of the details
-    created_at: milliseconds since 1970; None when it is not recorded
-    covering_field_ids: the fields of which the index only keeps the values, for queries that want nothing else
-    checksums: of files that were written for the next commit, by name; manifests do not have them
+    created_at: milliseconds since 1970; None if not recorded
+    covering_field_ids: fields whose values the index stores for queries, without indexing them
+    checksums: of files written for the next commit, by name; not stored in manifests
     """
 
     name: str
@@ -59,14 +59,14 @@ class IndexSegment:
 
     @property
     def kind(self) -> IndexKind | None:
-        """None for a kind that is not known, and for what is no index of values."""
+        """Kind of the index; None for unknown kinds and for entries that are not indices of values."""
         return BY_DETAILS.get(self.index_type)
 
 
 def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> tuple[IndexSegment, ...]:
-    """The index segments of the version whose manifest is at `path`.
+    """Reads the index segments of the version whose manifest is at `path`.
 
-    known: what was read of its sections before
+    known: sections that were read with the manifest
     raises: CorruptFile
     """
     section = read_bytes(store, path, manifest, known)
@@ -77,9 +77,9 @@ def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None
 
 
 def read_bytes(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> bytes | None:
-    """The message IndexSection of the manifest at `path`; None without indices.
+    """Reads the IndexSection message of the manifest at `path`; None without indices.
 
-    known: what was read of its sections before
+    known: sections that were read with the manifest
     raises: CorruptFile
     """
     if manifest.index_section is None:
@@ -89,7 +89,7 @@ def read_bytes(store: Store, path: str, manifest: Manifest, known: ReadSections 
 
 
 def parse(message: table_pb2.IndexMetadata) -> IndexSegment:
-    """The segment in a message.
+    """Parses a segment from a message.
 
     raises: CorruptFile
     """
@@ -112,7 +112,7 @@ def parse(message: table_pb2.IndexMetadata) -> IndexSegment:
 
 
 def serialize(segment: IndexSegment) -> table_pb2.IndexMetadata:
-    """The message of a segment."""
+    """Returns the message of a segment."""
     message = table_pb2.IndexMetadata(
         uuid=table_pb2.UUID(uuid=segment.uuid.bytes),
         fields=segment.field_ids,
@@ -132,7 +132,7 @@ def serialize(segment: IndexSegment) -> table_pb2.IndexMetadata:
 
 
 def edited(section: bytes | None, added: Iterable[IndexSegment], removed: Collection[UUID]) -> bytes | None:
-    """The section with some segments more, and without others; None when none is left."""
+    """Returns the section after adding and removing segments; None if it becomes empty."""
     edited_section = _edited(section, lambda index: None if _uuid(index) in removed else index)
     message = table_pb2.IndexSection()
     if edited_section is not None:
@@ -142,7 +142,7 @@ def edited(section: bytes | None, added: Iterable[IndexSegment], removed: Collec
 
 
 def have_covering_fields(section: bytes | None) -> bool:
-    """Whether an index keeps the values of columns that it is not on.
+    """Whether an index stores values of columns that it does not index.
 
     raises: CorruptFile for a section that is not a message
     """
@@ -153,17 +153,17 @@ def have_covering_fields(section: bytes | None) -> bool:
 
 
 def zone_map_details(rows_per_zone: int) -> bytes:
-    """The details of a zone map whose file has the rows of all NULLs."""
+    """Returns the details of a zone map whose file records the rows of all NULLs."""
     return bytes(table_pb2.ZoneMapIndexDetails(rows_per_zone=rows_per_zone, has_null_bitmap=True).SerializeToString())
 
 
 def without_columns(section: bytes | None, field_ids: Collection[int]) -> bytes | None:
-    """The section without the indices on any of these fields, which were dropped."""
+    """Returns the section without the indices on any of these dropped fields."""
     return _edited(section, lambda index: None if _reads(index, field_ids) else index)
 
 
 def without_values(section: bytes | None, changed: Mapping[int, Collection[int]]) -> bytes | None:
-    """The section after columns were changed in place: the fragments leave the bitmaps of the indices on them.
+    """Returns the section after in-place changes of columns: removes the fragments from the bitmaps of their indices.
 
     changed: fragments by field id
     """
@@ -174,7 +174,7 @@ def without_values(section: bytes | None, changed: Mapping[int, Collection[int]]
         if not fragments:
             return index
         if covered is None:
-            # What it covers is not recorded, so nothing of it can be trusted any longer.
+            # The coverage is not recorded, so none of it can be trusted any longer.
             return None
         if covered & fragments:
             index.fragment_bitmap = _bitmap(covered - fragments)
@@ -186,13 +186,13 @@ def without_values(section: bytes | None, changed: Mapping[int, Collection[int]]
 def with_moved_rows(
     section: bytes | None, groups: Sequence[tuple[Collection[int], Collection[int]]], *, stable_row_ids: bool
 ) -> bytes | None:
-    """The section after rows moved from fragments to others.
+    """Returns the section after rows moved from fragments to others.
 
-    Indices of row ids go on to cover the rows. Those of row addresses keep entries of fragments that are gone, as after
-    a deletion, and do not cover the new ones; where rows have ids beside addresses, those of zones lose the old ones.
+    Indices of row ids still cover the rows. Indices of row addresses keep entries of removed fragments, as after a
+    deletion, and do not cover the new ones. On tables with stable row ids, zone indices stop covering the old ones.
 
     groups: ids of the old and the new fragments of each group
-    raises: UnsupportedFeature when an index of row ids covers a part of a group, and for kinds that are not known
+    raises: UnsupportedFeature for an index of row ids that covers a part of a group, and for unknown kinds
     """
 
     def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata | None:
@@ -221,8 +221,8 @@ def with_moved_rows(
 
 
 def of_stable_table(section: bytes | None) -> bytes | None:
-    """The section after the rows of a table got their addresses as stable row ids: a BTREE says which of both its
-    entries are, and those that are built or extended later have addresses. One of both in one index is refused."""
+    """Returns the section after rows got their addresses as stable row ids. A BTREE records which of the two its
+    entries are. Later builds and extensions use addresses. Mixing both in one index is refused."""
 
     def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata:
         if _kind(index) is BTREE and index.index_version == 0:
@@ -233,7 +233,7 @@ def of_stable_table(section: bytes | None) -> bytes | None:
 
 
 def with_base(section: bytes | None, base_id: int) -> bytes | None:
-    """The section of a clone: the files of the indices are at a base path."""
+    """Returns the section of a clone: the files of the indices are at a base path."""
 
     def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata:
         if not index.HasField("base_id"):
@@ -246,7 +246,7 @@ def with_base(section: bytes | None, base_id: int) -> bytes | None:
 def _edited(
     section: bytes | None, edit: Callable[[table_pb2.IndexMetadata], table_pb2.IndexMetadata | None]
 ) -> bytes | None:
-    """The section with every entry edited, or without those that become None; None when none is left.
+    """Returns the section with every entry edited, without entries that become None; None if it becomes empty.
 
     raises: CorruptFile for a section that is not a message
     """
@@ -263,9 +263,9 @@ def _edited(
 
 
 def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:
-    """Whether the files of an index on a table with stable row ids have these, not addresses of rows.
+    """Whether the files of an index on a table with stable row ids contain these instead of row addresses.
 
-    raises: UnsupportedFeature for kinds and versions that are not known
+    raises: UnsupportedFeature for unknown kinds and versions
     """
     kind = _kind(index)
     if kind is not None and (kind.is_of_zones or index.index_version <= kind.max_version):
@@ -298,7 +298,7 @@ def _covered(index: table_pb2.IndexMetadata) -> frozenset[int] | None:
     if not index.fragment_bitmap:
         return None
     bitmap = bitmaps.deserialize(index.fragment_bitmap, f"fragments of the index {index.name!r}")
-    # A few bytes of runs can stand for 2^32 ids.
+    # A few bytes of runs can represent 2^32 ids.
     if len(bitmap) > _MAX_FRAGMENTS:
         raise CorruptFile(f"the index {index.name!r} covers {len(bitmap)} fragments")
     return frozenset(bitmap)

@@ -1,7 +1,7 @@
-"""What the process has read from files that never change, by the identity of each.
+"""Cache of the parsed content of immutable files, by file identity.
 
-Whoever opens a table anew, binds a query or asks for the changes of the last hundred versions mostly wants what was
-read before. A file in the place of another has another identity.
+Opening a table again, binding a query or reading the changes of the last hundred versions mostly needs content that
+was read before. A replaced file has another identity.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from lance_sql.store import Store
 
 T = TypeVar("T")
 
-# Of two changes at nearly the same time the system's clock tells only one: a file that has just been written may be
-# another one a moment later, with the same identity.
+# The system clock may not distinguish two changes at nearly the same time. A recently written file may be replaced
+# a moment later by one with the same identity.
 _SETTLED: Final = timedelta(milliseconds=100)
 
 
 class KnownFiles(Generic[T]):
-    """What was made of the files that were read last, as much as a budget of memory allows. Thread-safe.
+    """Cache of values parsed from files, with a memory limit. Thread-safe.
 
     name: see `LruCache`
     budget: in bytes
-    num_bytes: what a value takes
+    num_bytes: returns the size of a value
     """
 
     def __init__(self, name: str, budget: int, num_bytes: Callable[[T], int]) -> None:
@@ -36,10 +36,10 @@ class KnownFiles(Generic[T]):
         )
 
     def get(self, store: Store, path: str, read: Callable[[], T], *, part: int = 0) -> T:
-        """What `read` returns for the file, which is called where that is not known, or the store has no identities.
-        None is asked for again.
+        """Returns the cached value of a file, or calls `read` if there is none or the store has no identities. None
+        is not cached.
 
-        part: tells what is read from other parts of the same file
+        part: distinguishes values from several parts of one file
         raises: as `read`
         """
         identity = store.identity(path)
@@ -52,18 +52,18 @@ class KnownFiles(Generic[T]):
         value = read()
         if value is None:
             return value
-        # One that would push out all others is not worth it.
+        # A value that would evict all others is not cached.
         if self._num_bytes(value) <= self._budget // 2 and _is_settled(store, path, identity):
             self._values.put(key, value)
         return value
 
 
 def _is_settled(store: Store, path: str, identity: str) -> bool:
-    """Whether the file is still the same one, and was not written a moment ago."""
+    """Whether the file is unchanged, and was not written a moment ago."""
     try:
         modified = store.modified(path)
     except OSError:
-        # it was removed since it was read
+        # the file was removed after it was read
         return False
     is_old = modified is not None and datetime.now(UTC) - modified > _SETTLED
     return is_old and store.identity(path) == identity

@@ -1,9 +1,9 @@
-"""Learning statistics of columns while rows of a fragment are read, and finding again what was learned.
+"""Learned statistics: collects min/max statistics while rows of a fragment are read, and finds them again.
 
-    a fragment, a field --> the file and column that hold it --> the identity of that file --> `format.file.learned`
+    a fragment, a field --> the file and column of the field --> that file's identity --> `format.file.learned`
 
-Fields that are one column by themselves are learned, and so are members of structs, as fields that are cut down to
-one. Those below lists are not.
+Statistics are learned for fields with one column of their own, and for members of structs, which are reduced to
+one. Fields below lists are not learned.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
 MAX_ROWS: Final = 1 << 32
-"""Rows of a fragment; more have no addresses."""
+"""Limit of rows of a fragment, as of row addresses."""
 
 _GAP: Final = ROWS_PER_ZONE // 2
-"""Rows between two ranges, deleted ones for example, that are looked at as well, so that zones become whole."""
+"""Gap between two ranges, for example of deleted rows, that is observed as well to complete zones."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileColumn:
-    """Where a field of a fragment is stored, and how its values become keys.
+    """Stored column of a field of a fragment, and the kind of its keys.
 
     index: of its column in the file
     """
@@ -47,7 +47,7 @@ class FileColumn:
 
 
 def column_of(fragment: Fragment, field: Field) -> FileColumn | None:
-    """Where a field is; None for fields that are not learned, and those that no file of the fragment has."""
+    """Returns the stored column of a field; None for fields that are not learned or not stored in the fragment."""
     field = leaf_in_structs(field)
     kind = key_kind(arrow_field(field).type) if is_leaf(field) else None
     if kind is None:
@@ -59,7 +59,7 @@ def column_of(fragment: Fragment, field: Field) -> FileColumn | None:
 
 
 def find(files: TableFiles, fragment: Fragment, field: Field) -> _kernels.ZoneBounds | None:
-    """What was learned of a field, of the file that is there now; opens nothing."""
+    """Returns the learned statistics of a field for the current file; opens no file."""
     column = column_of(fragment, field)
     if files.learned is None or column is None:
         return None
@@ -69,9 +69,9 @@ def find(files: TableFiles, fragment: Fragment, field: Field) -> _kernels.ZoneBo
 
 
 def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> None:
-    """Looks at the values of rows that are about to be read, of columns that the kernels can look at in the file.
+    """Observes rows that are about to be read, for columns whose values the kernels can read in the file.
 
-    Of less than a zone nothing is learned: what finds single rows is to stay cheap.
+    Nothing is learned from less than a zone, so that reading single rows stays cheap.
     """
     if fragment.files.learned is None or not _has_zones(fragment, rows):
         return
@@ -81,7 +81,7 @@ def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> N
         if unknown is None or unknown.kind.is_prefix:
             continue
         if unknown.column.file.bytes.is_in_memory:
-            # its pages are tested without their values, and there are few
+            # its pages are tested without decoding values, and there are few of them
             learn_values(fragment, field, rows, fragment.read([field], rows)[0])
         else:
             wide = row_ranges.coalesce(rows, _GAP) if wide is None else wide
@@ -89,7 +89,7 @@ def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> N
 
 
 def learn_values(fragment: OpenFragment, field: Field, rows: RowRanges, values: pa.Array) -> None:
-    """Looks at the values of rows that have been read.
+    """Observes the values of rows that have been read.
 
     values: of `rows`
     """
@@ -108,17 +108,18 @@ def learn_values(fragment: OpenFragment, field: Field, rows: RowRanges, values: 
 
 
 def widened(fragment: OpenFragment, rows: RowRanges) -> RowRanges:
-    """The rows with those between them that kernels look at as well, so that zones become whole; just the rows where
-    nothing is learned of them."""
+    """Returns the rows with the gaps that kernels observe as well to complete zones; the rows alone if nothing is
+    learned."""
     if fragment.files.learned is None or row_ranges.count(rows) < ROWS_PER_ZONE:
         return rows
     return row_ranges.coalesce(rows, _GAP)
 
 
 def unknown_bounds(fragment: OpenFragment, field: Field, rows: RowRanges) -> _kernels.ZoneBounds | None:
-    """What kernels are to learn of a field while they read the rows; None for nothing, and for fewer than a zone.
+    """Returns the statistics that kernels update while they read the rows; None if there are none or less than a
+    zone is read.
 
-    To be asked when the bytes have been fetched: of a file that was replaced nothing is learned.
+    Call it after the bytes have been fetched: nothing is learned from a replaced file.
     """
     if fragment.files.learned is None or not _has_zones(fragment, rows):
         return None
@@ -129,7 +130,7 @@ def unknown_bounds(fragment: OpenFragment, field: Field, rows: RowRanges) -> _ke
 
 
 def unknown_column(fragment: OpenFragment, field: Field) -> UnknownColumn | None:
-    """What is to be learned of a field; None where nothing is, or can be."""
+    """Returns the column of a field with incomplete statistics; None if there is none."""
     key = leaf_in_structs(field).id
     if key in fragment.unknown:
         unknown = fragment.unknown[key]
@@ -141,14 +142,14 @@ def unknown_column(fragment: OpenFragment, field: Field) -> UnknownColumn | None
 
 
 def _has_zones(fragment: OpenFragment, rows: RowRanges) -> bool:
-    """Whether there are as many rows as a zone has, or as the last one of the fragment has, most of it."""
+    """Whether the rows are as many as a zone has, or reach the end and are at least half of the last zone."""
     count = row_ranges.count(rows)
     rest = fragment.num_rows % ROWS_PER_ZONE
     return count >= ROWS_PER_ZONE or (rows[-1, 1] == fragment.num_rows and 2 * count >= rest > 0)
 
 
 def _inside(values: pa.Array) -> pa.Array:
-    """The values of the one member of structs, NULL where one of these is."""
+    """Returns the values of the single member of structs, NULL if one of the structs is."""
     while pa.types.is_struct(values.type) and values.type.num_fields == 1:
         (values,) = values.flatten()
     return values
@@ -156,7 +157,7 @@ def _inside(values: pa.Array) -> pa.Array:
 
 def _open(fragment: OpenFragment, field: Field) -> UnknownColumn | None:
     stored, learned = column_of(fragment.fragment, field), fragment.files.learned
-    # a damaged file may say that it has any number of rows
+    # a damaged file may claim any number of rows
     if stored is None or learned is None or fragment.num_rows > MAX_ROWS:
         return None
     columns = list(fragment.columns_of(field))

@@ -1,6 +1,6 @@
-"""Which columns the data files of a fragment have, by what the manifest lists.
+"""Columns of the data files of a fragment, as listed in the manifest.
 
-Most fragments of a table list the same, so what follows from it is found once: which file holds each leaf of a field.
+Most fragments of a table list the same columns, so the file of each leaf of a field is computed once.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from lance_sql.table.fragment import DataFile
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedColumns:
-    """What a data file has.
+    """Columns of a data file.
 
     fields: ids
-    columns: the columns of fields that have one of their own; empty for version 0.1, whose files go by ids
-    is_by_id: the file lists no columns at all, as those of version 0.1
+    columns: columns of fields with their own; empty for version 0.1, whose files use ids
+    is_by_id: the file lists no columns at all, as in version 0.1
     """
 
     fields: frozenset[int]
@@ -30,18 +30,18 @@ class ListedColumns:
     is_by_id: bool
 
     def has_column(self, field_id: int) -> bool:
-        """Whether a field that the file has is stored by itself."""
+        """Whether a field of the file has a column of its own."""
         return self.is_by_id or field_id in self.columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedFiles:
-    """What each of a fragment's files has. Fragments that list the same share one of these."""
+    """Columns of each file of a fragment. Fragments with the same lists share one of these."""
 
     files: tuple[ListedColumns, ...]
 
     def file_number(self, field_id: int) -> int | None:
-        """The number of the file that holds a field; of two the first one. None when every row is NULL there."""
+        """Returns the number of the first file with a field; None if all values are NULL."""
         return next((number for number, file in enumerate(self.files) if field_id in file.fields), None)
 
     def has_column(self, field_id: int) -> bool:
@@ -51,7 +51,7 @@ class ListedFiles:
 
 
 def listed(files: Sequence[DataFile]) -> ListedFiles:
-    """What the files of a fragment have."""
+    """Returns the columns of the files of a fragment."""
     return _listed_files(tuple([(file.fields, file.column_indices) for file in files]))
 
 
@@ -59,7 +59,7 @@ def listed(files: Sequence[DataFile]) -> ListedFiles:
 def stored_leaves(
     field: Field, delivered: pa.DataType | None, files: ListedFiles
 ) -> tuple[Field, tuple[tuple[Leaf, int], ...]]:
-    """A field as the files store it, and its leaves with the number of the file that holds each; others are left out.
+    """Returns a field as stored, and its leaves with the number of the file of each; missing leaves are left out.
 
     delivered: another type for a top-level leaf field
     """

@@ -1,4 +1,4 @@
-"""From what a user asks for to the manifest of one version, with messages in the user's own words."""
+"""Location of one version from the arguments of the user, with errors in the user's terms."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MAIN = "main"
 
 
 class Location(NamedTuple):
-    """Where one version of a table is.
+    """Location of one version of a table.
 
     root: path or URI of the table's root
-    main: the store of the root, which has the tags and branches
-    store: that of the branch; the same on main
+    main: the store of the root, with the tags and branches
+    store: of the branch; same as `main` on main
     branch: None on main
     is_latest: the user named no version
     """
@@ -47,7 +47,7 @@ def locate(
     as_of: datetime | date | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Location:
-    """The version that the arguments of `open_snapshot` name.
+    """Locates the version that the arguments of `open_snapshot` name.
 
     raises: TableNotFound, VersionNotFound, InvalidArgument, CorruptFile
     """
@@ -71,7 +71,7 @@ def locate(
     store = main if branch is None else branch_store(root, branch, storage_options)
     where = table if branch is None else f"{table}, branch {branch!r}"
     if branch not in (None, own_branch) and not refs.has_branch(main, branch):
-        # its files may be there: another library may write to a branch that is deleted meanwhile
+        # its files may remain: another library may write to a branch while it is deleted
         _check_table(main, uri)
         if own_branch is None and (linked := address.resolve_links(root, storage_options)) is not None:
             return locate(linked.place, **options)
@@ -93,7 +93,7 @@ def locate(
     if not files:
         _check_table(main, uri)
         if branch is None:
-            # it was written while it was looked for
+            # it was written during the lookup
             return locate(uri, **options)
         raise VersionNotFound(_unknown_branch(main, branch, table))
     if version is not None:
@@ -106,20 +106,20 @@ def locate(
 
 
 def _before_newest(store: Store, steps: int) -> VersionFile | None:
-    """The version so many before the newest one, of those that there are; None where there are fewer."""
+    """Returns the version that many steps before the newest existing one; None if there are fewer."""
     files = versions.list_versions(store)
     return files[-1 - steps] if steps < len(files) else None
 
 
 def table_name(uri: str) -> str:
-    """The last part of a path or URI: how messages call the table."""
+    """Returns the last part of a path or URI, the name of the table in messages."""
     return files_uri(uri).replace("\\", "/").rstrip("/").rpartition("/")[2] or uri
 
 
 def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | None) -> Store:
-    """The store of a branch, which is a table root of its own.
+    """Returns the store of a branch, which is a table root of its own.
 
-    raises: InvalidArgument for a name that no branch can have
+    raises: InvalidArgument for an invalid branch name
     """
     try:
         check_path(branch)
@@ -167,9 +167,9 @@ def _unknown_branch(main: Store, branch: str, table: str) -> str:
 
 
 def _check_table(main: Store, uri: str) -> None:
-    """Makes sure that there is a table.
+    """Makes sure that a table exists.
 
-    raises: TableNotFound with the name of a table near by
+    raises: TableNotFound with the name of a similar table
     """
     if versions.list_versions(main):
         return
@@ -184,7 +184,7 @@ def _check_table(main: Store, uri: str) -> None:
         reason = "no _versions directory"
     message = f"No Lance table at {shown(uri)!r} ({reason})."
     if path is not None and _has_data_files(path):
-        # a table of a similar name is not what was meant
+        # a table of a similar name is not the intended one
         raise TableNotFound(
             f"{message} It has data files that no version names: its first writer did not commit, or the versions are"
             " lost, which a backup may have."
@@ -204,7 +204,7 @@ def _has_data_files(folder: str) -> bool:
 
 
 def _has_versions(folder: str) -> bool:
-    """Whether a folder has the manifest of a version; a writer that failed may have left the folder for them."""
+    """Whether a folder has a manifest. A failed writer may leave an empty folder of versions."""
     try:
         return any(name.endswith(".manifest") for name in os.listdir(os.path.join(folder, "_versions")))
     except OSError:
@@ -212,8 +212,8 @@ def _has_versions(folder: str) -> bool:
 
 
 def _neighbour(uri: str, path: str) -> str | None:
-    """The table in the same folder whose name is closest, or one of the same name in a folder whose name is, spelled as
-    the user would."""
+    """Returns the table with the closest name in the same folder, or of the same name in the folder with the
+    closest name, in the user's spelling."""
     folder, name = os.path.split(os.path.abspath(path))
     if not os.path.isdir(folder):
         return _in_neighbouring_folder(uri, folder, name)
@@ -223,7 +223,7 @@ def _neighbour(uri: str, path: str) -> str | None:
         return None
     matches = difflib.get_close_matches(name, entries, n=1)
     if not matches:
-        # "events" for "events.lance" is less alike than difflib asks for when the name is short.
+        # difflib rates "events" and "events.lance" as too different if the name is short.
         matches = [entry for entry in entries if entry == name + ".lance"]
     if not matches:
         return None

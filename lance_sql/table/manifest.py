@@ -1,4 +1,4 @@
-"""Manifests: what the message of one says of its version of a table; `manifest_file` has the file around it.
+"""Manifests: the description of one version of a table. `manifest_file` reads and writes the file around it.
 
 Source: message lance.table.Manifest.
 """
@@ -29,16 +29,16 @@ from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import BasePath
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# To look for the schema of a wider table among those that are known takes a part of the time that building it takes.
+# Looking up the schema of a wider table among cached ones takes a part of the time of building it.
 _MOST_SHARED_FIELDS: Final = 256
-# Of the index that stands for it.
+# Of the index entry of the write-ahead log.
 _LOG_NAME: Final = b"__lance_mem_wal"
 LIBRARY: Final = "lance-sql"
-"""What manifests call this writer."""
+"""Name of this writer in manifests."""
 
 
 class Origin(NamedTuple):
-    """What a manifest was read from, so that the next one keeps what is not known here.
+    """Source of a manifest, so that the next one preserves unknown fields.
 
     message: without its fragments
     schema: made from the fields of the message
@@ -52,18 +52,18 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What one version of a table consists of.
+    """Content of one version of a table.
 
     timestamp: commit time, UTC, cut to microseconds
     fragments: in scan order
     max_fragment_id: highest fragment id ever used, None before the first fragment
-    next_row_id: meaningful with stable row ids only
-    data_format: version of the data files that the writer used, such as "2.2"; each file has its own
+    next_row_id: only meaningful with stable row ids
+    data_format: default version of data files of the writer, such as "2.2"; each file records its own
     branch: None on main
     writer_version: "14.0.2"; None for the oldest writers
     transaction_file: name in _transactions; may be empty
     index_section, transaction_section: offsets in the manifest file of a u32 length and a message, or None
-    names_log: the manifest is known to name a write-ahead log; False where that was not read with it
+    names_log: the manifest is known to name a write-ahead log; False if that section was not read with it
     origin: None for the first version of a table
     """
 
@@ -89,17 +89,17 @@ class Manifest:
 
     @property
     def has_stable_row_ids(self) -> bool:
-        """Rows keep their ids when they move, and have versions. Without, stored sequences do not count."""
+        """Whether rows keep their ids when they move, and have versions. Otherwise stored sequences are ignored."""
         return bool(self.reader_flags & features.STABLE_ROW_IDS)
 
     @property
     def mixes_file_versions(self) -> bool:
-        """Data files may have other versions than `data_format`, which new ones get all the same."""
+        """Whether data files may have other versions than `data_format`. New files still use `data_format`."""
         return bool(self.reader_flags & features.MIXED_FILE_VERSIONS)
 
 
 def read(store: Store, path: str, table: str, *, size: int | None = None) -> Manifest:
-    """The manifest at a path of the store.
+    """Reads the manifest at a path of the store.
 
     table: the table's name, for messages
     size: of the file, if known
@@ -116,7 +116,7 @@ def _read(store: Store, path: str, table: str, size: int | None) -> Manifest:
 
 
 class Outline(NamedTuple):
-    """What a list of versions shows of a manifest; see `Manifest`."""
+    """Summary of a manifest for a list of versions; see `Manifest`."""
 
     version: int
     timestamp: datetime
@@ -130,7 +130,7 @@ class Outline(NamedTuple):
 def read_outline(
     store: Store, path: str, table: str, *, size: int | None = None
 ) -> tuple[Outline, manifest_file.ReadSections]:
-    """The outline of a manifest that `read` would read, and of its sections what came with it. Nothing is kept.
+    """Reads the outline of a manifest, and the sections read with it. Nothing is cached.
 
     raises: as `read`
     """
@@ -156,8 +156,8 @@ def read_outline(
 def _read_message(
     store: Store, path: str, table: str, size: int | None
 ) -> tuple[table_pb2.Manifest, bytes, bytes, manifest_file.ReadSections]:
-    """The message of a manifest without its fragments, and the same serialized; its fragments, and what came of its
-    sections."""
+    """Reads a manifest. Returns its message without fragments, this message serialized, the fragments, and the
+    sections read with it."""
     with at(file=path):
         content, before = manifest_file.read_message(store, path, size=size)
         fragments, rest = _kernels.split_manifest(content)
@@ -177,15 +177,15 @@ def _timestamp(message: table_pb2.Manifest) -> datetime:
 
 
 def parse(message: table_pb2.Manifest, serialized: bytes, stored_fragments: bytes, path: str) -> Manifest:
-    """The manifest in a message whose flags were checked.
+    """Builds a manifest from a message whose flags were checked.
 
-    message: without fragments, and the same serialized
-    stored_fragments: as `Fragments` takes them
+    message: without fragments; `serialized` is its serialized form
+    stored_fragments: see `Fragments`
     path: of its file, for messages
     raises: CorruptFile, UnsupportedFeature
     """
     _check_format(message)
-    # The oldest writers recorded row counts that are wrong once rows are deleted.
+    # The oldest writers recorded row counts that are wrong after deletions.
     has_writer = message.HasField("writer_version")
     fragments = Fragments(stored_fragments, trust_rows=has_writer, file=path)
     max_fragment_id = max(fragments.ids, default=None)
@@ -215,14 +215,14 @@ def parse(message: table_pb2.Manifest, serialized: bytes, stored_fragments: byte
 
 
 def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: bytes) -> bytes:
-    """The content of a manifest file.
+    """Returns the content of a manifest file.
 
-    Fields of the origin that are not known here are kept. This library becomes the writer, whatever `writer_version`
-    says; the offsets of the sections are those of this file.
+    Unknown fields of the origin are preserved. This library becomes the writer, regardless of `writer_version`. The
+    offsets of the sections are those of this file.
 
     index_section: message IndexSection; None without indices
     transaction: message Transaction
-    raises: UnsupportedFeature when a field of the schema was changed of which not all is known
+    raises: UnsupportedFeature for a changed field of the schema with unknown parts
     """
     message = table_pb2.Manifest()
     if manifest.origin is not None:
@@ -259,7 +259,7 @@ def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: b
 
 
 def _memory(read: Manifest) -> int:
-    """Bytes that a manifest takes, with the values of fragments that were asked for, roughly."""
+    """Returns the approximate memory of a manifest, including parsed fragments, in bytes."""
     message_bytes = read.origin.num_bytes if read.origin is not None else 0
     return 16 * 1024 + 16 * message_bytes + 4 * len(read.fragments.content) + 4 * 1024 * len(read.fragments)
 
@@ -268,7 +268,7 @@ _KNOWN: Final = KnownFiles("manifests", 64 * 1024 * 1024, _memory)
 
 
 def _schema(message: table_pb2.Manifest, serialized: bytes) -> Schema:
-    """The schema of a manifest, which the versions of a table share as long as it stays the same."""
+    """Returns the schema of a manifest. Versions of a table share it as long as it stays the same."""
     if len(message.fields) > _MOST_SHARED_FIELDS:
         return from_manifest(serialized, message.fields, message.schema_metadata)
     return _stored_schema(_kernels.schema_part(serialized))
@@ -276,7 +276,7 @@ def _schema(message: table_pb2.Manifest, serialized: bytes) -> Schema:
 
 @lru_cache(maxsize=256)
 def _stored_schema(part: bytes) -> Schema:
-    """The schema in a part of a manifest, whose maps have their entries in any order."""
+    """Parses the schema in a part of a manifest, whose maps have their entries in any order."""
     message = table_pb2.Manifest.FromString(part)
     stored = tuple([field.SerializeToString(deterministic=True) for field in message.fields])
     return _shared_schema(stored, tuple(sorted(message.schema_metadata.items())))
@@ -313,7 +313,7 @@ def _transaction_section(message: table_pb2.Manifest) -> int | None:
 
 @cache
 def library_version() -> str:
-    """Major, minor and patch number of this release; 0.0.0 when it is not installed as a package."""
+    """Returns major, minor and patch number of this release; 0.0.0 if it is not installed as a package."""
     try:
         return ".".join(installed_version(LIBRARY).split(".")[:3])
     except PackageNotFoundError:
@@ -332,9 +332,9 @@ def _set_schema(message: table_pb2.Manifest, manifest: Manifest) -> None:
 
 
 def _field(made: file_pb2.Field, stored: file_pb2.Field | None) -> file_pb2.Field:
-    """The message of a field of the next version.
+    """Returns the message of a field of the next version.
 
-    stored: of the version before, which keeps what values of fields do not have
+    stored: of the version before; preserves parts that `Field` does not represent
     """
     if stored is None:
         return made

@@ -1,4 +1,4 @@
-"""Manifest files: the sections of one, and where each lies.
+"""Manifest files: their sections and the offsets of these.
 
     [index section, transaction section]    each a u32 length and a message; optional
     pos        u32 L
@@ -22,19 +22,19 @@ from lance_sql.store import ByteRange, Store
 _FOOTER: Final = struct.Struct("<qHH4s")
 _LENGTH: Final = struct.Struct("<I")
 _MAGIC: Final = b"LANC"
-# Major and minor number of the file; no reader asks for them.
+# Major and minor number of the file; readers ignore them.
 _FILE_VERSION: Final = (0, 2)
-# Most manifests, with their sections, are smaller: one request fetches all of it.
+# Most manifests, with their sections, are smaller, so that one request fetches the file.
 _TAIL_BYTES: Final = 64 * 1024
 
-# Tables of millions of fragments have shorter ones.
+# Even tables of millions of fragments have smaller ones.
 _MAX_BYTES: Final = 512 * 1024 * 1024
 
 
 class ReadSections(NamedTuple):
-    """What was read of the sections in front of a manifest's message.
+    """Sections in front of a manifest's message, as far as they were read.
 
-    start: where it begins in the file
+    start: file offset of `content`
     """
 
     start: int
@@ -42,9 +42,9 @@ class ReadSections(NamedTuple):
 
 
 class NewSections(NamedTuple):
-    """The sections in front of the message of a new file.
+    """Sections in front of the message of a new file.
 
-    index_section, transaction_section: where they lie in the file; None without
+    index_section, transaction_section: their file offsets; None without
     parts: their content, in order
     """
 
@@ -54,7 +54,7 @@ class NewSections(NamedTuple):
 
 
 def read_message(store: Store, path: str, *, size: int | None = None) -> tuple[bytes, ReadSections]:
-    """The message of the manifest file at `path`, serialized, and what of its sections was read with it.
+    """Reads the serialized message of the manifest file at `path`, and the sections read with it.
 
     size: of the file, if known
     raises: CorruptFile
@@ -81,10 +81,10 @@ def read_message(store: Store, path: str, *, size: int | None = None) -> tuple[b
 
 
 def read_section(store: Store, path: str, position: int, known: ReadSections | None = None) -> bytes:
-    """The message of the section at `position` of the manifest file at `path`.
+    """Reads the message of the section at `position` of the manifest file at `path`.
 
-    known: what was read of the file's sections before
-    raises: CorruptFile when the section does not lie in the file
+    known: sections that were read with the manifest
+    raises: CorruptFile for a section outside the file
     """
     if known is not None and (section := _section_in(known, position)) is not None:
         return section
@@ -107,7 +107,7 @@ def read_section(store: Store, path: str, position: int, known: ReadSections | N
 
 
 def _section_in(known: ReadSections, position: int) -> bytes | None:
-    """The message of a section; None where not all of it is there."""
+    """Returns the message of a section; None if `known` does not contain all of it."""
     start = position - known.start + _LENGTH.size
     if not _LENGTH.size <= start <= len(known.content):
         return None
@@ -116,7 +116,7 @@ def _section_in(known: ReadSections, position: int) -> bytes | None:
 
 
 def lay_out(*, index: bytes | None, transaction: bytes) -> NewSections:
-    """The sections of a new file, in front of the message that is to tell where they lie.
+    """Lays out the sections of a new file, in front of the message that records their offsets.
 
     index: message IndexSection; None without indices
     transaction: message Transaction
@@ -127,12 +127,12 @@ def lay_out(*, index: bytes | None, transaction: bytes) -> NewSections:
 
 
 def join(sections: NewSections, message: Sequence[bytes]) -> bytes:
-    """The content of a manifest file.
+    """Returns the content of a manifest file.
 
-    message: in parts, one behind the other
+    message: in consecutive parts
     """
     position = sum(map(len, sections.parts))
     length = sum(map(len, message))
     footer = _FOOTER.pack(position, *_FILE_VERSION, _MAGIC)
-    # joined once: row ids of millions of changed rows are in sections and message, and each copy takes as much as they
+    # joined once: sections and message contain row ids of millions of changed rows, and each copy is as large
     return b"".join((*sections.parts, _LENGTH.pack(length), *message, footer))

@@ -1,4 +1,4 @@
-"""Data files that one version has and another has not."""
+"""Data files that one version has and another does not."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from lance_sql.table.fragments import Fragments
 
 
 def new_files(mine: Fragments, theirs: Fragments) -> list[tuple[Fragment, DataFile]]:
-    """Files of `mine` that `theirs` has not, with their fragments. Fragments that are the same to the byte are not
-    parsed."""
+    """Returns the files of `mine` that `theirs` does not have, with their fragments. Byte-identical fragments are
+    not parsed."""
     messages = {theirs.message_bytes(index) for index in range(len(theirs))}
     changed = [mine[index] for index in range(len(mine)) if mine.message_bytes(index) not in messages]
     earlier = theirs.by_id([fragment.id for fragment in changed])

@@ -32,7 +32,7 @@ from lance_sql.values.arrays import U32, U64, ByteMask
 from lance_sql.values.row_ranges import RowRanges
 
 _SCATTERED = 8
-"""Of rows that are fewer than one in so many, each is looked up by itself."""
+"""Fraction 1/8: if fewer rows of a range are read, each is looked up separately."""
 
 _FRAGMENT_BYTES: Final = 2048
 _SEQUENCES: Final = ("row_id_sequence", "created_at_sequence", "last_updated_at_sequence")
@@ -43,15 +43,16 @@ _NO_ROWS: U32 = np.empty(0, np.uint32)
 _NO_TYPES: Mapping[int, pa.DataType] = {}
 
 
-# Of more rows than writers put into one file, the file is asked before anything is made for each of them.
+# A larger row count than writers use is compared with the file before anything is allocated for it.
 _MOST_UNCONFIRMED_ROWS: Final = 1 << 22
 
 
 class OpenFragment:
-    """The rows of one fragment. Rows are physical offsets: deleted ones count. Thread-safe; keeps what it has read.
+    """Rows of one fragment, as physical offsets that include deleted rows. Thread-safe; caches read content.
 
-    unknown: what is left to be learned of fields, by their ids, as far as scans have asked; see `learning`
-    key: tells it from any other in caches, which do not keep it by that
+    unknown: columns with incomplete learned statistics, by field id, as far as scans have requested them; see
+        `learning`
+    key: identity of the object in caches, which do not keep it alive
     """
 
     def __init__(self, files: TableFiles, fragment: Fragment) -> None:
@@ -63,24 +64,24 @@ class OpenFragment:
 
     @property
     def files(self) -> TableFiles:
-        """The files of the version."""
+        """Files of the version."""
         return self._files
 
     @property
     def fragment(self) -> Fragment:
-        """What the manifest records of it."""
+        """Fragment as recorded in the manifest."""
         return self._fragment
 
     @property
     def id(self) -> int:
-        """The fragment's id."""
+        """Id of the fragment."""
         return self._fragment.id
 
     @cached_property
     def num_rows(self) -> int:
-        """All rows, deleted ones included; from a data file where the manifest does not know.
+        """Number of all rows, including deleted ones; from a data file if the manifest does not record it.
 
-        raises: CorruptFile where the manifest records that there are very many, and its file says something else
+        raises: CorruptFile if the manifest records a very large number, and its file another one
         """
         fragment = self._fragment
         rows = fragment.physical_rows
@@ -99,14 +100,14 @@ class OpenFragment:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that what was read of its deletions, row ids and versions takes, roughly."""
+        """Approximate memory of the cached deletions, row ids and versions."""
         cached = [self.__dict__.get(name) for name in _SEQUENCES]
         sequences = [each for each in cached if isinstance(each, RowIds | RowVersions)]
         deleted = self.__dict__.get("deletions", _NO_ROWS)
         return _FRAGMENT_BYTES + int(deleted.nbytes) + sum(each.num_bytes for each in sequences)
 
     def check_num_rows(self) -> None:
-        """Makes sure that there are as many rows as the manifest says, which reading a column does as well.
+        """Makes sure that the row count matches the manifest, which reading a column checks as well.
 
         raises: CorruptFile
         """
@@ -115,19 +116,19 @@ class OpenFragment:
 
     @cached_property
     def listed(self) -> ListedFiles:
-        """Which columns its files have."""
+        """Columns of its files."""
         return listed(self._fragment.files)
 
     @cached_property
     def deletions(self) -> U32:
-        """The offsets of the deleted rows, ascending, each once; read-only.
+        """Offsets of the deleted rows, ascending, without duplicates; read-only.
 
         raises: CorruptFile
         """
         return self._read_deletions()
 
     def load_deletions(self) -> None:
-        """Reads `deletions` ahead. Of several fragments at the same time, which the property's lock would not allow.
+        """Reads `deletions` ahead. Several fragments can do so concurrently, unlike under the property's lock.
 
         raises: as `deletions`
         """
@@ -139,7 +140,7 @@ class OpenFragment:
         return _NO_ROWS if file is None else self.read_deletions(file)
 
     def read_deletions(self, file: DeletionFile) -> U32:
-        """What `deletions` would be with another deletion file. Nothing of it is kept.
+        """Returns the value of `deletions` for another deletion file. Nothing is cached.
 
         raises: CorruptFile
         """
@@ -151,16 +152,16 @@ class OpenFragment:
             raise identity.lost(self._files.location, error) from error
 
     def live_rows(self) -> RowRanges:
-        """The rows that are not deleted."""
+        """Returns the rows that are not deleted."""
         return self.live(row_ranges.single(0, self.num_rows))
 
     def live(self, rows: RowRanges) -> RowRanges:
-        """Those of `rows` that are not deleted."""
+        """Returns those of `rows` that are not deleted."""
         return row_ranges.without(rows, self.deletions.astype(np.int64)) if len(self.deletions) else rows
 
     @cached_property
     def row_id_sequence(self) -> RowIds:
-        """The row ids: stable ones, or the addresses on a table without them.
+        """Row ids: stable ones, or the addresses on a table without them.
 
         raises: CorruptFile
         """
@@ -174,7 +175,7 @@ class OpenFragment:
 
     @cached_property
     def created_at_sequence(self) -> RowVersions:
-        """The version that inserted each row, as runs.
+        """Version that inserted each row, as runs.
 
         raises: CorruptFile; InvalidArgument on a table without stable row ids
         """
@@ -182,28 +183,28 @@ class OpenFragment:
 
     @cached_property
     def last_updated_at_sequence(self) -> RowVersions:
-        """The last version that changed each row, as runs.
+        """Version that last changed each row, as runs.
 
         raises: as `created_at_sequence`
         """
         return self._versions("last updated at", self._fragment.last_updated_at)
 
     def row_ids(self, rows: RowRanges) -> U64:
-        """The row ids of `rows`."""
+        """Returns the row ids of `rows`."""
         return _take(self.row_id_sequence, rows)
 
     def created_at(self, rows: RowRanges) -> U64:
-        """The version that inserted each of `rows`."""
+        """Returns the version that inserted each of `rows`."""
         return _take(self.created_at_sequence, rows)
 
     def last_updated_at(self, rows: RowRanges) -> U64:
-        """The last version that changed each of `rows`."""
+        """Returns the version that last changed each of `rows`."""
         return _take(self.last_updated_at_sequence, rows)
 
     def read(
         self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType] = _NO_TYPES
     ) -> list[pa.Array]:
-        """One array for each field, for `rows` (at least one); NULL where no data file has it.
+        """Reads one array for each field, for `rows` (at least one); NULL if no data file has the field.
 
         delivered: other types for top-level leaf fields, by field id
         raises: CorruptFile, UnsupportedFeature
@@ -233,10 +234,10 @@ class OpenFragment:
         flags: ByteMask,
         delivered: Mapping[int, pa.DataType] = _NO_TYPES,
     ) -> Filtered:
-        """Clears the flags of rows that fail one of the tests, and reads fields for the rows that are left.
+        """Clears the flags of rows that fail one of the tests, and reads fields for the remaining rows.
 
         flags: one for each of `rows`
-        fields: read like `read`, if all tests are carried out, where that is faster than to read all rows
+        fields: read like `read` if all tests are evaluated, and if that is faster than reading all rows
         raises: as `read`
         """
         tested = [self.columns_of(field) for field, _ in tests]
@@ -260,9 +261,9 @@ class OpenFragment:
         return Filtered(done, filtered.num_left, arrays)
 
     def small_file(self, number: int, column_indices: tuple[int, ...]) -> SmallFile | None:
-        """One of its files, to be read whole; None where it is large, or not on a local disk.
+        """Returns one of its files, to be read whole; None for a large or remote one.
 
-        raises: CorruptFile for a path that leads out of the table
+        raises: CorruptFile for a path outside the table
         """
         fragment = self._fragment
         file = fragment.files[number]
@@ -273,9 +274,9 @@ class OpenFragment:
         return SmallFile(local, fragment.physical_rows, column_indices) if local is not None else None
 
     def local_content(self, number: int) -> pa.Buffer | None:
-        """All bytes of one of its files, mapped; None where it is not on a local disk.
+        """Returns all bytes of one of its files, mapped; None if it is not on a local disk.
 
-        raises: CorruptFile for a path that leads out of the table
+        raises: CorruptFile for a path outside the table
         """
         file = self._fragment.files[number]
         store, path = self._files.resolve(file)
@@ -286,14 +287,14 @@ class OpenFragment:
         return content
 
     def columns_of(self, field: Field, delivered: pa.DataType | None = None) -> Collection[Column]:
-        """The columns that hold the leaves of a field; leaves that no file has are left out.
+        """Returns the columns of the leaves of a field; leaves that no file has are left out.
 
         delivered: another type for a top-level leaf field
         """
         return self._stored(field, delivered).columns.values()
 
     def stored(self, field: Field) -> tuple[FileReader, ColumnMetadata] | None:
-        """The file that has the column of a field, and what it says of it; None where no file has one.
+        """Returns the file with the column of a field, and its metadata; None if no file has one.
 
         raises: CorruptFile, UnsupportedFeature
         """
@@ -348,9 +349,9 @@ class OpenFragment:
 
 @dataclass(frozen=True, slots=True)
 class UnknownColumn:
-    """A column of which something is left to be learned.
+    """A column with incomplete learned statistics.
 
-    kind: how its values become keys
+    kind: kind of the keys of its values
     """
 
     column: Column
@@ -360,9 +361,9 @@ class UnknownColumn:
 
 @dataclass(frozen=True, slots=True)
 class _FieldColumns:
-    """The columns of a field.
+    """Columns of a field.
 
-    field: as the files store it
+    field: as stored in the files
     columns: by the leaf's field id
     """
 
@@ -371,9 +372,9 @@ class _FieldColumns:
 
 
 def check_row_history(files: TableFiles) -> None:
-    """Makes sure that the table records which version inserted and changed a row.
+    """Makes sure that the table records row lineage.
 
-    raises: InvalidArgument that says what to do instead
+    raises: InvalidArgument with a recommended alternative
     """
     if not files.has_stable_row_ids:
         raise InvalidArgument(

@@ -1,4 +1,4 @@
-"""The open fragments of a version, cached."""
+"""Cache of the open fragments of a version."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lance_sql.table.listed_columns import listed
 from lance_sql.table.open_fragment import OpenFragment
 
 MAX_OPEN_FRAGMENTS: Final = 1024
-"""Limit of the cache. A fragment is kept with the deletions, lineage and columns that were read of it."""
+"""Limit of the cache. Each entry includes the deletions, lineage and columns read of the fragment."""
 
 
 class OpenFragments:
-    """The fragments of a version, each opened once. Thread-safe; the least recently used are dropped.
+    """Fragments of a version, each opened once. Thread-safe; evicts the least recently used.
 
-    Picklable without the manifest: fragments are given as values.
+    Picklable without the manifest, because callers pass fragments as values.
     """
 
     def __init__(self, files: TableFiles) -> None:
@@ -31,28 +31,28 @@ class OpenFragments:
         return OpenFragments, (self.files,)
 
     def get(self, fragment: Fragment) -> OpenFragment:
-        """The fragment, opened; no file is read before something is asked of it."""
+        """Returns the opened fragment. Files are read on demand."""
         opened = self._open.get(fragment.id)
         if opened is not None and _is_of(opened, fragment):
             return opened
-        # what a change makes of a fragment has the same id
+        # a changed fragment keeps its id
         made = OpenFragment(self.files, fragment)
         return self._open.keep(fragment.id, made, lambda known: not _is_of(known, fragment))
 
     @property
     def num_bytes(self) -> int:
-        """Memory that what was read of the fragments and their files takes, roughly."""
+        """Approximate memory of the cached content of the fragments and their files."""
         fragments = [self._open.peek(number) for number in self._open]
         return self.files.num_bytes + sum(each.num_bytes for each in fragments if each is not None)
 
     @property
     def concurrency(self) -> int:
-        """How many requests to the table's store pay off at once."""
+        """Number of concurrent requests that pay off for the table's store."""
         return self.files.location.store.concurrency
 
     def prefetch(self, fragments: Sequence[Fragment], fields: Collection[int]) -> None:
-        """Opens the data files that have one of the fields, and reads the deletion files, all at the same time; nothing
-        where nobody waits for requests.
+        """Opens the data files with one of the fields, and reads the deletion files, concurrently. Does nothing for
+        stores without latency.
 
         fields: ids
         raises: CorruptFile, UnsupportedFeature

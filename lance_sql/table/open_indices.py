@@ -1,6 +1,6 @@
-"""Index segments of a version, opened: what their files say, kept within a budget of memory.
+"""Opened index segments of a version, cached with a memory limit.
 
-What cannot be used is refused with a reason, which the caller passes on: rows are looked at instead.
+Unusable indices raise an error with the reason, and the caller scans rows instead.
 
 Source: indices, metadata; combination rule.
 """
@@ -38,9 +38,9 @@ Path: TypeAlias = tuple[str, ...]
 _Key = tuple[UUID, int | None]
 
 BUDGET_BYTES: Final = 128 << 20
-"""What has been read of index files is kept up to this much memory."""
+"""Memory limit of cached content of index files."""
 
-# Columns of sets of rows, which are not made before a search wants one.
+# Columns of sets of rows, which are only decoded when a search needs one.
 _SETS: Final[Mapping[str, Callable[[bytes], object]]] = {
     "bitmaps": row_sets.check,
     "posting_list": lambda data: deserialize_64(data, "rows"),
@@ -50,11 +50,11 @@ _SETS: Final[Mapping[str, Callable[[bytes], object]]] = {
 class OpenIndices:
     """The index segments of a version. Thread-safe.
 
-    by_path: the segments on each column, or member of a struct, that holds plain values or lists of them, by the name
-        of their index
+    by_path: the segments on each column, or member of a struct, of plain values or lists of them, by the name of
+        their index
     types: of these columns
-    converted: those whose values are shown in another form than they are stored in
-    covered: what scans have found of the fragments that a segment covers, by the segment's `id`
+    converted: columns whose values are shown in another form than stored
+    covered: results of scans about the fragments that a segment covers, by the segment's `id`
     """
 
     def __init__(self, files: TableFiles, segments: Sequence[IndexSegment], schema: Schema) -> None:
@@ -75,7 +75,7 @@ class OpenIndices:
 
     @property
     def moves(self) -> FragmentReuse | None:
-        """Where rewrites moved rows that segments have at old addresses; None where none did.
+        """Moves of rows that segments have at old addresses; None without any.
 
         raises: CorruptFile, UnsupportedFeature
         """
@@ -89,16 +89,16 @@ class OpenIndices:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that what was read of the segments takes, roughly."""
+        """Approximate memory of cached content of the segments."""
         return self._open.num_bytes
 
     def fully_covered(self, segment: IndexSegment, fragment_ids: Collection[int]) -> set[int]:
-        """Those of the fragments of which a segment knows every row, wherever it has them."""
+        """Returns those of the fragments of which a segment covers every row, at old or new addresses."""
         covered = segment.fragment_ids or frozenset()
         try:
             moves = self.moves
         except (CorruptFile, UnsupportedFeature):
-            # an entry may be of a row that is elsewhere now
+            # an entry may refer to a row that has moved
             return set()
         if moves is None:
             return set(covered.intersection(fragment_ids))
@@ -106,21 +106,21 @@ class OpenIndices:
         return {number for number, rows in unknown.items() if len(rows) == 0}
 
     def with_sources(self, fragment_ids: Collection[int]) -> set[int]:
-        """Fragments, and those that rewrites made them of, which indices may still name."""
+        """Returns fragments, and those they were rewritten from, which indices may still name."""
         try:
             moves = self.moves
         except (CorruptFile, UnsupportedFeature):
-            # any that there has ever been
+            # all fragment ids that the segments name
             return {*fragment_ids, *(number for each in self.segments for number in each.fragment_ids or ())}
         return set(fragment_ids) if moves is None else moves.sources(fragment_ids)
 
     @property
     def has_stable_row_ids(self) -> bool:
-        """Whether the table has row ids beside addresses."""
+        """Whether the table has stable row ids."""
         return self._files.has_stable_row_ids
 
     def check(self, segment: IndexSegment) -> None:
-        """Makes sure that the segment is one that can be used, as far as the manifest tells.
+        """Makes sure that the segment can be used, according to the manifest.
 
         raises: UnsupportedFeature with the reason
         """
@@ -136,9 +136,9 @@ class OpenIndices:
             raise UnsupportedFeature(f"it is on {len(segment.field_ids)} columns")
 
     def open(self, segment: IndexSegment) -> Opened:
-        """What the files of a segment say; read once.
+        """Opens the files of a segment, once.
 
-        raises: CorruptFile, UnsupportedFeature, each time again
+        raises: CorruptFile, UnsupportedFeature, in every call
         """
         key = segment.uuid, segment.base_id
         opened = self._open.get(key)
@@ -147,7 +147,8 @@ class OpenIndices:
                 with at(table=self._files.label):
                     opened = self._read(segment)
             except (CorruptFile, UnsupportedFeature) as error:
-                # A copy has no traceback: its frames would keep the version as long as the version keeps the error.
+                # A copy has no traceback, whose frames would keep the version alive as long as the version keeps
+                # the error.
                 opened = copy.copy(error)
                 if isinstance(error, CorruptFile):
                     _LOG.warning(
@@ -159,7 +160,7 @@ class OpenIndices:
         return opened
 
     def verify(self, segment: IndexSegment, *, deep: bool) -> None:
-        """Reads what a search would look at first, or all of its files; indices of other kinds are passed over.
+        """Reads the part of the files that a search starts with, or all of them; skips other kinds of indices.
 
         raises: CorruptFile
         """
@@ -185,7 +186,7 @@ class OpenIndices:
                             _check_sets(part, _SETS[name])
 
     def has_row_ids(self, segment: IndexSegment) -> bool:
-        """Whether the numbers in a segment's files are stable row ids; addresses otherwise."""
+        """Whether the numbers in a segment's files are stable row ids; otherwise they are addresses."""
         kind = segment.kind
         return self.has_stable_row_ids and kind is not None and kind.has_row_ids(segment.index_version)
 
@@ -229,7 +230,7 @@ class OpenIndices:
 
     def _file(self, segment: IndexSegment, name: str, *, uses_cache: bool = True) -> IndexFile:
         store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
-        # behind the lists of documents lie how long each is, and where
+        # the lists of documents are followed by their lengths and offsets
         is_lists = name.endswith(LISTS)
         size = segment.file_sizes.get(name) or None
         return IndexFile(store, path, size=size, has_short_end=is_lists, uses_cache=uses_cache)
@@ -240,7 +241,7 @@ def _size(opened: Opened | LanceError) -> int:
 
 
 def _indexed_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tuple[Path, Field]]:
-    """The columns, and members of structs, that hold plain values or lists of them."""
+    """Yields the columns, and members of structs, of plain values or lists of them."""
     for field in fields:
         path = (*above, field.name)
         if not field.children:

@@ -1,6 +1,6 @@
 """Opening a version of a table by its path or URI.
 
-Local versions that were opened last stay open, so that the next open of the same version reads nothing again.
+Recently opened local versions stay open, so that opening the same version again reads nothing.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ def open_snapshot(
     use_indices: bool = True,
     learning: Learning = LEARNS,
 ) -> Snapshot:
-    """One version of the table at a path or URI; the latest one of main unless something else is named.
+    """Opens one version of the table at a path or URI; by default the latest one of main.
 
     version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
-    version: below 0 counted from the newest of those that there are: -1 is the one before it
-    as_of: the newest version that was not committed later, as a datetime or ISO 8601 text; a time without a
-        zone is read as UTC
+    version: a negative number counts back from the newest existing version: -1 is the one before it
+    as_of: the newest version committed at or before this time, a datetime or ISO 8601 text; a time without a zone
+        is UTC
     storage_options: for the file system of the URI
-    use_indices: whether scans may look into secondary indices
-    learning: whether scans learn statistics, and use what others have learned
-    raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest
-        that cannot be read - an older version is never served in its place
+    use_indices: whether scans may use secondary indices
+    learning: whether scans learn statistics, and use those of earlier scans
+    raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for an unreadable
+        manifest - an older version is never returned instead
     """
     text = os.fspath(uri)
     storage_options = with_allowed(storage_options, None)
@@ -71,7 +71,7 @@ def open_snapshot(
         if isinstance(error.__cause__, FileNotFoundError) and versions.find_version(store, file.version) is None:
             if not is_latest:
                 raise identity.gone(snapshot.label) from error
-            # it went while it was opened
+            # it was removed while it was opened
             return open_snapshot(
                 root, branch=found_branch, storage_options=storage_options, use_indices=use_indices, learning=learning
             )
@@ -102,9 +102,9 @@ def _key(
     use_indices: bool,
     learning: Learning,
 ) -> Hashable | None:
-    """What a snapshot depends on; None where it is opened anew each time."""
-    # what is learned for a folder is saved when nobody has the version any more; and files of Windows cannot be removed
-    # while they are mapped
+    """Returns the cache key of a snapshot; None if it is never cached."""
+    # learned statistics of a folder are saved when the version is no longer in use; on Windows, mapped files cannot
+    # be removed
     if not isinstance(store, LocalStore) or learning.folder is not None or os.name != "posix":
         return None
     options = tuple(sorted((storage_options or {}).items()))
@@ -114,8 +114,8 @@ def _key(
 
 
 def close_unused() -> None:
-    """Closes the versions that stay open for the next open. Until then, removed files that are mapped still take space
-    on disk."""
+    """Closes the versions that are cached for the next open. Until then, mapped files that were removed still take
+    space on disk."""
     _RECENT.clear()
 
 
@@ -127,8 +127,8 @@ def list_snapshots(
     branch: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Snapshot]:
-    """Every version of a branch, ascending, or the one that is named. No manifest is read, so damaged ones are there
-    too.
+    """Returns every version of a branch, ascending, or the named one. Reads no manifest, so damaged versions are
+    included.
 
     raises: TableNotFound, VersionNotFound, InvalidArgument
     """
@@ -145,7 +145,7 @@ def list_snapshots(
 
 
 def _newest_readable(store: Store, damaged: VersionFile, table: str) -> str:
-    """The end of the message about a damaged latest version."""
+    """Returns the end of the message about a damaged latest version."""
     older = [file for file in versions.list_versions(store) if file.version < damaged.version]
     for file in reversed(older[-10:]):
         try:

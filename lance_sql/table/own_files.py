@@ -1,4 +1,4 @@
-"""The files of one branch below a folder, without those of branches that lie inside of it.
+"""Files of one branch below a folder, without those of branches nested in it.
 
 tree/etl/data/5c1f.lance               a data file of the branch etl
 tree/etl/data/_versions/7.manifest     the branch etl/data
@@ -19,7 +19,7 @@ _PARTS: Final = frozenset({APPLIED, CHECKSUMS, DATA, DELETIONS, INDICES, TRANSAC
 
 
 def own_files(store: Store, folder: str) -> Iterator[ObjectInfo]:
-    """The files below a folder of the branch whose store this is; other branches begin at folders with manifests."""
+    """Yields the files below a folder of the branch of this store. Other branches begin at folders with manifests."""
     yield from list(store.files(folder))
     names = list(store.folders(folder))
     inside = VERSIONS in names

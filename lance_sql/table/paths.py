@@ -1,4 +1,4 @@
-"""Where the files of a table are: names of manifests, and folders of everything that a manifest lists.
+"""Paths of the files of a table: names of manifests, and folders of the files that a manifest lists.
 
     _versions/18446744073709551614.manifest    version 1, counted down from 2^64 - 1 (scheme V2)
     _versions/1.manifest                       version 1 (scheme V1)
@@ -38,7 +38,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class NamingScheme(Enum):
-    """How the file names of manifests spell the version. A table uses one of the two."""
+    """Format of versions in the file names of manifests. A table uses one of the two."""
 
     V1 = 1
     V2 = 2
@@ -46,9 +46,9 @@ class NamingScheme(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BasePath:
-    """A place outside of the table's folder that holds some of its files.
+    """A place outside the table's folder with some of its files.
 
-    is_dataset_root: the files lie in `data` and `_deletions` below the path, as in a table, not right in it
+    is_dataset_root: the files are in `data` and `_deletions` below the path, as in a table, not directly in it
     """
 
     id: int
@@ -57,7 +57,7 @@ class BasePath:
     path: str
 
     def check(self) -> None:
-        """Makes sure that the path says where it is by itself.
+        """Makes sure that the path is absolute.
 
         raises: CorruptFile
         """
@@ -65,12 +65,12 @@ class BasePath:
             raise CorruptFile(f"base path {self.id} is neither an absolute path nor a URI: {self.path[:200]!r}")
 
     def folder(self, kind: str) -> str:
-        """`data` or `_deletions` in this place, as a prefix of paths."""
+        """Returns the prefix of paths of the files in `data` or `_deletions` of this place."""
         return f"{kind}/" if self.is_dataset_root else ""
 
 
 def manifest_path(version: int, scheme: NamingScheme) -> str:
-    """The path of a version's manifest; a version with bit 63 set is a detached one, of either scheme."""
+    """Returns the path of a version's manifest. A version with bit 63 set is detached, in either scheme."""
     if version & _DETACHED_BIT:
         return f"{VERSIONS}/d{version}{_SUFFIX}"
     if scheme is NamingScheme.V2:
@@ -79,7 +79,7 @@ def manifest_path(version: int, scheme: NamingScheme) -> str:
 
 
 def parse_manifest_name(name: str) -> tuple[int, NamingScheme] | None:
-    """Version and scheme of a file name; None for detached versions, temporary files and everything else."""
+    """Parses version and scheme from a file name; None for detached versions, temporary files and everything else."""
     digits = name.removesuffix(_SUFFIX)
     if digits == name or not (digits.isascii() and digits.isdecimal()) or len(digits) > 20:
         return None

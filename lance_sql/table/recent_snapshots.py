@@ -1,10 +1,10 @@
-"""Versions that were opened last, for whoever opens them again.
+"""Cache of recently opened versions.
 
-A query that names a table by its path opens it each time, as a script does that is asked again and again. What was read
-of a version (footers, pages, row ids, indices) and what was made of it is as good as new as long as none of these files
-has changed.
+A query that names a table by its path opens it each time, for example in a script that runs repeatedly. Content
+read from a version (footers, pages, row ids, indices) and values derived from it stay valid as long as none of the
+files has changed.
 
-    what open_snapshot was asked for    -->    the snapshot, if every file that it has read is still the same
+    arguments of open_snapshot    -->    the snapshot, if every file that it has read is unchanged
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ MOST_SNAPSHOTS: Final = 16
 
 MOST_BYTES: Final = 64 << 20
 MOST_MAPPED: Final = 64
-"""Files that are mapped. Both beside the newest, which stays however much it holds."""
+"""Limit of mapped files. Both limits exclude the newest snapshot, which is always cached."""
 
 
 class Reusable(Protocol):
-    """What is kept: a snapshot."""
+    """A cached snapshot."""
 
     @property
     def stores(self) -> tuple[Store, ...] | None:
-        """All that files of it were read from; None where that is not told."""
+        """All stores that files of it were read from; None if unknown."""
         ...
 
     @property
     def num_bytes(self) -> int:
-        """Memory that what was read of it takes, roughly."""
+        """Approximate memory of the content that was read."""
         ...
 
 
@@ -42,7 +42,8 @@ S = TypeVar("S", bound=Reusable)
 
 
 class RecentSnapshots(Generic[S]):
-    """The snapshots that were opened last. Thread-safe. A forked process has none: their locks may be held."""
+    """Cache of the snapshots that were opened last. Thread-safe. Empty in a forked process, whose locks may be
+    held."""
 
     name: Final = "versions opened last"
 
@@ -60,7 +61,7 @@ class RecentSnapshots(Generic[S]):
         self._snapshots: OrderedDict[Hashable, S] = OrderedDict()
 
     def get(self, key: Hashable) -> S | None:
-        """The snapshot, as long as it is as good as one that is opened now."""
+        """Returns the snapshot, if it is equal to one opened now."""
         snapshot = self._snapshots.get(key)
         if snapshot is None:
             return None
@@ -74,8 +75,8 @@ class RecentSnapshots(Generic[S]):
         return snapshot if is_current else None
 
     def keep(self, key: Hashable, snapshot: S) -> None:
-        """Keeps a snapshot that was just opened."""
-        # whatever goes may run Python, which must not want the lock
+        """Caches a snapshot that was just opened."""
+        # freeing snapshots may run Python code, which must not need the lock
         dropped: list[S] = []
         with self._lock:
             num_bytes = num_mapped = 0
@@ -88,11 +89,11 @@ class RecentSnapshots(Generic[S]):
             self._snapshots[key] = snapshot
 
     def usage(self) -> caches.Usage:
-        """As for every cache; their bytes are counted by the caches of each."""
+        """Returns the usage of the cache. Bytes are counted by the caches of each snapshot."""
         return caches.Usage(len(self._snapshots), None, self._most_snapshots, None)
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes all snapshots."""
         with self._lock:
             dropped, self._snapshots = self._snapshots, OrderedDict()
         del dropped
@@ -103,7 +104,7 @@ class RecentSnapshots(Generic[S]):
 
 
 def _local_stores(snapshot: Reusable) -> list[LocalStore] | None:
-    """All that files were read from; None where that is not told, or they are others."""
+    """Returns all stores that files were read from; None if unknown, or if one of them is not local."""
     stores = snapshot.stores
     if stores is None:
         return None

@@ -1,10 +1,10 @@
-"""Tags and branches: names for versions.
+"""Tags and branches: names of versions.
 
     _refs/tags/<name>.json        {"branch": null, "version": 2, "createdAt": "2026-11-21T01:47:28.897Z", ...}
     _refs/branches/<name>.json    {"parentBranch": null, "parentVersion": 1, "createAt": 1795225648, ...}
     tree/<branch>/                the table root of a branch
 
-Both lie at the root of the main branch. `/` in the name of a branch is written as %2F in the file name.
+Both are stored at the root of the main branch. `/` in the name of a branch is written as %2F in the file name.
 
 Source: table format, tags and branches.
 """
@@ -29,7 +29,7 @@ from lance_sql.table.version_names import unknown_name
 
 _MAX_BYTES: Final = 1024 * 1024
 _WORD: Final = re.compile(r"[A-Za-z0-9._-]+")
-# A file name has 255 bytes, of which the store may need some for a name beside it.
+# A file name has up to 255 bytes, some of which the store may need for a temporary name.
 _MAX_LENGTH: Final = 150
 
 
@@ -38,11 +38,11 @@ Check: TypeAlias = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A tag, or where a branch begins.
+    """A tag, or the origin of a branch.
 
-    branch: that of a tag's version, the parent of a branch; None for main
-    version: the version that a tag names; the parent's version that a branch began with
-    uuid: of a branch: another one has it that is created under the same name; None where it is not recorded
+    branch: of a tag's version, or the parent of a branch; None for main
+    version: of a tag, or the parent's version that a branch began with
+    uuid: of a branch, which differs from that of a later branch of the same name; None if not recorded
     """
 
     name: str
@@ -53,7 +53,7 @@ class Ref:
 
 
 def tags(store: Store) -> dict[str, Ref]:
-    """All tags by name, in the order of their names.
+    """Returns all tags by name, in the order of their names.
 
     store: of the main branch
     raises: CorruptFile
@@ -71,7 +71,7 @@ def tags(store: Store) -> dict[str, Ref]:
 
 
 def branches(store: Store) -> dict[str, Ref]:
-    """All branches but main by name, in the order of their names.
+    """Returns all branches except main by name, in the order of their names.
 
     store: of the main branch
     raises: CorruptFile
@@ -90,10 +90,10 @@ def branches(store: Store) -> dict[str, Ref]:
 
 
 def has_branch(store: Store, name: str) -> bool:
-    """Whether there is a branch of this name, damaged or not.
+    """Whether a branch of this name exists, damaged or not.
 
     store: of the main branch
-    raises: OSError where the store does not say
+    raises: OSError if the store returns no answer
     """
     try:
         store.tail(_branch_path(name), 0)
@@ -105,12 +105,12 @@ def has_branch(store: Store, name: str) -> bool:
 def create_tag(
     store: Store, name: str, version: int, *, branch: str | None, manifest_size: int, check: Check | None = None
 ) -> None:
-    """Gives a version a name that no tag has.
+    """Creates a tag of a version.
 
     store: of the main branch
-    check: raises an error where the version is gone; the tag is removed again then. A cleanup that did not see the tag
+    check: raises an error if the version is gone, which removes the tag again. A cleanup that did not see the tag
         has removed the version by the time of this check
-    raises: InvalidArgument for a name that tags cannot have, and for one that is taken
+    raises: InvalidArgument for an invalid name, and for an existing one
     """
     check_tag_name(name)
     now = _now()
@@ -141,11 +141,11 @@ def move_tag(
     check: Check | None = None,
     table: str = "the table",
 ) -> None:
-    """Makes a tag name another version.
+    """Moves a tag to another version.
 
-    check: as for `create_tag`; the tag names its former version again where it raises
+    check: as for `create_tag`; if it raises, the tag is moved back
     table: for messages
-    raises: VersionNotFound when there is no such tag
+    raises: VersionNotFound for a missing tag
     """
     path = _tag_path(name)
     before = _existing_tag(store, name, table)
@@ -164,21 +164,20 @@ def move_tag(
 
 
 def delete_tag(store: Store, name: str, *, table: str = "the table") -> None:
-    """Removes a tag; its version stays.
+    """Removes a tag, but not its version.
 
     table: for messages
-    raises: VersionNotFound when there is no such tag
+    raises: VersionNotFound for a missing tag
     """
     _existing_tag(store, name, table)
     store.delete(_tag_path(name))
 
 
 def add_branch(store: Store, name: str, version: int, *, parent: str | None, manifest_size: int) -> None:
-    """Records where a branch begins, whose first version exists.
+    """Records the origin of a branch whose first version exists.
 
     manifest_size: of the parent's version
-    raises: InvalidArgument for a name that branches cannot have, and for one that is taken; CorruptFile for a parent
-        that is damaged
+    raises: InvalidArgument for an invalid name, and for an existing one; CorruptFile for a damaged parent
     """
     check_branch_name(name)
     mapping: list[Any] = []
@@ -199,9 +198,9 @@ def add_branch(store: Store, name: str, version: int, *, parent: str | None, man
 
 
 def remove_branch(store: Store, name: str) -> Callable[[], None]:
-    """Removes the reference of a branch; its files stay. No error when it is not there.
+    """Removes the reference of a branch, but not its files. Ignores a missing one.
 
-    returns: puts the reference back
+    returns: a function that restores the reference
     """
     path = _branch_path(name)
     try:
@@ -214,7 +213,7 @@ def remove_branch(store: Store, name: str) -> Callable[[], None]:
 
 @contextmanager
 def _taken_back(undo: Callable[[], None]) -> Iterator[None]:
-    """Undoes what was stored where the block raises an error."""
+    """Undoes a write if the block raises an error."""
     try:
         yield
     except BaseException:
@@ -223,7 +222,7 @@ def _taken_back(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def check_tag_name(name: str) -> None:
-    """Makes sure that a tag can have this name.
+    """Makes sure that the name of a tag is valid.
 
     raises: InvalidArgument
     """
@@ -231,7 +230,7 @@ def check_tag_name(name: str) -> None:
 
 
 def check_name(name: str, what: str) -> None:
-    """Makes sure that something with the names of tags can have this name.
+    """Makes sure that a name follows the rules of tags.
 
     what: a noun, for messages
     raises: InvalidArgument
@@ -245,7 +244,7 @@ def check_name(name: str, what: str) -> None:
 
 
 def check_branch_name(name: str) -> None:
-    """Makes sure that a branch can have this name.
+    """Makes sure that the name of a branch is valid.
 
     raises: InvalidArgument
     """
@@ -275,9 +274,9 @@ def _check_length(name: str, what: str) -> None:
 
 
 def _tag_path(name: str) -> str:
-    """Where a tag is, if there is one.
+    """Returns the path of a tag, which may not exist.
 
-    raises: VersionNotFound for what no tag is called
+    raises: VersionNotFound for an invalid name
     """
     try:
         check_tag_name(name)
@@ -319,7 +318,7 @@ def _names(store: Store, folder: str) -> list[tuple[str, str]]:
 
 
 def _listed(store: Store, folder: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The name, path and content of each reference; one that was removed since the folder was listed is left out."""
+    """Yields the name, path and content of each reference; skips those removed since the folder was listed."""
     for name, path in _names(store, folder):
         try:
             with at(file=path):
@@ -345,7 +344,7 @@ def _content(store: Store, path: str) -> Mapping[str, Any]:
 
 
 def _mapping(content: Mapping[str, Any], path: str) -> list[Any]:
-    """The versions that a branch and those above it began with; empty where that is not recorded."""
+    """Returns the versions that a branch and its ancestors began with; empty if not recorded."""
     identifier = content.get("identifier") or {}
     mapping = identifier.get("version_mapping") or [] if isinstance(identifier, dict) else None
     if not isinstance(mapping, list):
@@ -374,7 +373,7 @@ def _branch(content: Mapping[str, Any], key: str) -> str | None:
 
 
 def _time(value: object) -> datetime | None:
-    """A time that is there for information only, so one in another form is left out."""
+    """Parses a time that is informational only; None for an unknown form."""
     try:
         if isinstance(value, str):
             return datetime.fromisoformat(value).astimezone(UTC)

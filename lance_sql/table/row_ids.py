@@ -1,7 +1,7 @@
-"""Row ids: one per physical row of a fragment, deleted rows included.
+"""Row ids: one per physical row of a fragment, including deleted rows.
 
-A sequence stays in its segments: the one range of a fragment that was never touched costs nothing, however
-many rows it has.
+A sequence stays in its segments: the single range of an unchanged fragment takes constant memory for any number of
+rows.
 
 Source: message lance.table.RowIdSequence.
 """
@@ -23,36 +23,36 @@ from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
 
 MOST_EXPANDED: Final = 4 * 1024 * 1024
-"""So many ids at most are expanded to find the smallest form for them."""
+"""Maximum number of ids that are expanded to find their smallest form."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowIds:
-    """The row ids of a fragment: the values of the segments, one after the other."""
+    """Row ids of a fragment: the concatenated values of the segments."""
 
     segments: tuple[Segment, ...]
 
     @property
     def num_rows(self) -> int:
-        """Physical rows."""
+        """Number of physical rows."""
         return sum(segment.num_values for segment in self.segments)
 
     @property
     def num_bytes(self) -> int:
-        """Memory that the segments take."""
+        """Memory of the segments."""
         return sum(segment.num_bytes for segment in self.segments)
 
     def bounds(self) -> tuple[int, int] | None:
-        """No id is below the first or above the second number; None when there are no rows."""
+        """Returns a lower and an upper bound of the ids; None without rows."""
         bounds = [segment.bounds() for segment in self.segments if segment.num_values]
         if not bounds:
             return None
         return min(least for least, _ in bounds), max(greatest for _, greatest in bounds)
 
     def expand(self, start: int = 0, end: int | None = None) -> U64:
-        """The ids of the physical rows [start, end).
+        """Returns the ids of the physical rows [start, end).
 
-        As many are allocated as were asked for: check the row count against the data files first.
+        Allocates the requested number of ids: check the row count against the data files first.
         """
         end = self.num_rows if end is None else end
         row_ranges.check_held(end - start)
@@ -70,14 +70,14 @@ class RowIds:
         return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
     def take(self, offsets: npt.NDArray[np.integer]) -> U64:
-        """The ids of the rows at these physical offsets, which must be below `num_rows`."""
+        """Returns the ids of the rows at these physical offsets, which must be below `num_rows`."""
         if len(self.segments) == 1 and isinstance(self.segments[0], Range):
             return np.uint64(self.segments[0].start) + offsets.astype(np.uint64)
         ids: U64 = self.expand()[offsets]
         return ids
 
     def slice(self, start: int, end: int) -> RowIds:
-        """The ids of the physical rows [start, end), as far as there are such rows. No range is expanded."""
+        """Returns the ids of the existing physical rows in [start, end). Expands no range."""
         parts = []
         before = 0
         for segment in self.segments:
@@ -88,7 +88,7 @@ class RowIds:
         return RowIds(tuple(parts))
 
     def runs(self) -> tuple[I64, U64]:
-        """The ids as runs of such that follow each other: the first row of each, and its id. No range is expanded."""
+        """Returns runs of consecutive ids: the first row of each, and its id. Expands no range."""
         starts, values = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
         before = 0
         for segment in self.segments:
@@ -99,11 +99,11 @@ class RowIds:
         return np.concatenate(starts), np.concatenate(values)
 
     def positions(self, ids: U64) -> tuple[I64, I64]:
-        """Where these ids are in the fragment.
+        """Returns the positions of these ids in the fragment.
 
         ids: in any order
         returns: (index_in_ids, offsets), parallel: ids[index_in_ids[i]] is the id of physical row offsets[i].
-            In no particular order; an id that is not here does not occur, one that two rows have occurs twice.
+            In no particular order; a missing id does not occur, an id of two rows occurs twice.
         """
         wanted_indices, offsets = [], []
         before = 0
@@ -118,10 +118,10 @@ class RowIds:
 
 
 def parse(data: bytes, num_rows: int) -> RowIds:
-    """The row ids in a serialized sequence. Nothing is expanded.
+    """Parses row ids from a serialized sequence. Nothing is expanded.
 
     num_rows: physical rows of the fragment
-    raises: CorruptFile for bytes that are no sequence, and for a sequence of another length
+    raises: CorruptFile for bytes that are not a sequence, and for a sequence of another length
     """
     with at():
         message = row_ids_pb2.RowIdSequence.FromString(data)
@@ -132,10 +132,10 @@ def parse(data: bytes, num_rows: int) -> RowIds:
 
 
 def parse_prefix(data: bytes, max_rows: int) -> RowIds:
-    """The row ids of the first rows of a fragment, as transactions hold them; the others have none yet.
+    """Parses the row ids of the first rows of a fragment from a transaction; the others have none yet.
 
     max_rows: physical rows of the fragment
-    raises: CorruptFile for bytes that are no sequence, and for more ids than rows
+    raises: CorruptFile for bytes that are not a sequence, and for more ids than rows
     """
     with at():
         message = row_ids_pb2.RowIdSequence.FromString(data)
@@ -146,14 +146,14 @@ def parse_prefix(data: bytes, max_rows: int) -> RowIds:
 
 
 def serialize(ids: RowIds | U64) -> bytes:
-    """The serialized sequence; segments keep their forms, and values get the smallest one."""
+    """Serializes row ids. Segments keep their forms, and values get the smallest one."""
     parts = ids.segments if isinstance(ids, RowIds) else (segments.smallest(ids),)
     message = row_ids_pb2.RowIdSequence(segments=[segments.serialize(part) for part in parts])
     return bytes(message.SerializeToString())
 
 
 def serialize_smallest(ids: RowIds) -> bytes:
-    """The serialized sequence, in one segment of the smallest form; of many ids in several, which are never all
+    """Serializes row ids as one segment of the smallest form. Many ids use several segments, and are never all
     expanded."""
     if ids.num_rows <= MOST_EXPANDED:
         return serialize(ids.expand())
@@ -161,7 +161,7 @@ def serialize_smallest(ids: RowIds) -> bytes:
 
 
 def _joined(parts: Iterable[Segment]) -> Iterator[Segment]:
-    """The segments, and one for ranges of which each begins where the one before ends."""
+    """Yields the segments, with adjacent ranges merged."""
     held: Segment | None = None
     for part in parts:
         if isinstance(held, Range) and isinstance(part, Range) and held.end == part.start:
@@ -175,12 +175,12 @@ def _joined(parts: Iterable[Segment]) -> Iterator[Segment]:
 
 
 def from_values(ids: U64) -> RowIds:
-    """The row ids in a hidden column."""
+    """Returns the row ids of a hidden column."""
     return RowIds((segments.of_values(ids),))
 
 
 def addresses(fragment_id: int, num_rows: int) -> RowIds:
-    """The row addresses of a fragment, which are the row ids of tables without stable ones.
+    """Returns the row addresses of a fragment, which are the row ids of tables without stable ones.
 
     An address has the fragment id in its high half and the physical offset in its low half.
     """

@@ -1,6 +1,6 @@
-"""Row versions: which table version inserted each row, and which one changed it last.
+"""Row versions: the table versions that inserted and last changed each row.
 
-Stored as runs over the physical rows of a fragment, deleted rows included:
+Stored as runs over the physical rows of a fragment, including deleted rows:
 
     run   span {range 0..2}   version 1          rows 0, 1     1
           span {range 2..3}   version 4    ->    row  2        4
@@ -25,7 +25,7 @@ from lance_sql.table import segments
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
 
-# What rows have that were written before versions were recorded.
+# Version of rows written before versions were recorded.
 DEFAULT_VERSION = 1
 
 
@@ -42,22 +42,22 @@ class RowVersions:
 
     @property
     def num_rows(self) -> int:
-        """Physical rows."""
+        """Number of physical rows."""
         return int(self.lengths.sum())
 
     @property
     def num_bytes(self) -> int:
-        """Memory that the runs take."""
+        """Memory of the runs."""
         return self.versions.nbytes + self.lengths.nbytes
 
     def bounds(self) -> tuple[int, int] | None:
-        """Least and greatest version; None when there are no rows."""
+        """Returns the least and greatest version; None without rows."""
         if not len(self.versions):
             return None
         return int(self.versions.min()), int(self.versions.max())
 
     def expand(self, start: int = 0, end: int | None = None) -> U64:
-        """The versions of the physical rows [start, end)."""
+        """Returns the versions of the physical rows [start, end)."""
         end = self.num_rows if end is None else end
         row_ranges.check_held(end - start)
         run_ends = np.cumsum(self.lengths)
@@ -66,23 +66,23 @@ class RowVersions:
         return np.repeat(self.versions, np.maximum(inside, 0))
 
     def runs(self) -> tuple[I64, U64]:
-        """The first row of each run, and its version."""
+        """Returns the first row of each run, and its version."""
         return np.cumsum(self.lengths) - self.lengths, self.versions
 
     def take(self, offsets: npt.NDArray[np.integer]) -> U64:
-        """The versions of the rows at these physical offsets, which must be below `num_rows`."""
+        """Returns the versions of the rows at these physical offsets, which must be below `num_rows`."""
         runs = np.searchsorted(np.cumsum(self.lengths), offsets, side="right")
         return self.versions[runs]
 
 
 def parse(data: bytes, num_rows: int) -> RowVersions:
-    """The versions in a serialized sequence.
+    """Parses versions from a serialized sequence.
 
-    Writers have stored sequences that do not fit the fragment: the last run of a short one goes on to the
-    end, and what goes beyond the end is cut.
+    Some writers have stored sequences that do not fit the fragment. The last run of a short one extends to the end;
+    values past the end are dropped.
 
     num_rows: physical rows of the fragment
-    raises: CorruptFile for bytes that are no sequence, and for one without any run for a fragment with rows
+    raises: CorruptFile for bytes that are not a sequence, and for one without runs for a fragment with rows
     """
     versions, lengths = [], []
     missing = num_rows
@@ -101,7 +101,7 @@ def parse(data: bytes, num_rows: int) -> RowVersions:
 
 
 def serialize(versions: RowVersions) -> bytes:
-    """The serialized sequence: a run for each stretch of equal versions."""
+    """Serializes versions, with one run for each stretch of equal versions."""
     message = row_ids_pb2.RowDatasetVersionSequence()
     changes = np.flatnonzero(versions.versions[1:] != versions.versions[:-1]) + 1
     firsts = np.concatenate(([0], changes))[: len(versions.versions)]
@@ -117,9 +117,9 @@ def serialize(versions: RowVersions) -> bytes:
 
 
 def stored_rows(data: bytes) -> int:
-    """How many rows a serialized sequence covers, whether or not the fragment has so many.
+    """Returns the number of rows that a serialized sequence covers, which may differ from the fragment's.
 
-    raises: CorruptFile for bytes that are no sequence
+    raises: CorruptFile for bytes that are not a sequence
     """
     with at():
         runs = row_ids_pb2.RowDatasetVersionSequence.FromString(data).runs
@@ -127,13 +127,13 @@ def stored_rows(data: bytes) -> int:
 
 
 def from_values(versions: U64) -> RowVersions:
-    """The versions in a hidden column, one per physical row."""
+    """Returns the versions of a hidden column, one per physical row."""
     starts = np.flatnonzero(np.diff(versions, prepend=versions[:1] + np.uint64(1)))
     return RowVersions(versions[starts], np.diff(starts, append=len(versions)))
 
 
 def concatenate(parts: Sequence[RowVersions]) -> RowVersions:
-    """The versions of rows that follow each other."""
+    """Concatenates the versions of consecutive rows."""
     if not parts:
         return constant(0)
     return RowVersions(
@@ -142,6 +142,6 @@ def concatenate(parts: Sequence[RowVersions]) -> RowVersions:
 
 
 def constant(num_rows: int, version: int = DEFAULT_VERSION) -> RowVersions:
-    """One version for all rows."""
+    """Returns one version for all rows."""
     num_runs = 1 if num_rows else 0
     return RowVersions(np.full(num_runs, version, np.uint64), np.full(num_runs, num_rows, np.int64))

@@ -1,11 +1,11 @@
-"""Segments: a compact list of unsigned 64-bit values.
+"""Segments: compact lists of unsigned 64-bit values.
 
     Range            start, start + 1, ... end - 1
     RangeWithHoles   the range without some ascending values
     RangeWithBitmap  value start + i if bit i is set, least significant bit of the first byte first
-    Values           any values in any order; sorted ones are found faster
+    Values           any values in any order; searching sorted ones is faster
 
-How many values there are is known, and checked by the caller, before any of them is expanded.
+The number of values is known, and checked by the caller, before any of them is expanded.
 
 Source: messages lance.table.U64Segment and EncodedU64Array.
 """
@@ -29,7 +29,7 @@ _NARROW: Final[Mapping[str, str]] = {"u16_array": "<u2", "u32_array": "<u4"}
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The values [start, end)."""
+    """Values of [start, end)."""
 
     start: int
     end: int
@@ -43,24 +43,24 @@ class Range:
         return 0
 
     def bounds(self) -> tuple[int, int]:
-        """Least and greatest value; only for a segment that has values."""
+        """Returns the least and greatest value; only for a segment with values."""
         return self.start, self.end - 1
 
     def expand(self) -> U64:
-        """All values in order."""
+        """Returns all values in order."""
         return np.uint64(self.start) + np.arange(self.num_values, dtype=np.uint64)
 
     def runs(self) -> tuple[I64, U64]:
-        """Runs of values that follow each other: the number of the first value of each, and that value."""
+        """Returns runs of consecutive values: the position of the first value of each, and that value."""
         count = min(self.num_values, 1)
         return np.zeros(count, np.int64), np.full(count, self.start, np.uint64)
 
     def slice(self, start: int, end: int) -> Range:
-        """Values number start up to end."""
+        """Returns the values at positions [start, end)."""
         return Range(self.start + start, self.start + end)
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
-        """Which of the wanted values are here, as indices into `wanted`, and at which number each one is."""
+        """Returns the indices in `wanted` of the values that occur here, and their positions."""
         indices = np.flatnonzero(self._covers(wanted))
         return indices, (wanted[indices] - np.uint64(self.start)).astype(np.int64)
 
@@ -72,7 +72,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Given values, in their order.
+    """Explicit values, in their order.
 
     is_sorted: strictly ascending
     """
@@ -106,7 +106,7 @@ class Values:
         first = np.searchsorted(ascending, wanted, "left")
         counts = np.searchsorted(ascending, wanted, "right") - first
         indices = np.repeat(np.arange(len(wanted)), counts)
-        # A value that occurs twice is there twice, at neighbouring positions of the sorted order.
+        # A value that occurs twice is returned twice, at neighboring positions of the sorted order.
         repeat = np.arange(len(indices)) - np.repeat(np.cumsum(counts) - counts, counts)
         positions = np.repeat(first, counts) + repeat
         return indices.astype(np.int64), (positions if order is None else order[positions]).astype(np.int64)
@@ -114,7 +114,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeWithHoles:
-    """The values [start, end) without `holes`, which ascend and lie inside."""
+    """Values of [start, end) without `holes`, which are ascending and inside the range."""
 
     start: int
     end: int
@@ -129,7 +129,7 @@ class RangeWithHoles:
         return self.holes.nbytes
 
     def bounds(self) -> tuple[int, int]:
-        """Bounds, not always the tightest: either end may be a hole."""
+        """Returns bounds that may not be tight: either end may be a hole."""
         return self.start, self.end - 1
 
     def expand(self) -> U64:
@@ -154,7 +154,7 @@ class RangeWithHoles:
 
 @dataclass(frozen=True, slots=True)
 class RangeWithBitmap:
-    """Those values of [start, end) whose bit is set.
+    """Values of [start, end) whose bit is set.
 
     bitmap: ceil((end - start) / 8) bytes, spare bits zero
     """
@@ -172,7 +172,7 @@ class RangeWithBitmap:
         return len(self.bitmap)
 
     def bounds(self) -> tuple[int, int]:
-        """Bounds, not always the tightest: the bits at the ends may be zero."""
+        """Returns bounds that may not be tight: the bits at the ends may be zero."""
         return self.start, self.end - 1
 
     def expand(self) -> U64:
@@ -195,15 +195,15 @@ Segment = Range | RangeWithHoles | RangeWithBitmap | Values
 
 
 def of_values(values: U64) -> Values:
-    """The segment of these values, which become read-only."""
+    """Returns the segment of these values, which become read-only."""
     values.flags.writeable = False
     return Values(values, is_sorted=_ascends(values))
 
 
 def smallest(values: U64) -> Segment:
-    """The segment of these values that takes the fewest bytes; the values become read-only.
+    """Returns the segment of these values with the fewest bytes; the values become read-only.
 
-    What is taken of equal ones is what other writers take.
+    Forms of equal size are chosen as by other writers.
     """
     if len(values) == 0:
         return Range(0, 0)
@@ -212,12 +212,12 @@ def smallest(values: U64) -> Segment:
         return Values(values, is_sorted=False)
     start, end = int(values[0]), int(values[-1]) + 1
     if end == 2**64:
-        # the end of a range is a 64-bit number, too
+        # the end of a range is a 64-bit number as well
         return Values(values, is_sorted=True)
     num_holes = end - start - len(values)
     if num_holes == 0:
         return Range(start, end)
-    # arrays hold offsets from their least value
+    # arrays contain offsets from their least value
     width = next((np.dtype(each).itemsize for each in _NARROW.values() if end - start - 1 <= np.iinfo(each).max), 8)
     sizes = (width * num_holes, (end - start + 7) // 8, width * len(values))
     form = sizes.index(min(sizes))
@@ -231,7 +231,7 @@ def smallest(values: U64) -> Segment:
 
 
 def serialize(segment: Segment) -> row_ids_pb2.U64Segment:
-    """The message of a segment: the inverse of `parse`."""
+    """Returns the message of a segment: the inverse of `parse`."""
     match segment:
         case Range(start, end):
             return row_ids_pb2.U64Segment(range={"start": start, "end": end})
@@ -249,18 +249,18 @@ def serialize(segment: Segment) -> row_ids_pb2.U64Segment:
 
 
 def parse(message: row_ids_pb2.U64Segment) -> Segment:
-    """The segment in a message.
+    """Parses a segment from a message.
 
-    raises: CorruptFile for a segment of no kind, a range that ends before it starts, holes outside of their
-        range or out of order, a bitmap of another size than its range, an array whose bytes are no whole
-        values or whose values do not fit 64 bits
+    raises: CorruptFile for a segment of unknown kind, a range that ends before it starts, holes outside their range
+        or out of order, a bitmap of another size than its range, an array with incomplete values or values that do
+        not fit 64 bits
     """
     form = message.WhichOneof("segment")
     if form is None:
         raise CorruptFile("a row id segment is of no kind that this release knows")
     value = getattr(message, form)
     if form in ("array", "sorted_array"):
-        # The claimed order is not relied on: a search in unsorted values would miss some.
+        # The recorded order is not trusted: a binary search in unsorted values would miss some.
         return of_values(_array(value))
     start, end = value.start, value.end
     if end < start:
@@ -312,7 +312,7 @@ def _serialize_array(values: U64) -> row_ids_pb2.EncodedU64Array:
 
 def _runs(values: U64) -> tuple[I64, U64]:
     is_first = np.ones(len(values), np.bool_)
-    # the number behind the largest is 0 here, as it is where runs are expanded
+    # the number after the largest one wraps to 0, as when runs are expanded
     np.not_equal(values[1:], values[:-1] + np.uint64(1), out=is_first[1:])
     starts = np.flatnonzero(is_first)
     return starts.astype(np.int64), values[starts]

@@ -1,4 +1,4 @@
-"""Whole columns of many small fragments, whose files are read together where that is possible."""
+"""Whole columns of many small fragments, whose files are read together if possible."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lance_sql.table.open_fragment import OpenFragment
 
 @dataclass(frozen=True, slots=True)
 class SmallFragments:
-    """What was read of some fragments.
+    """Columns read from some fragments.
 
-    starts: where the rows of each fragment begin in the columns; None for one that is still to be read
-    columns: of all fragments that were read, one after the other
+    starts: the first row of each fragment in the columns; None for a fragment that is still to be read
+    columns: of all fragments that were read, concatenated
     """
 
     starts: Sequence[int | None]
@@ -32,7 +32,7 @@ class SmallFragments:
 def read(
     fragments: Sequence[OpenFragment], fields: Sequence[Field], delivered: Mapping[int, pa.DataType]
 ) -> SmallFragments:
-    """One array for each field, of all rows of those fragments that could be read together, deleted rows included.
+    """Reads one array for each field, of all rows of the fragments that can be read together, including deleted rows.
 
     delivered: other types for top-level leaf fields, by field id
     """
@@ -60,7 +60,7 @@ def read(
 
 @lru_cache(maxsize=1024)
 def _file_and_columns(fields: tuple[Field, ...], files: ListedFiles) -> tuple[int, tuple[int, ...]] | None:
-    """The number of the one file that has all fields, and their columns; None where they are not stored so simply."""
+    """Returns the number of the single file with all fields, and their columns; None for other layouts."""
     numbers = set()
     columns = []
     for field in fields:

@@ -1,9 +1,9 @@
-"""Snapshots: one version of a table, the entry of every read.
+"""Snapshots: one version of a table, the entry point of every read.
 
     uri --locate--> manifest file --read--> Manifest --> Fragments --> deletions, row ids, row versions
                                                     `--> data files in stores
 
-A snapshot never changes. What it has read it keeps, so scans of the same handle share deletions and metadata.
+A snapshot never changes. It caches deletions and metadata, which scans of the same handle share.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from lance_sql.table.versions import VersionFile, VersionInfo
 
 
 class Snapshot:
-    """One version of a table. Immutable and thread-safe; pickled as its place, and read again on first use.
+    """One version of a table. Immutable and thread-safe. Pickled as its location, and read again on first use.
 
     uri: the root of the table, as an absolute path or a URI
     store: of the branch
-    version, branch: which version this is; branch is None on main
-    use_indices: whether scans may look into secondary indices
-    learning: whether scans learn statistics, and use what others have learned
-    commit_properties: of the commit that made the version, where this process has just made it; else None, and
-        `transaction` knows
-    commit_id: of the commit that is to be found in the manifest, where it was read before; else None
+    version, branch: identify the version; branch is None on main
+    use_indices: whether scans may use secondary indices
+    learning: whether scans learn statistics, and use those of earlier scans
+    commit_properties: of the commit that made the version, if this process has just made it; otherwise None, and
+        `transaction` reads them
+    commit_id: of the commit expected in the manifest, if it was read before; else None
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Snapshot:
         self._file = file
         self._storage_options = dict(storage_options or {})
         self._manifest: Manifest | None = None
-        # what tells the manifest that was read from another one in its place; None where the store does not
+        # distinguishes the manifest that was read from a later one in its place; None if the store has no identities
         self._mark: str | None = None
         self._open_fragments: OpenFragments | None = None
         self._indices: tuple[IndexSegment, ...] | None = None
@@ -89,7 +89,7 @@ class Snapshot:
 
     @property
     def _opened_as(self) -> dict[str, Any]:
-        """The options that another version of the branch is opened with."""
+        """Options that another version of the branch is opened with."""
         return {
             "branch": self.branch,
             "storage_options": self._storage_options,
@@ -102,7 +102,7 @@ class Snapshot:
 
     @property
     def name(self) -> str:
-        """The last part of the uri: how messages call the table."""
+        """Last part of the uri, the name of the table in messages."""
         return location.table_name(self.uri)
 
     @property
@@ -113,19 +113,19 @@ class Snapshot:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that what was read of the version takes, roughly; its manifest is counted elsewhere."""
+        """Approximate memory of cached content of the version; its manifest is counted elsewhere."""
         return sum(each.num_bytes for each in (self._open_fragments, self._open_indices) if each is not None)
 
     @property
     def stores(self) -> tuple[Store, ...] | None:
-        """What files of the version were read from; None where some were at base paths."""
+        """Stores that files of the version were read from; None if some were at base paths."""
         if self._open_fragments is not None and self._open_fragments.files.has_bases:
             return None
         return (self.store,) if self.store is self._main else (self.store, self._main)
 
     def is_as_read(self) -> bool:
-        """Whether no file of which something was read has changed. True where it is far away, which would have to be
-        asked for; False where a near store does not tell."""
+        """Whether no file that was read has changed. True for remote stores, which are not requested; False for a
+        local store without identities."""
         opened = self._open_fragments
         stores = {id(each): each for each in (self.store, self._main, *(opened.files.base_stores if opened else ()))}
         return all(
@@ -134,17 +134,17 @@ class Snapshot:
 
     @property
     def main(self) -> Store:
-        """The store of the table's root, which has the tags and branches."""
+        """Store of the table's root, which has the tags and branches."""
         return self._main
 
     @property
     def storage_options(self) -> Mapping[str, Any]:
-        """Those that the table was opened with."""
+        """Options that the table was opened with."""
         return self._storage_options
 
     @property
     def file(self) -> VersionFile:
-        """The manifest file."""
+        """Manifest file."""
         return self._file
 
     @property
@@ -154,10 +154,10 @@ class Snapshot:
 
     @property
     def manifest(self) -> Manifest:
-        """What the version consists of.
+        """Content of the version.
 
         raises: CorruptFile, UnsupportedFeature; not for a snapshot from `open_snapshot`, which has read it;
-            VersionNotFound where the commit is known, and is gone, or another one has its number
+            VersionNotFound if the known commit is gone, or another one has its number
         """
         if self._manifest is None:
             with self._lock:
@@ -177,7 +177,8 @@ class Snapshot:
 
     @property
     def commit_id(self) -> CommitId:
-        """What no other commit has: two tables that one after the other had the same path may count the same versions.
+        """Identity of the commit: two tables that had the same path one after the other may have the same version
+        numbers.
 
         raises: as `manifest`
         """
@@ -185,7 +186,7 @@ class Snapshot:
 
     @property
     def token(self) -> str:
-        """The identity of the commit, as text to be stored beside a position.
+        """Identity of the commit, as text to be stored beside a position.
 
         raises: as `manifest`
         """
@@ -194,7 +195,7 @@ class Snapshot:
 
     @property
     def open_fragments(self) -> OpenFragments:
-        """The fragments that are open, shared by all who read this version.
+        """Open fragments, shared by all readers of this version.
 
         raises: as `manifest`
         """
@@ -217,7 +218,7 @@ class Snapshot:
 
     @property
     def open_indices(self) -> OpenIndices:
-        """The index segments of the version, shared by all who read it.
+        """Opened index segments of the version, shared by all readers.
 
         raises: CorruptFile for a damaged index section; as `manifest`
         """
@@ -228,13 +229,13 @@ class Snapshot:
         return self._open_indices
 
     def open(self, fragment: Fragment) -> OpenFragment:
-        """A fragment of this version, opened for reading."""
+        """Opens a fragment of this version for reading."""
         return self.open_fragments.get(fragment)
 
     def latest(self) -> Snapshot:
-        """The newest version of this branch as of now; this one when nothing was committed since.
+        """Returns the current newest version of this branch; this one if there is no later commit.
 
-        raises: TableNotFound or VersionNotFound when none is left; CorruptFile, UnsupportedFeature
+        raises: TableNotFound or VersionNotFound if none is left; CorruptFile, UnsupportedFeature
         """
         file = versions.newest(self.store)
         if file is None:
@@ -242,15 +243,15 @@ class Snapshot:
         return self._at(file)
 
     def is_still(self, file: VersionFile) -> bool:
-        """Whether a version that was listed just now is this one. A table that was dropped and written again has other
-        ones with the same numbers.
+        """Whether a version that was just listed is this one. A table that was dropped and written again reuses
+        version numbers.
 
-        raises: CorruptFile, UnsupportedFeature for another manifest that cannot be read
+        raises: CorruptFile, UnsupportedFeature for another, unreadable manifest
         """
         if file.version != self.version:
             return False
         if self._manifest is None and self._commit_id is None:
-            # whoever reads it reads what is there now
+            # a later read returns the current file
             return file.path == self._file.path
         mark = self._mark_of(file)
         if file.path == self._file.path and mark is not None and mark == self._mark:
@@ -261,16 +262,16 @@ class Snapshot:
         return is_same
 
     def sibling(self, file: VersionFile, commit_id: CommitId | None = None) -> Snapshot:
-        """Another version of this branch, whose manifest is at a known place.
+        """Returns another version of this branch, whose manifest file is known.
 
-        commit_id: of the commit that has made it, where that is known
+        commit_id: of the commit that made it, if known
         """
         return Snapshot(*self._stores, file, **self._opened_as, commit_id=commit_id)
 
     def proposed(self, manifest: Manifest, file: VersionFile) -> Snapshot:
-        """A version that is not committed yet. Its indices are not looked into.
+        """Returns a version that is not committed yet. Scans of it do not use indices.
 
-        file: where its manifest will be
+        file: the future manifest file
         """
         made = self.sibling(file)
         made.use_indices = False
@@ -278,7 +279,7 @@ class Snapshot:
         return made
 
     def with_commit(self, properties: Mapping[str, str] | None) -> Snapshot:
-        """The same version, as a commit with these properties has made it."""
+        """Returns the same version with the properties of the commit that made it."""
         made = Snapshot(
             *self._stores,
             self._file,
@@ -290,20 +291,20 @@ class Snapshot:
         return made
 
     def siblings(self) -> list[Snapshot]:
-        """Every version of this branch as of now, ascending; this one is itself. No manifest is read for it, so damaged
-        ones are there too."""
+        """Returns every current version of this branch, ascending, including this object. Reads no manifest, so
+        damaged versions are included."""
         files = versions.list_versions(self.store)
         return [self._at(file) for file in files]
 
     def _at(self, file: VersionFile) -> Snapshot:
-        """The version that was listed just now: this one where it is the same."""
+        """Returns the version that was just listed: this object if it is the same."""
         return self if file.path == self._file.path and self.is_still(file) else self.sibling(file)
 
     def _mark_of(self, file: VersionFile) -> str | None:
         return self.store.identity(file.path) or file.tag
 
     def versions(self) -> tuple[VersionInfo, ...]:
-        """Every version of this branch as of now, ascending, damaged ones among them. Reads every manifest.
+        """Returns every current version of this branch, ascending, including damaged ones. Reads every manifest.
 
         raises: UnsupportedFeature
         """
@@ -316,16 +317,16 @@ class Snapshot:
         return tuple(infos)
 
     def transaction(self) -> RecordedTransaction | None:
-        """What the commit that made this version did; None where it is not recorded.
+        """Returns the transaction of the commit that made this version; None if not recorded.
 
-        raises: CorruptFile; VersionNotFound where another commit has its number now
+        raises: CorruptFile; VersionNotFound if another commit has its number now
         """
         section = self.manifest.transaction_section
         with self._of_this_commit(section) as known, at(table=self.label):
             return transactions.read(self.store, self.manifest_path, self.manifest, known)
 
     def indices(self) -> tuple[IndexSegment, ...]:
-        """The secondary indices that the version lists, read once.
+        """Returns the secondary indices of the version, read once.
 
         raises: as `transaction`
         """
@@ -338,12 +339,12 @@ class Snapshot:
 
     @contextmanager
     def _of_this_commit(self, section: int | None) -> Iterator[ReadSections | None]:
-        """Reads a section of the manifest file in the block, which another commit may have by now. A remote manifest is
-        read again, in the request that has most sections, too.
+        """Reads a section of the manifest file in the block, and checks that it is still of this commit. A remote
+        manifest is read again, in a request that also returns most sections.
 
-        section: where it begins; None without one
-        returns: what came of sections with the manifest
-        raises: VersionNotFound where it was replaced, or is gone
+        section: its offset; None without one
+        returns: the sections read with the manifest
+        raises: VersionNotFound if the manifest was replaced, or is gone
         """
         known = None
         try:
@@ -359,16 +360,16 @@ class Snapshot:
             identity.check(self)
 
     def tags(self) -> dict[str, Ref]:
-        """The table's tags as of now."""
+        """Returns the table's current tags."""
         return refs.tags(self._main)
 
     def branches(self) -> dict[str, Ref]:
-        """The table's branches as of now, without main."""
+        """Returns the table's current branches, without main."""
         return refs.branches(self._main)
 
 
 def read_manifest(store: Store, file: VersionFile, table: str) -> Manifest:
-    """The manifest of a version, whose number must be the one of its file.
+    """Reads the manifest of a version, and checks its number against that of its file.
 
     raises: CorruptFile, UnsupportedFeature
     """

@@ -1,4 +1,4 @@
-"""What is done to a table as a whole: dropped, or moved to another path."""
+"""Operations on whole tables: dropping and moving to another path."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ _FIRST: Final = (APPLIED, CHECKSUMS, DATA, TRANSACTIONS)
 """Folders that the first version of a table may have."""
 
 _PARTS: Final = (*_FIRST, CURSORS, DELETIONS, INDICES, "_mem_wal", "_refs", "tree")
-"""References go before branches: who commits to one sees that it is gone, and removes the version."""
+"""References are removed before branches, so that a writer of a branch sees that it is gone, and removes its
+version."""
 
 
 def drop(uri: str) -> int:
-    """Removes a table with all of its versions, tags and branches. Manifests go first: what is left of a removal that
-    did not end is no table.
+    """Removes a table with all of its versions, tags and branches. Manifests are removed first, so that an
+    interrupted removal leaves no table.
 
-    returns: how many files there were
-    raises: TableNotFound; InvalidArgument for a folder that holds something else as well, of which nothing is removed;
-        UnsupportedFeature for manifests that another store knows of
+    returns: the number of removed files
+    raises: TableNotFound; InvalidArgument for a folder with other content, of which nothing is removed;
+        UnsupportedFeature for manifests recorded in another store
     """
     store, folder, manifests, others = _files(uri)
     num_files = len(manifests) + len(others)
     left = set(others)
     while manifests:
-        # the newest first: no older one is the table meanwhile, where versions are counted down or up
+        # the newest first, so that no older version becomes the latest one, in either naming scheme
         for path in sorted(manifests, reverse=True):
             store.delete(path)
         if folder is not None:
             remove_empty_folders(os.path.join(folder, VERSIONS))
-        # a writer may have committed meanwhile; it cannot where the folder is gone
+        # a writer may have committed in the meantime, unless the folder is gone
         manifests = list(_below(store, VERSIONS))
         if manifests:
             left.update(_others(store))
-    # nothing that the first version of another table may have at the same place
+    # none of the folders that the first version of another table at the same place may have
     since = (path for part in _PARTS if part not in _FIRST for path in _below(store, part))
     for path in chain(left, since):
         store.delete(path)
@@ -57,7 +58,7 @@ def drop(uri: str) -> int:
 
 
 def check_droppable(uri: str) -> None:
-    """Makes sure that `drop` removes a table.
+    """Makes sure that `drop` can remove a table.
 
     raises: as `drop`
     """
@@ -65,7 +66,7 @@ def check_droppable(uri: str) -> None:
 
 
 def count(uri: str) -> int:
-    """How many files `drop` would remove.
+    """Returns the number of files that `drop` would remove.
 
     raises: as `drop`
     """
@@ -74,10 +75,10 @@ def count(uri: str) -> int:
 
 
 def move(uri: str, target: str, *, dry_run: bool = False) -> None:
-    """Gives a table another path on the same disk.
+    """Moves a table to another path on the same disk.
 
-    raises: TableNotFound, TableExists; UnsupportedFeature outside of local disks; InvalidArgument for a table with
-        branches, whose files are found by its path
+    raises: TableNotFound, TableExists; UnsupportedFeature for remote stores; InvalidArgument for a table with
+        branches, which refer to its files by path
     """
     folder, other = _local(uri), _local(target)
     if os.path.islink(_given(uri)):
@@ -105,12 +106,12 @@ def move(uri: str, target: str, *, dry_run: bool = False) -> None:
 
 
 def plain_path(uri: str) -> str:
-    """The path of a URI of this machine, as everybody else calls it; other URIs as they are."""
+    """Returns the plain path of a file URI; other URIs unchanged."""
     return (local_path(uri) or uri) if uri.startswith("file:///") else uri
 
 
 def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
-    """The store of a table, its folder where it is on this machine, its manifests, and its other files."""
+    """Returns the store of a table, its local folder or None, its manifests, and its other files."""
     if uri.startswith("s3+ddb://"):
         raise UnsupportedFeature(f"{uri} has entries in DynamoDB, which are not removed here: drop it with its writer")
     store = open_store(uri)
@@ -129,19 +130,19 @@ def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
 
 
 def _others(store: Store) -> list[str]:
-    """All files of a table but its manifests."""
+    """Returns all files of a table except its manifests."""
     return [path for part in _PARTS for path in _below(store, part)]
 
 
 def _below(store: Store, folder: str) -> Iterator[str]:
-    """All files below a folder."""
+    """Yields all files below a folder."""
     yield from [each.path for each in store.files(folder)]
     for name in list(store.folders(folder)):
         yield from _below(store, f"{folder}/{name}")
 
 
 def _local(uri: str) -> str | None:
-    """The folder of a table on this machine, behind links."""
+    """Returns the folder of a local table, with links resolved."""
     path = local_path(uri)
     return None if path is None else os.path.realpath(path)
 

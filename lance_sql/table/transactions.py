@@ -1,7 +1,7 @@
-"""Transactions: what the commit that made a version did.
+"""Transactions: records of the commits that made versions.
 
-A transaction lies in a file of its own, `_transactions/<read version>-<uuid>.txn`, in the manifest file as a section
-of a u32 length and the message, or in both. Old versions may have neither.
+A transaction is stored in a file of its own, `_transactions/<read version>-<uuid>.txn`, in a section of the
+manifest file with a u32 length and the message, or in both. Old versions may have neither.
 
 Source: message lance.table.Transaction; Manifest.transaction_file and Manifest.transaction_section.
 """
@@ -22,10 +22,10 @@ from lance_sql.table.manifest_file import ReadSections, read_section
 from lance_sql.table.paths import TRANSACTIONS
 
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""A longer file is not read: what its commit did counts as not recorded."""
+"""Maximum size of a file that is read. The transaction in a longer one counts as not recorded."""
 
 
-# One request has all of most of them.
+# Enough for most transactions in one request.
 _FIRST_BYTES: Final = 256 * 1024
 
 
@@ -35,7 +35,7 @@ class TooLong(CorruptFile):
 
 @dataclass(frozen=True, slots=True)
 class GivenIds:
-    """The row ids that a transaction gives the first rows of a fragment.
+    """Row ids that a transaction assigns to the first rows of a fragment.
 
     files: the paths of the fragment's data files
     row_ids: a serialized sequence
@@ -47,14 +47,14 @@ class GivenIds:
 
 @dataclass(frozen=True, slots=True)
 class RecordedTransaction:
-    """A commit.
+    """Transaction of a commit.
 
     read_version: the version that the writer had read
-    operation: what it did, such as "append", "update" or "rewrite"; None for an operation that is not known
+    operation: such as "append", "update" or "rewrite"; None for an unknown operation
     properties: see `commit_summary`
-    restored: the version that a "restore" went back to; None of other operations
-    rewrites_columns: an "update" that put other values into rows where they were
-    given_ids: of the fragments that an "update" or a "rewrite" made, as far as it says
+    restored: the version that a "restore" went back to; None for other operations
+    rewrites_columns: an "update" that changed values of rows in place
+    given_ids: of the fragments that an "update" or a "rewrite" made, as far as recorded
     """
 
     read_version: int
@@ -67,20 +67,20 @@ class RecordedTransaction:
 
 
 def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> RecordedTransaction | None:
-    """The transaction of the version whose manifest is at `path`; None where it is not recorded, or no longer there.
+    """Reads the transaction of the version whose manifest is at `path`; None if not recorded, or removed.
 
-    known: what was read of the manifest's sections before
-    raises: CorruptFile for what is not a transaction
+    known: sections that were read with the manifest
+    raises: CorruptFile for content that is not a transaction
     """
     section = manifest.transaction_section
     if section is None:
         return read_file(store, manifest.transaction_file)
-    # a manifest of before, whose file was replaced, has its section elsewhere
+    # an earlier manifest, whose file was replaced, has its section at another offset
     return _KNOWN.get(store, path, lambda: _read(path, lambda: read_bytes(store, path, manifest, known)), part=section)
 
 
 def read_file(store: Store, name: str) -> RecordedTransaction | None:
-    """The transaction in a file of its own, by the name that its manifest has of it; None for no name, and as `read`.
+    """Reads the transaction in a file of its own, by its name in the manifest; None without a name, and as `read`.
 
     raises: CorruptFile
     """
@@ -102,9 +102,9 @@ def _read(file: str, read: Callable[[], bytes | None]) -> RecordedTransaction | 
 
 
 def _path(name: str) -> str:
-    """The path of the file that a transaction is in by itself.
+    """Returns the path of the file of a transaction.
 
-    raises: CorruptFile for one that leads out of its folder
+    raises: CorruptFile for a path outside its folder
     """
     path = f"{TRANSACTIONS}/{name}"
     with at(file=path):
@@ -123,9 +123,9 @@ _KNOWN: Final = KnownFiles("transactions", 16 * 1024 * 1024, _memory)
 
 
 def read_bytes(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> bytes | None:
-    """The message of the transaction of the version whose manifest is at `path`; None as for `read`.
+    """Reads the transaction message of the version whose manifest is at `path`; None as for `read`.
 
-    known: what was read of the manifest's sections before
+    known: sections that were read with the manifest
     raises: CorruptFile
     """
     if manifest.transaction_section is not None:
@@ -144,13 +144,13 @@ def _file_bytes(store: Store, path: str) -> bytes | None:
             if size > _FIRST_BYTES:
                 _, content = store.tail(path, size, size=size)
         except FileNotFoundError:
-            # Nothing but conflict checks of writers needs the file, so it may be cleaned up.
+            # Only conflict checks of writers need the file, so it may be cleaned up.
             return None
         return bytes(memoryview(content))
 
 
 def parse(data: bytes) -> RecordedTransaction:
-    """The transaction in a serialized message."""
+    """Parses a transaction from a serialized message."""
     message = transaction_pb2.Transaction.FromString(data)
     operation, properties = _operation(message)
     restored = message.restore.version if operation == "restore" else None
@@ -174,7 +174,8 @@ def parse(data: bytes) -> RecordedTransaction:
 
 
 def parse_operation(data: bytes) -> tuple[str | None, dict[str, str]]:
-    """The operation and the properties of the transaction in a serialized message; see `RecordedTransaction`."""
+    """Parses the operation and the properties of a transaction from a serialized message; see
+    `RecordedTransaction`."""
     return _operation(transaction_pb2.Transaction.FromString(data))
 
 

@@ -1,6 +1,6 @@
-"""What a list of versions shows of each: its manifest and its transaction, mostly read in one request.
+"""Entries of a list of versions, from the manifest and the transaction of each, mostly in one request.
 
-Little is kept of them, so that the next list of thousands of versions reads what is new.
+Small cached entries let the next list of thousands of versions read only new ones.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from lance_sql.table.versions import VersionFile, VersionInfo, check_version
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Listed:
-    """What a manifest file says of a version.
+    """Entry of a version from its manifest file.
 
-    transaction_file: name of the file that has the transaction; None where the manifest file has it
+    transaction_file: name of the file with the transaction; None if the manifest file contains it
     """
 
     info: VersionInfo
@@ -28,7 +28,7 @@ class _Listed:
 
 
 def version_info(store: Store, file: VersionFile, table: str) -> VersionInfo:
-    """What is shown of one version.
+    """Returns the list entry of one version.
 
     table: the table's name, for messages
     raises: CorruptFile, UnsupportedFeature
@@ -36,7 +36,7 @@ def version_info(store: Store, file: VersionFile, table: str) -> VersionInfo:
     listed = _KNOWN.get(store, file.path, lambda: _read(store, file, table))
     if not listed.transaction_file:
         return listed.info
-    # which may be cleaned up while the version stays
+    # the file may be cleaned up before the version
     transaction = transactions.read_file(store, listed.transaction_file)
     if transaction is None:
         return listed.info

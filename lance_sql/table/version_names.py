@@ -1,4 +1,4 @@
-"""How users name a version of a table in one word: "orders.lance@41", "orders.lance@audited"."""
+"""Short names of versions of a table: "orders.lance@41", "orders.lance@audited"."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MOST_DIGITS: Final = 20
 
 
 def split_name(name: str) -> tuple[str, int | None, str | None]:
-    """The path or URI, and the version or the tag; a version below 0 is counted from the newest.
+    """Splits a name into the path or URI, and the version or the tag. A negative version counts back from the newest.
 
     raises: InvalidArgument for a number with more digits than a version can have
     """
     path, at, chosen = name.rpartition("@")
-    # An address may hold an @ itself (s3://user@host/...), and so may a folder; names of branches may hold a slash.
+    # A URI may contain an @ itself (s3://user@host/...), and so may a folder; names of branches may contain a slash.
     is_table = _is_table(path)
     if (
         not at
@@ -37,7 +37,7 @@ def _is_table(name: str) -> bool:
 
 
 def as_version(text: str) -> int | None:
-    """The number of a version that a text is, below 0 one that is counted from the newest; None for another text.
+    """Parses a version number, negative if counted back from the newest; None for other text.
 
     raises: InvalidArgument for more digits than a version can have
     """
@@ -50,9 +50,9 @@ def as_version(text: str) -> int | None:
 
 
 def unknown_name(kind: str, name: str, table: str, existing: Iterable[str]) -> str:
-    """What is said of a tag, branch, cursor or rule that there is not.
+    """Returns the error message for an unknown tag, branch, cursor or rule.
 
-    kind: "tag", "branch", "cursor" or "rule"; table: for the message; existing: the names that there are
+    kind: "tag", "branch", "cursor" or "rule"; table: for the message; existing: the existing names
     """
     names = list(existing)
     if not isinstance(name, str):

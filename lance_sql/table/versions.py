@@ -1,4 +1,4 @@
-"""The versions of a table: which ones there are, and which one a user means.
+"""Versions of a table: listing them, and resolving the user's choice.
 
 Source: table format, manifest naming schemes and the latest version.
 """
@@ -29,7 +29,7 @@ _DAYS: Final = {"today": timedelta(0), "yesterday": timedelta(days=1)}
 
 
 class VersionFile(NamedTuple):
-    """A version and its manifest file; `size` and `tag` are None when the listing does not tell them.
+    """A version and its manifest file; `size` and `tag` are None if the listing does not include them.
 
     tag: see `ObjectInfo`
     """
@@ -42,14 +42,14 @@ class VersionFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VersionInfo:
-    """What a list of versions shows of each.
+    """Entry of a list of versions.
 
     timestamp: commit time, UTC
     data_format: version of its data files, such as "2.2"
     writer_version: release of the library that wrote it, or None
-    operation: what its commit did, such as "append" or "update"; None where that is not recorded
-    summary: more about it, where this library made the version
-    damage: why the version cannot be read; all but its number is None then
+    operation: of its commit, such as "append" or "update"; None if not recorded
+    summary: more about the commit, if this library made it
+    damage: why the version cannot be read; all other fields but its number are None then
     """
 
     version: int
@@ -63,7 +63,7 @@ class VersionInfo:
 
 
 def check_version(version: int, file: VersionFile) -> None:
-    """Makes sure that a manifest is of the version that its name says.
+    """Makes sure that a manifest contains the version of its file name.
 
     raises: CorruptFile
     """
@@ -73,7 +73,7 @@ def check_version(version: int, file: VersionFile) -> None:
 
 
 def list_versions(store: Store) -> list[VersionFile]:
-    """The versions of the history, ascending; detached ones do not belong to it.
+    """Returns the versions of the history, ascending, without detached ones.
 
     raises: CorruptFile for a mixture of both naming schemes, where one version may have two manifests
     """
@@ -97,19 +97,19 @@ def list_versions(store: Store) -> list[VersionFile]:
 
 
 def newest(store: Store) -> VersionFile | None:
-    """The newest version; None when there is none. One request where names are listed in order, for those of scheme V2
-    begin with the newest.
+    """Returns the newest version; None without any. Takes one request if names are listed in order, because names
+    of scheme V2 begin with the newest.
 
-    raises: CorruptFile as for `list_versions`, when the names that are seen show it
+    raises: CorruptFile as for `list_versions`, if the listed names show it
     """
     files = list_newer(store, None)
     return files[-1] if files else None
 
 
 def list_newer(store: Store, since: int | None) -> list[VersionFile]:
-    """The versions from `since` on, ascending, or the newest one alone; as few names are listed as that takes.
+    """Returns the versions from `since` on, ascending, or the newest one alone; lists as few names as possible.
 
-    since: a version that need not exist any longer
+    since: a version that may no longer exist
     raises: as for `newest`
     """
     if not store.lists_by_name:
@@ -131,8 +131,8 @@ def list_newer(store: Store, since: int | None) -> list[VersionFile]:
 
 
 def _named_newer(store: Store, since: int | None) -> list[VersionFile] | None:
-    """The same by all names in the folder, of which only those that are wanted are taken apart; None where the store
-    does not tell them, and for those of scheme V1."""
+    """Does the same with all names in the folder, and parses only the needed ones; None if the store returns no
+    names, and for scheme V1."""
     names = store.names(VERSIONS)
     if names is None:
         return None
@@ -146,19 +146,19 @@ def _named_newer(store: Store, since: int | None) -> list[VersionFile] | None:
         version, _ = parsed
         if files and (since is None or version < since):
             break
-        # a folder may be called so
+        # a folder may have such a name
         if find_version(store, version) is not None:
             files.append(VersionFile(version, f"{VERSIONS}/{name}"))
     return files[::-1]
 
 
 def _from(files: list[VersionFile], since: int | None) -> list[VersionFile]:
-    """The last file, and those before it from a version on."""
+    """Returns the last file, and those before it from a version on."""
     return [file for file in files[:-1] if since is not None and file.version >= since] + files[-1:]
 
 
 def find_version(store: Store, version: int) -> VersionFile | None:
-    """The manifest of one version, detached ones included; None when it does not exist. Nothing is listed."""
+    """Returns the manifest of one version, which may be detached; None if it does not exist. Lists nothing."""
     if not 0 <= version <= _MAX_VERSION:
         return None
     schemes = [NamingScheme.V2, NamingScheme.V1]
@@ -173,10 +173,10 @@ def find_version(store: Store, version: int) -> VersionFile | None:
 
 
 def as_of(store: Store, instant: datetime, table: str) -> VersionFile | datetime | None:
-    """The newest version that was not committed later than an instant.
+    """Returns the newest version committed at or before an instant.
 
-    returns: the commit time of the first version when that is later, None when there are no versions
-    raises: CorruptFile, UnsupportedFeature when a version on the way cannot be read
+    returns: the commit time of the first version if that is later, None without versions
+    raises: CorruptFile, UnsupportedFeature for an unreadable version on the way
     """
     first: datetime | None = None
     for file in reversed(list_versions(store)):
@@ -187,10 +187,10 @@ def as_of(store: Store, instant: datetime, table: str) -> VersionFile | datetime
 
 
 def instant(when: datetime | date | timedelta | str) -> datetime:
-    """The moment that a user means, in UTC.
+    """Converts a time given by the user to UTC.
 
-    when: a time, in UTC if it has no zone; a date, for its first moment; an age (a timedelta, or text such as "1d" or
-        "90m") before now; "today" or "yesterday", for the first moment of that day in UTC; ISO 8601 text
+    when: a time, in UTC if it has no zone; a date, for its first moment; an age (a timedelta, or text such as "1d"
+        or "90m") before now; "today" or "yesterday", for the first moment of that day in UTC; ISO 8601 text
     raises: InvalidArgument for other text
     """
     if when != when:
@@ -220,9 +220,9 @@ def _moment(text: str) -> datetime | date | timedelta:
 
 
 def describe(files: Sequence[VersionFile], *, whole_history: bool) -> str:
-    """Which versions there are, in words: "versions 3 to 42 are available (1-2 were cleaned up)".
+    """Describes the existing versions: "versions 3 to 42 are available (1-2 were cleaned up)".
 
-    whole_history: the history begins with version 1; that of a branch does not
+    whole_history: the history begins with version 1, unlike that of a branch
     """
     runs: list[list[int]] = []
     for file in files:
@@ -252,7 +252,7 @@ def _run(first: int, last: int) -> str:
 
 
 def as_ranges(versions: Sequence[int]) -> str:
-    """Versions as text, runs of them as ranges: 'versions 1-3, 7'."""
+    """Formats versions as text, with runs as ranges: 'versions 1-3, 7'."""
     parts: list[str] = []
     start = previous = None
     for version in (*versions, None):

@@ -1,4 +1,4 @@
-"""Many fields of one fragment, whose columns are read together where that is possible.
+"""Many fields of one fragment, whose columns are read together if possible.
 
 A table of thousands of columns has few rows in each of its files, and opening a column takes longer than decoding it.
 """
@@ -23,18 +23,18 @@ MIN_FIELDS: Final = 64
 """With fewer fields, opening each of them takes little time."""
 
 MAX_ROWS: Final = 16 * 1024
-"""Columns are decoded whole, which is too much where a file has many rows and few of them are wanted."""
+"""Columns are decoded whole, which is too much if a file has many rows and few of them are needed."""
 
 
 def is_wide(fragment: Fragment, num_fields: int) -> bool:
-    """Whether so many fields of the fragment are better read together."""
+    """Whether this number of fields of the fragment is better read together."""
     return num_fields >= MIN_FIELDS and 0 < fragment.physical_rows <= MAX_ROWS
 
 
 def read(
     fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
 ) -> list[pa.Array]:
-    """As `OpenFragment.read`."""
+    """Reads like `OpenFragment.read`."""
     arrays = _read_together(fragment, fields, rows, delivered)
     missing = [field for field in fields if field.id not in arrays]
     if missing:
@@ -46,7 +46,7 @@ def read(
 def _read_together(
     fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
 ) -> dict[int, pa.Array]:
-    """By field id, those fields that could be read together."""
+    """Returns the fields that could be read together, by field id."""
     columns: dict[int, list[tuple[int, int, pa.DataType]]] = {}
     for field in fields:
         if not is_leaf(field) or is_json(field) or field.is_blob_v2:
