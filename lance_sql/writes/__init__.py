@@ -1,1 +1,1 @@
-"""Changing a table: statements that write files, and the commit that makes a version of them."""
+"""Writes: statements that write files, and the commit that creates a version with them."""

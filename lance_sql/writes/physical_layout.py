@@ -1,4 +1,4 @@
-"""How the rows of a version lie in fragments, and which of these a compaction would rewrite, and why."""
+"""Physical layout of a version: its fragments, and the reasons why a compaction would rewrite some of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lance_sql.values.html.render import counted, share
 from lance_sql.writes.statements import compact
 
 MAX_PARSED: Final = 200_000
-"""So many fragments of earlier versions are looked at for when the fragments were added."""
+"""Limit of fragments of earlier versions that are parsed to find out when fragments were added."""
 
 _IN_A_PART: Final = 10
 _SHOWN: Final = 500
@@ -29,12 +29,12 @@ _MOST_WITH_GAPS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class FragmentLayout:
-    """One fragment.
+    """Layout of one fragment.
 
-    rows: live ones; deleted_rows: those that are stored, and deleted
-    files: data files; bytes: their size, None where the manifest does not say
-    added_version, added_at: the version that added it, and when it was committed; None where that is not known any more
-    reasons: why a compaction would rewrite it; empty where it would not
+    rows: live rows; deleted_rows: stored rows that are deleted
+    files: number of data files; bytes: their size, None if the manifest does not record it
+    added_version, added_at: the version that added it, and its commit time; None if no longer known
+    reasons: why a compaction would rewrite it; empty if it would not
     """
 
     id: int
@@ -48,16 +48,16 @@ class FragmentLayout:
 
     @property
     def deleted_share(self) -> float:
-        """Of the stored rows, from 0 to 1."""
+        """Share of deleted rows among the stored rows, from 0 to 1."""
         stored = self.rows + self.deleted_rows
         return self.deleted_rows / stored if stored else 0.0
 
 
 @dataclass(frozen=True, repr=False)
 class Layout(Frames):
-    """The fragments of a version, in the order of its rows.
+    """Fragments of a version, in the order of its rows.
 
-    name: of table and version, for people
+    name: of table and version, for display
 
     >>> layout = orders.layout()
     >>> len(layout.fragments), layout.rows, layout.to_compact
@@ -73,44 +73,44 @@ class Layout(Frames):
 
     @property
     def rows(self) -> int:
-        """Live rows."""
+        """Number of live rows."""
         return sum(each.rows for each in self.fragments)
 
     @property
     def deleted_rows(self) -> int:
-        """Rows that are stored, and deleted."""
+        """Number of stored rows that are deleted."""
         return sum(each.deleted_rows for each in self.fragments)
 
     @property
     def deleted_share(self) -> float:
-        """Of the stored rows, from 0 to 1."""
+        """Share of deleted rows among the stored rows, from 0 to 1."""
         stored = self.rows + self.deleted_rows
         return self.deleted_rows / stored if stored else 0.0
 
     @property
     def files(self) -> int:
-        """Data files."""
+        """Number of data files."""
         return sum(each.files for each in self.fragments)
 
     @property
     def bytes(self) -> int | None:
-        """Of all data files; None where a manifest does not say."""
+        """Size of all data files; None if a manifest does not record it."""
         sizes = [each.bytes for each in self.fragments]
         recorded = [each for each in sizes if each is not None]
         return sum(recorded) if len(recorded) == len(sizes) else None
 
     @property
     def to_compact(self) -> tuple[FragmentLayout, ...]:
-        """The fragments that a compaction would rewrite."""
+        """Fragments that a compaction would rewrite."""
         return tuple(each for each in self.fragments if each.reasons)
 
     @property
     def rows_to_compact(self) -> int:
-        """Live rows of the fragments that a compaction would rewrite."""
+        """Number of live rows of the fragments that a compaction would rewrite."""
         return sum(each.rows for each in self.to_compact)
 
     def to_table(self) -> pa.Table:
-        """One row for each fragment; `compact` says why a compaction would rewrite it."""
+        """Returns one row for each fragment; `compact` contains the reasons why a compaction would rewrite it."""
         rows = self.fragments
         return pa.table(
             {
@@ -126,9 +126,9 @@ class Layout(Frames):
         )
 
     def to_html(self) -> str:
-        """A page in one file, which needs no network.
+        """Renders a self-contained HTML page.
 
-        raises: MissingDependency where Jinja2 is not installed
+        raises: MissingDependency if Jinja2 is not installed
         """
         return html.render("layout", **self._values(_SHOWN))
 
@@ -154,7 +154,7 @@ def _title(each: FragmentLayout) -> str:
 
 
 def layout(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Layout:
-    """The layout of a version. Reads deletion files and manifests, and no page.
+    """Returns the layout of a version. Reads deletion files and manifests, but no pages.
 
     target_rows, max_deleted_share: of the compaction
     raises: CorruptFile, UnsupportedFeature
@@ -181,9 +181,10 @@ def layout(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_dele
 
 
 def _added(snapshot: Snapshot) -> dict[int, tuple[int, datetime]]:
-    """When the fragments came: the first of the versions without a gap up to this one that have one of their files.
+    """Finds when fragments were added: the first of the consecutive versions up to this one that has one of their
+    files.
 
-    Fragments of which no version is left that does not have them are missing, as they may be older.
+    Fragments that all remaining versions have are missing from the result, because they may be older.
     """
     pending: dict[int, Collection[str]] = {
         fragment.id: {file.path for file in fragment.files} for fragment in snapshot.manifest.fragments

@@ -1,9 +1,9 @@
-"""A new version of a table: what changed, whether it goes together with what others changed, and the one atomic step.
+"""Commits: the operation, the conflict check against other commits, and the one atomic step that creates a version.
 
-operations         what changed, as values; `transactions` are their messages
+operations         changes as values; `transactions` converts them to messages
 committer          the protocol:
-  conflicts          may this be committed after that?
-  rebase             what has to change so that it may
+  conflicts          whether this can be committed after that
+  rebase             adapts an operation to newer versions
   manifest_builder   the next manifest, one function for each operation, on a `draft`
-clones, cleanup    the other ways in which versions begin and end
+clones, cleanup    other ways to create and remove versions
 """

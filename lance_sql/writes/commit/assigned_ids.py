@@ -1,12 +1,12 @@
-"""Stable row ids for the rows of a table that was created without: rows keep what was their address.
+"""Stable row ids for the rows of a table created without them: the row address becomes the row id.
 
     fragment 0, 3 rows      ids 0, 1, 2                           next row id: above every address that a fragment of
     fragment 7, 2 rows      ids 7 << 32, (7 << 32) + 1            the table has ever had
 
-Up to this version `_rowid` was the address, so every row keeps its id, and so does every entry of an index, also of one
-that another writer is building meanwhile. Versions of rows begin with this version: what was before is not recorded.
+Before this version `_rowid` was the address. So every row keeps its id, and index entries stay valid, even in an
+index that another writer builds concurrently. Row versions begin with this version. Earlier ones are not recorded.
 
-The commit is a `Merge`, with which no change goes together that others compute from the version before.
+The commit is a `Merge`, which conflicts with all changes that others compute from the version before.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit.draft import Draft
 from lance_sql.writes.commit.operations import Merge
 
-# Ids stay below 2^63, which other engines take for numbers with a sign.
+# Ids stay below 2^63, because other engines use signed integers.
 _MAX_FRAGMENT_ID: Final = 2**31 - 2
 
 
 def merge_with_row_ids(snapshot: Snapshot, *, keeps_indices: bool) -> Merge:
-    """The operation that gives every row of a version a stable id.
+    """Returns the operation that assigns a stable id to every row of a version.
 
-    keeps_indices: the indices stay as they are; without, they leave the version
-    raises: InvalidArgument for a table that has them, and for one whose indices cannot stay; UnsupportedFeature
+    keeps_indices: preserve the indices; otherwise they are dropped
+    raises: InvalidArgument if the table has stable row ids, or indices that cannot be preserved; UnsupportedFeature
     """
     manifest = snapshot.manifest
     if manifest.has_stable_row_ids:
         raise InvalidArgument(f"{snapshot.name} has stable row ids already")
     highest = max([*manifest.fragments.ids, manifest.max_fragment_id or 0])
-    # it had stable row ids before a restore took them away, and they are not given again
+    # the table had stable row ids before a restore removed them, and they are not assigned again
     base = -(-manifest.next_row_id >> 32)
     if base + highest > _MAX_FRAGMENT_ID:
         raise UnsupportedFeature(f"{snapshot.name}: stable row ids for fragments with ids up to {highest}")
@@ -56,7 +56,7 @@ def merge_with_row_ids(snapshot: Snapshot, *, keeps_indices: bool) -> Merge:
 
 
 def assign(draft: Draft, operation: Merge) -> None:
-    """Gives the rows of the draft the ids that the operation has for them, and the draft's version as theirs."""
+    """Assigns the row ids of the operation to the rows of the draft, and the draft's version as their row versions."""
     assert operation.next_row_id is not None
     current = draft.manifest.fragments.by_id(set(draft.manifest.fragments.ids))
     replaced = []
@@ -78,7 +78,7 @@ def assign(draft: Draft, operation: Merge) -> None:
 
 
 def _with_ids(snapshot: Snapshot, fragment: Fragment, upper_half: int) -> Fragment:
-    """The fragment with ids from `upper_half` << 32 on, and with the numbers of rows that old writers left out."""
+    """Returns the fragment with ids from `upper_half` << 32 on, and with row counts that old writers left out."""
     opened = snapshot.open(fragment)
     start, file = upper_half << 32, fragment.deletion_file
     if file is not None and not file.num_deleted_rows:

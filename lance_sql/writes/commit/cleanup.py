@@ -1,14 +1,14 @@
-"""Cleaning up: old versions, and files that no version needs.
+"""Cleanup: removes old versions, and files that no version needs.
 
-    kept       the latest version, the youngest ones, those with a tag, those that a branch begins with and those after
-               them, by which the branch can be published, and those whose changes a cursor still has to take, with the
+    kept       the latest version, the newest ones, those with a tag, those that a branch begins with and later ones,
+               which the branch needs to be published, and those whose changes a cursor has not read yet, with the
                one before
-    removed    all others, and what only they have: data files, deletion files, indices, transactions
-    leftovers  files that no version names: of writers that failed, or that have not committed yet; only when older than
+    removed    all others, and the files that only they need: data files, deletion files, indices, transactions
+    leftovers  files that no version names: of failed writers, or of writers before their commit; only when older than
                a week
 
-A branch needs files of its parents, so the files of all of its versions are kept. Clones elsewhere are not known: they
-lose what is removed here.
+A branch needs files of its parents, so the files of all of its versions are kept. Clones elsewhere are unknown:
+they lose files that are removed here.
 
 Source: table format, transactions, cleanup.
 """
@@ -41,29 +41,29 @@ from lance_sql.table.versions import VersionFile
 from lance_sql.writes.commit.clones import real_root, root_of
 
 MIN_LEFTOVER_AGE: Final = timedelta(days=7)
-"""A writer that takes longer than this from its first file to its commit loses the files."""
+"""A writer that takes longer than this from its first file to its commit loses its files."""
 
 _DETACHED_BIT: Final = 2**63
 _FOLDERS: Final = {NamedKind.DATA: DATA, NamedKind.DELETIONS: DELETIONS}
-"""Of the kinds of files; what a sequence is in has a path."""
+"""Folders by kind of file; the file of a sequence has a path of its own."""
 _MAX_VERSION: Final = 2**64 - 1
 _WHOLE_FILE: Final = 2**47
 _MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of manifests that are held until it is known that nothing names their versions."""
+"""Limit of manifests held in memory until it is known that nothing names their versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleanupPlan:
-    """What would be removed.
+    """Versions and files that a cleanup would remove.
 
     snapshot: the latest version when the plan was made
     versions: ascending
     files: paths in the store of the branch, without the manifests
-    num_bytes: of the files and manifests whose size the store tells without being asked for each
+    num_bytes: of the files and manifests whose size the listing includes
     records: checksums of files
     remaining: paths of the files that stay
-    held: versions that stay for cursors and branches alone, and the names of these: "warehouse", "branch load"
-    released: cursors and branches that are further behind than `max_lag`: what they need is removed as well
+    held: versions kept only for cursors and branches, and the names of these: "warehouse", "branch load"
+    released: cursors and branches that lag by more than `max_lag`: the versions they need are removed as well
     """
 
     snapshot: Snapshot
@@ -84,14 +84,14 @@ def plan(
     max_lag: timedelta | None = None,
     now: datetime | None = None,
 ) -> CleanupPlan:
-    """What a cleanup of the snapshot's branch would remove. Removes nothing.
+    """Plans a cleanup of the snapshot's branch. Removes nothing.
 
-    older_than: versions younger than this are kept; two weeks when neither this nor `retain_versions` is given
-    retain_versions: so many of the newest versions are kept, at least one
-    max_lag: cursors and branches keep no version when the oldest change that they have to take, or began with, is older
-        than this
-    raises: InvalidArgument; CorruptFile and UnsupportedFeature when a version cannot be read, for what it needs is not
-        known then
+    older_than: younger versions are kept; two weeks if neither this nor `retain_versions` is given
+    retain_versions: number of newest versions to keep, at least one
+    max_lag: a cursor or branch holds no versions if its oldest unread change, or the oldest since it began, is
+        older than this
+    raises: InvalidArgument; CorruptFile and UnsupportedFeature for an unreadable version, whose needed files are
+        unknown
     """
     if older_than is None and retain_versions is None:
         older_than = timedelta(days=14)
@@ -153,7 +153,7 @@ def _planned(
         *_read(_branches(latest), work),
     )
     needed, dropped = _needed(staying, latest), _needed(removed, latest)
-    # before the files are listed: whoever records a checksum has written the file
+    # before the files are listed: a checksum is recorded after its file is written
     records, _ = checksums.read(latest.store)
     sizes = dict(_table_files(latest.store))
     owners = ((path, _owner(path)) for path in sorted(sizes))
@@ -168,10 +168,10 @@ def _planned(
 
 
 def execute(planned: CleanupPlan) -> None:
-    """Removes what was planned; versions first, so that none is seen that lacks files.
+    """Removes the planned versions and files. Versions come first, so that no visible version lacks files.
 
-    raises: RetryableConflict when a version got a tag, a branch or a cursor since the plan was made; nothing was
-        removed then
+    raises: RetryableConflict if a version got a tag, a branch or a cursor since the plan was made; then nothing was
+        removed
     """
     snapshot = planned.snapshot
     if kept := _named_since(planned, planned.versions):
@@ -179,7 +179,7 @@ def execute(planned: CleanupPlan) -> None:
             f"{snapshot.name}: version {kept[0].version} got a tag, a branch or a cursor since; plan again"
         )
     kept = _remove_versions(planned)
-    # Somebody may have restored one of them meanwhile, which can no longer happen now.
+    # Another writer may have restored one of them in the meantime, which is no longer possible now.
     newer = [file for file in versions.list_versions(snapshot.store) if file.version > snapshot.version]
     needed = _needed(_read(chain(map(snapshot.sibling, (*kept, *newer)), _branches(snapshot)), Work(None)), snapshot)
     left = set(planned.remaining)
@@ -195,10 +195,10 @@ def execute(planned: CleanupPlan) -> None:
 
 
 def _remove_versions(planned: CleanupPlan) -> list[VersionFile]:
-    """Removes manifests, the oldest first, and puts those back that were named meanwhile: whoever names a version looks
-    for its manifest afterwards, so that one of both sees the other.
+    """Removes manifests, the oldest first, and restores those that got a name in the meantime. A writer that names
+    a version looks for its manifest afterwards, so that one of the two notices the other.
 
-    returns: versions that are back
+    returns: restored versions
     """
     store = planned.snapshot.store
     kept: list[VersionFile] = []
@@ -219,7 +219,7 @@ def _remove_versions(planned: CleanupPlan) -> list[VersionFile]:
 
 
 def _named_since(planned: CleanupPlan, files: Sequence[VersionFile]) -> list[VersionFile]:
-    """Those of some versions that were to be removed, and that something names now."""
+    """Returns the versions to be removed that a tag, branch or cursor names now."""
     pinned = _pinned(planned.snapshot)
     wanted = [span for name, span in _wanted(planned.snapshot).items() if name not in planned.released]
     return [
@@ -228,21 +228,21 @@ def _named_since(planned: CleanupPlan, files: Sequence[VersionFile]) -> list[Ver
 
 
 def _pinned(snapshot: Snapshot) -> set[int]:
-    """The versions of this branch that have a tag, or that a branch begins with."""
+    """Returns the versions of this branch that have a tag, or that a branch begins with."""
     refs = (*snapshot.tags().values(), *snapshot.branches().values())
     return {ref.version for ref in refs if ref.branch == snapshot.branch}
 
 
 def _wanted(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
-    """By cursor and by branch, the first and the last version of this branch that its changes are told from. Branches
-    need the versions since they began, on both sides, to be published."""
+    """Returns by cursor and by branch the first and the last version of this branch that its changes need. To be
+    published, a branch needs all versions since it began, on both sides."""
     refs = snapshot.branches()
     wanted = {}
     for each in refs.values():
         if snapshot.branch in (each.branch, each.name):
             wanted[f"branch {each.name}"] = (each.version, _MAX_VERSION)
     for record in cursor_files.read_all(snapshot.main):
-        # up to where the branch that it reads has left this one
+        # up to the version where the branch that it reads forked from this one
         branch, last = record.branch, _MAX_VERSION
         for _ in refs:
             ref = refs.get(branch or "")
@@ -255,7 +255,7 @@ def _wanted(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
 
 
 def _late(wanted: Mapping[str, tuple[int, int]], snapshots: Sequence[Snapshot], oldest: datetime) -> list[str]:
-    """Cursors and branches whose oldest change was committed before a moment."""
+    """Returns the cursors and branches whose oldest change was committed before a time."""
     times = {each.version: each.manifest.timestamp for each in snapshots}
     late = []
     for name, (first, last) in wanted.items():
@@ -266,7 +266,7 @@ def _late(wanted: Mapping[str, tuple[int, int]], snapshots: Sequence[Snapshot], 
 
 
 def _branches(snapshot: Snapshot) -> Iterator[Snapshot]:
-    """All versions of all other branches."""
+    """Yields all versions of all other branches."""
     stores: dict[str | None, Store] = {None: snapshot.main}
     for name in snapshot.branches():
         stores[name] = branch_store(snapshot.uri, name, snapshot.storage_options)
@@ -284,7 +284,7 @@ def _branches(snapshot: Snapshot) -> Iterator[Snapshot]:
 
 
 def _detached(snapshot: Snapshot) -> Iterator[Snapshot]:
-    """Versions outside of the history, which nothing says to be old."""
+    """Yields the detached versions, whose age is unknown."""
     for info in snapshot.store.files(VERSIONS):
         name = info.path.rpartition("/")[2].removesuffix(".manifest")
         if name.startswith("d") and name[1:].isdecimal() and int(name[1:]) & _DETACHED_BIT:
@@ -292,8 +292,8 @@ def _detached(snapshot: Snapshot) -> Iterator[Snapshot]:
 
 
 def _read(snapshots: Iterable[Snapshot], work: Work) -> Iterator[Snapshot]:
-    """The listed versions that are still there, with what they consist of. Other cleanups, and deletions of branches,
-    may have removed some since.
+    """Reads the manifests and indices of the listed versions, and yields those that still exist. Other cleanups,
+    and deletions of branches, may have removed some in the meantime.
 
     work: counts the versions
     raises: CorruptFile, UnsupportedFeature
@@ -310,12 +310,12 @@ def _read(snapshots: Iterable[Snapshot], work: Work) -> Iterator[Snapshot]:
 
 
 def _needed(snapshots: Iterable[Snapshot], of: Snapshot) -> set[str]:
-    """What some versions need of the files in the store of `of`; folders of indices end in `/`.
+    """Returns the files in the store of `of` that some versions need; folders of indices end in `/`.
 
     raises: CorruptFile, UnsupportedFeature
     """
     needed: set[str] = set()
-    # what names the same files in most versions is looked at once
+    # names shared by most versions are processed once
     names_by_folders: dict[tuple[object, ...], _kernels.FragmentNames] = {}
     for snapshot in snapshots:
         manifest = snapshot.manifest
@@ -326,12 +326,12 @@ def _needed(snapshots: Iterable[Snapshot], of: Snapshot) -> set[str]:
         needed.update(_named(named, folders))
         for number in left:
             needed.update(_files_of(manifest.fragments[number], folders))
-        # A base path does not say which of its indices a clone uses, so none of them goes.
+        # The base path does not record which of its indices a clone uses, so none is removed.
         for index in snapshot.indices():
             needed.add(f"{INDICES}/{index.uuid}/")
         if None in folders and manifest.transaction_file:
             needed.add(f"{TRANSACTIONS}/{manifest.transaction_file}")
-        # a branch has files of main, whose names no other table's files have
+        # a branch uses files of main, whose names are unique to it
         if (changes := applied.of(manifest.config, snapshot.label)) is not None:
             needed.update(changes.files)
     return needed
@@ -340,14 +340,14 @@ def _needed(snapshots: Iterable[Snapshot], of: Snapshot) -> set[str]:
 def _named(
     files: Iterable[tuple[NamedKind, int | None, str]], folders: Mapping[int | None, Mapping[str, str]]
 ) -> Iterator[str]:
-    """What files are called in the store of `of`; see `_kernels.FragmentNames` and `_folders_in`."""
+    """Yields the paths of files in the store of `of`; see `_kernels.FragmentNames` and `_folders_in`."""
     for kind, base, name in files:
         if base in folders:
             yield folders[base].get(_FOLDERS[kind], "") + name if kind in _FOLDERS else name
 
 
 def _files_of(fragment: Fragment, folders: Mapping[int | None, Mapping[str, str]]) -> Iterator[str]:
-    """What a fragment needs; see `_folders_in`."""
+    """Yields the files that a fragment needs; see `_folders_in`."""
     for file in fragment.files:
         if file.base_id in folders:
             yield folders[file.base_id].get(DATA, "") + file.path
@@ -359,7 +359,7 @@ def _files_of(fragment: Fragment, folders: Mapping[int | None, Mapping[str, str]
 
 
 def _folders_in(snapshot: Snapshot, of: Snapshot) -> Mapping[int | None, Mapping[str, str]]:
-    """The base ids under which a version has files in the store of `of`, and their folders there."""
+    """Returns the base ids under which a version has files in the store of `of`, and their folders there."""
     own_folders = {DATA: f"{DATA}/", DELETIONS: f"{DELETIONS}/"}
     root = root_of(of)
     folders: dict[int | None, Mapping[str, str]] = {}
@@ -383,7 +383,7 @@ def _external(fragment: Fragment) -> Iterator[str]:
 
 
 def _table_files(store: Store) -> Iterator[tuple[str, int | None]]:
-    """The files that versions may need, and what writers left between them, with their sizes where known."""
+    """Yields the files that versions may need, and temporary files of writers, with their sizes if known."""
     for folder in (DATA, DELETIONS, TRANSACTIONS, INDICES, APPLIED):
         for info in own_files(store, folder):
             yield info.path, info.size
@@ -393,7 +393,7 @@ def _table_files(store: Store) -> Iterator[tuple[str, int | None]]:
 
 
 def _owner(path: str) -> str:
-    """What a version that needs this file names: its data file for a blob, the folder for a file of an index."""
+    """Returns the name by which versions need this file: its data file for a blob, the folder for an index file."""
     if path.startswith(f"{INDICES}/"):
         parts = path.split("/", 2)
         return f"{INDICES}/{parts[1]}/" if len(parts) > 2 else path
@@ -403,7 +403,7 @@ def _owner(path: str) -> str:
 
 
 def _is_leftover(store: Store, path: str, now: datetime) -> bool:
-    """Whether a file that no version names is old enough to belong to no writer any longer."""
+    """Whether an unreferenced file is too old to belong to an active writer."""
     try:
         modified = store.modified(path)
     except FileNotFoundError:

@@ -1,10 +1,10 @@
-"""Clones and branches: a table whose first version has the files of another one, which stay where they are.
+"""Clones and branches: a table whose first version refers to the files of another one.
 
     events.lance version 7          a.lance, b.lance
     copy.lance version 7            base path 0 -> events.lance;  a.lance and b.lance of base path 0
 
-A branch is a clone below the table, at `tree/<name>`, and an entry in `_refs/branches`. Whoever cleans up the source
-takes the files away from its clones; branches are known to it.
+A branch is a clone below the table, at `tree/<name>`, and an entry in `_refs/branches`. A cleanup of the source
+removes files that its clones need, but keeps those of branches.
 
 Source: table format, base paths and branches; message lance.table.Transaction.Clone.
 """
@@ -52,9 +52,9 @@ _FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, 
 
 
 def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str, Any] | None = None) -> Snapshot:
-    """A new table that begins with this version.
+    """Creates a new table that begins with this version.
 
-    returns: its first version, which has the number of the one that was cloned
+    returns: its first version, with the number of the cloned one
     raises: TableExists; UnsupportedFeature
     """
     uri = absolute(uri)
@@ -66,17 +66,17 @@ def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str,
     file = put_version(store, version, transaction, NamingScheme.V2, table_name(uri))
     if file is None:
         raise TableExists(f"there is a table at {shown(uri)!r} already: another writer was first")
-    # whoever makes a clone wants its files
+    # the clone needs access to the files of its source
     options = with_allowed(storage_options, root_of(snapshot))
     commit_id = commit_id_of(version.manifest)
     return Snapshot(uri, store, store, file, storage_options=options, commit_id=commit_id)
 
 
 def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
-    """A new branch that begins with this version.
+    """Creates a new branch that begins with this version.
 
-    returns: its first version, which has the number of the one that it begins with
-    raises: InvalidArgument for a name that branches cannot have, and for one that is taken; UnsupportedFeature
+    returns: its first version, with the number of the one it begins with
+    raises: InvalidArgument for an invalid name, and for an existing one; UnsupportedFeature
     """
     refs.check_branch_name(name)
     if name in refs.branches(snapshot.main):
@@ -96,7 +96,7 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     if file is None:
         raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
     try:
-        # From here on the branch exists, and a cleanup sees it. One that did not has removed the version by the check.
+        # From here on the branch exists for cleanups. One that did not see it has removed the version by the check.
         refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
         _check_base(snapshot, name)
     except (InvalidArgument, VersionNotFound, FileNotFoundError):
@@ -114,7 +114,7 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
 
 
 def _check_base(snapshot: Snapshot, name: str) -> None:
-    """Removes the reference of a new branch again where the version is gone that the branch begins with.
+    """Removes the reference of a new branch again if the version that the branch begins with is gone.
 
     raises: VersionNotFound
     """
@@ -126,12 +126,12 @@ def _check_base(snapshot: Snapshot, name: str) -> None:
 
 
 def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None) -> None:
-    """Removes a branch and its files, also what a writer left that did not finish making it.
+    """Removes a branch and its files, including those of an unfinished creation.
 
     snapshot: any version of the table
-    head: the version that the branch has to end with
-    raises: VersionNotFound; InvalidArgument when a tag or another branch refers to it; RetryableConflict where the
-        branch ends with another version than `head`
+    head: the expected newest version of the branch
+    raises: VersionNotFound; InvalidArgument if a tag or another branch refers to it; RetryableConflict if the
+        newest version is not `head`
     """
     refs.check_branch_name(name)
     check_unneeded(snapshot, name)
@@ -141,7 +141,7 @@ def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None
         raise VersionNotFound(unknown_name("branch", name, snapshot.name, branches))
     put_back = refs.remove_branch(snapshot.main, name)
     try:
-        # Whoever refers to the branch from now on finds that it is gone.
+        # A writer that refers to the branch from now on finds that it is gone.
         check_unneeded(snapshot, name)
         if head is not None and not _is_head(head, store):
             raise RetryableConflict(f"{snapshot.name}: the branch {name!r} has got another commit, and stays")
@@ -171,12 +171,12 @@ def _is_head(head: Snapshot, store: Store) -> bool:
 
 
 def root_of(snapshot: Snapshot) -> str:
-    """Where the files of a snapshot's branch are, by itself: an absolute path, or a URI."""
+    """Returns the root of a snapshot's branch: an absolute path without links, or a URI."""
     return real_root(files_uri(snapshot.store.uri))
 
 
 def real_root(uri: str) -> str:
-    """A path without links in it, or a URI: one text for every way to write a place."""
+    """Returns a path without links, or a URI: one text for every spelling of a place."""
     path = local_path(uri)
     return uri.rstrip("/") if path is None else os.path.realpath(path)
 
@@ -223,7 +223,7 @@ def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transac
 
 
 def _with_base(fragment: Fragment, base_id: int) -> Fragment:
-    """The fragment as another table has it: files of the table's own folder are at a base path there."""
+    """Returns the fragment for another table: files in the table's own folder move to a base path."""
     if any(
         isinstance(source, ExternalSequence)
         for source in (fragment.row_ids, fragment.created_at, fragment.last_updated_at)

@@ -1,11 +1,11 @@
-"""The commit: conflicts with newer versions, the transaction, and the manifest that only one writer can create.
+"""Commit protocol: conflicts with newer versions, the transaction, and a manifest that only one writer can create.
 
     latest = m
     each version from the one that was read up to m:  its transaction, judged against ours
-    _transactions/<read version>-<uuid>.txn           what we do
-    _versions/<m + 1>.manifest, if it does not exist  the one atomic step; otherwise once more from the top
+    _transactions/<read version>-<uuid>.txn           our operation
+    _versions/<m + 1>.manifest, if it does not exist  the one atomic step; otherwise start again
 
-Data files and deletion files are durable before. What a failed attempt leaves behind belongs to no version.
+Data files and deletion files are durable before. Files of a failed attempt belong to no version.
 
 Source: table format, transactions, commit protocol.
 """
@@ -75,11 +75,11 @@ REFUSALS: Final = (
     UnsupportedFeature,
     VersionNotFound,
 )
-"""What a commit raises when nothing was committed, and nothing will be."""
+"""Errors after which nothing was committed, and nothing will be."""
 
 
 class Expected(NamedTuple):
-    """A value of the config to be, and the one that it replaces; None where the key is not there."""
+    """A new value in the config, and the one it replaces; None for a missing key."""
 
     value: str | None
     before: str | None
@@ -96,22 +96,22 @@ def commit(
     uuid: str | None = None,
     max_attempts: int = MAX_ATTEMPTS,
 ) -> Snapshot:
-    """Commits an operation, on top of what others committed in between.
+    """Commits an operation, on top of concurrent commits.
 
     snapshot: the version that the operation was computed from
-    affected_rows: by fragment id, the physical offsets that a Delete or an Update deletes; without them, rows that
-        others deleted in the same fragments are a conflict
-    inserts_by_key: rows are inserted because no row had their keys, so that rows which others added are a retryable
-        conflict
-    properties: kept with the transaction; those of `consumed` are judged, too
-    config: keys of the table's config that are set in the same version, as long as nobody else has set them
-    uuid: of the transaction, for callers that have to find out later whether it was tried; see `was_tried`
+    affected_rows: by fragment id, the physical offsets that a Delete or an Update deletes; without them, concurrent
+        deletions in the same fragments are a conflict
+    inserts_by_key: rows are inserted because their keys were missing, so that rows added concurrently are a
+        retryable conflict
+    properties: stored with the transaction; those of `consumed` are checked, too
+    config: keys of the table's config that the same version sets, unless another commit has set them
+    uuid: of the transaction, for callers that must find out later whether the commit was tried; see `was_tried`
     returns: the new version
-    raises: ContractBroken when the new version would break a rule that is enforced; RetryableConflict when the
-        operation has to be computed again from the latest version, or when all attempts
-        lost against others; CommitConflict when it does not go together with another commit; UnsupportedFeature for a
-        table that needs more of a writer; InvalidArgument for an operation that makes no sense for the table. After
-        these nothing is committed; after what a store raises, OSError or CorruptFile, it may be
+    raises: ContractBroken if the new version would break an enforced rule; RetryableConflict if the operation must
+        be computed again from the latest version, or if all attempts lost against others; CommitConflict if it
+        conflicts with another commit; UnsupportedFeature for a table with unsupported writer features;
+        InvalidArgument for an operation that is invalid for the table. After these nothing is committed; after an
+        OSError or CorruptFile of the store, it may be
     """
     if snapshot.version >= 2**63:
         raise InvalidArgument(f"{snapshot.label} is detached: nothing can be committed after it")
@@ -150,7 +150,7 @@ def _commit(
     config: Mapping[str, Expected],
     max_attempts: int,
 ) -> Snapshot:
-    """`commit`, which says in `recorded` where it has written the transaction, checksums of files, and deletions."""
+    """Does the work of `commit`; adds the paths of the transaction, checksums and deletion files to `recorded`."""
     judged = base = snapshot
     others: list[Committed] = []
     read_version = snapshot.version
@@ -159,7 +159,7 @@ def _commit(
         files = versions.list_newer(snapshot.store, judged.version)
         if not files:
             raise identity.ended(snapshot, " before the commit: nothing was committed")
-        # of versions before it there is the newest one at most, in a table that has fewer
+        # if the newest version is older, as in a table with fewer versions, the list contains it alone
         if files[0].version <= judged.version and not judged.is_still(files[0]):
             if snapshot.branch is not None and not refs.has_branch(snapshot.main, snapshot.branch):
                 raise identity.ended(snapshot, " before the commit: nothing was committed")
@@ -216,10 +216,10 @@ def _commit(
 
 
 def _check_branch(committed: Snapshot, branch: str) -> None:
-    """Makes sure that a branch was not deleted while a version was committed to it. Whoever deletes a branch removes
-    the reference, and puts it back where the branch has got another version by then.
+    """Makes sure that a branch was not deleted while a version was committed to it. A deletion removes the
+    reference, and restores it if the branch has got another version by then.
 
-    raises: VersionNotFound where the branch is gone, and the version with it
+    raises: VersionNotFound if the branch is gone, and the version with it
     """
     for attempt in range(_LOOKS_FOR_BRANCH):
         if refs.has_branch(committed.main, branch):
@@ -227,7 +227,7 @@ def _check_branch(committed: Snapshot, branch: str) -> None:
         if versions.find_version(committed.store, committed.version) is None:
             break
         time.sleep(_MIN_SLOT_SECONDS * 4**attempt)
-    # it came after the files of the branch were listed
+    # the version came after the files of the branch were listed
     remove_manifest(committed.store, committed.manifest_path)
     raise VersionNotFound(
         f"The branch {branch!r} of {committed.name} was deleted while version {committed.version} was committed to it:"
@@ -246,9 +246,9 @@ def _config(current: Mapping[str, str], wanted: Mapping[str, Expected], table: s
 
 
 def with_own_ids(latest: Snapshot) -> Snapshot:
-    """The newest version, or the one after it in which every fragment has an id of its own.
+    """Returns the newest version, or the one after it in which fragment ids are unique.
 
-    raises: RetryableConflict when other writers are always first; as `commit`
+    raises: RetryableConflict if other writers are always first; as `commit`
     """
     for _ in range(MAX_ATTEMPTS):
         if not latest.manifest.fragments.repeated_ids():
@@ -259,7 +259,7 @@ def with_own_ids(latest: Snapshot) -> Snapshot:
 
 
 def _commit_own_ids(latest: Snapshot, file: VersionFile) -> None:
-    """Gives fragments ids of their own, unless another writer commits first."""
+    """Commits unique fragment ids, unless another writer commits first."""
     operation = repeated_ids.merge_with_own_ids(latest)
     transaction = Transaction(
         latest.version, str(uuid4()), operation, CommitSummary("assign_fragment_ids").to_properties()
@@ -285,10 +285,10 @@ def create(
     """Creates a table at a path or URI.
 
     file_version: of the data files
-    naming: how the names of its manifests spell versions
+    naming: naming scheme of its manifests
     config, uuid: as for `commit`
     returns: version 1
-    raises: TableExists, also when another writer is first; InvalidArgument
+    raises: TableExists, also if another writer is first; InvalidArgument
     """
     store = open_store(uri, storage_options)
     name = table_name(uri)
@@ -319,15 +319,15 @@ def create(
 
 
 def _ours(version: Snapshot, committed: Operation | None, operation: Operation, *, was_sent: bool) -> Snapshot:
-    """A version that this transaction has made before, by a request whose answer was lost.
+    """Returns a version that this transaction has made before, by a request whose answer was lost.
 
-    was_sent: by this commit; it was another one otherwise
-    raises: InvalidArgument when it was another one, or was committed with other files
+    was_sent: whether this commit sent it, or another one
+    raises: InvalidArgument if another one sent it, or if it was committed with other files
     """
     if not was_sent:
         raise InvalidArgument(f"This job was committed to {version.name} already, as version {version.version}")
     theirs, mine = _data_files(committed), _data_files(operation)
-    # a merge tells of the fragments that it found as well
+    # a merge lists the existing fragments as well
     if not (mine <= theirs if isinstance(operation, Merge) else mine == theirs):
         raise InvalidArgument(f"{version.label} was made by the same write, with other files")
     return version
@@ -339,10 +339,10 @@ def _data_files(operation: Operation | None) -> set[str]:
 
 
 def _newer(snapshot: Snapshot, files: Sequence[VersionFile]) -> Iterator[Snapshot]:
-    """Every version after a snapshot.
+    """Yields every version after a snapshot.
 
     files: of all versions
-    raises: RetryableConflict when one was removed
+    raises: RetryableConflict if one was removed
     """
     by_version = {file.version: file for file in files}
     for version in range(snapshot.version + 1, files[-1].version + 1):
@@ -355,9 +355,9 @@ def _newer(snapshot: Snapshot, files: Sequence[VersionFile]) -> Iterator[Snapsho
 
 
 def _judge(operation: Operation, other: Snapshot, theirs: Transaction | None, *, inserts_by_key: bool) -> Operation:
-    """What made another version, with which the operation goes together.
+    """Returns the operation of another version, if ours is compatible with it.
 
-    theirs: its transaction; None when that is not recorded or cannot be read
+    theirs: its transaction; None if not recorded or unreadable
     raises: CommitConflict, RetryableConflict
     """
     if theirs is None:
@@ -375,7 +375,7 @@ def _judge(operation: Operation, other: Snapshot, theirs: Transaction | None, *,
 
 
 def _transaction(snapshot: Snapshot) -> Transaction | None:
-    """What a version did; None where that is not recorded, or the version is damaged."""
+    """Reads the transaction of a version; None if not recorded, or if the version is damaged."""
     try:
         _ = snapshot.manifest
     except CorruptFile:
@@ -388,6 +388,6 @@ def _transaction(snapshot: Snapshot) -> Transaction | None:
 
 
 def _wait(attempt: int, elapsed: float) -> None:
-    """Waits a random number of slots, out of more with each attempt; a slot is about the length of one."""
+    """Waits a random number of slots, out of more with each attempt; a slot is about as long as an attempt."""
     slot = max(_MIN_SLOT_SECONDS, 1.1 * elapsed / (attempt + 1))
     time.sleep(min(_MAX_WAIT_SECONDS, random.randrange(2 ** min(attempt + 2, 10)) * slot))

@@ -1,14 +1,14 @@
-"""Whether an operation goes together with one that was committed since its version was read.
+"""Conflict matrix: whether an operation is compatible with one that was committed since its version was read.
 
-The answer is a table: a row for what is to be committed, a column for what was committed.
+The matrix has a row for the operation to commit, and a column for the committed one.
 
     .    compatible
     R    retryable: compute the change again from the latest version
     X    incompatible
     ...  a rule below, by its name
 
-Both kinds of update have a row and a column of their own: `update` moves rows to new fragments, `columns` changes them
-in place. A merge that adds rows has a row of its own: it changes nothing that is there. Committed, it is a `merge`.
+Both kinds of update have a row and a column: `update` moves rows to new fragments, `columns` changes them in place.
+A merge that adds rows has its own row, because it changes no existing rows. Once committed, it is a `merge`.
 
 Source: table format, transactions, conflict matrix.
 """
@@ -43,7 +43,7 @@ from lance_sql.writes.commit.operations import (
 
 
 class Outcome(Enum):
-    """What two operations are to each other."""
+    """Compatibility of two operations."""
 
     COMPATIBLE = "."
     RETRYABLE = "R"
@@ -76,7 +76,8 @@ _MATRIX: Final[Mapping[str, str]] = {
 
 
 def judge(ours: Operation, theirs: Operation) -> Outcome:
-    """Whether `ours` can be committed after `theirs`, which its version does not have yet."""
+    """Returns whether `ours` can be committed after `theirs`, which the version it was computed from does not
+    include."""
     column = _kind(theirs)
     if column is None:
         return Outcome.INCOMPATIBLE
@@ -88,12 +89,12 @@ def judge(ours: Operation, theirs: Operation) -> Outcome:
 
 
 def can_be_committed(operation: Operation) -> bool:
-    """Whether the matrix has a row for the operation; others are only judged when somebody else committed them."""
+    """Whether the matrix has a row for the operation. Others are only columns, for commits of other writers."""
     return _kind(operation) in _MATRIX
 
 
 def adds_rows(operation: Operation) -> bool:
-    """Whether there may be rows, or keys, afterwards that there were not before."""
+    """Whether an operation may add rows or keys."""
     match operation:
         case Append():
             return True
@@ -106,7 +107,7 @@ def adds_rows(operation: Operation) -> bool:
 
 
 def touched(operation: Operation) -> set[int]:
-    """The ids of the existing fragments that an operation changes or removes."""
+    """Returns the ids of the existing fragments that an operation changes or removes."""
     match operation:
         case Delete(updated, deleted):
             return {*deleted, *(fragment.id for fragment in updated)}
@@ -121,7 +122,7 @@ def touched(operation: Operation) -> set[int]:
 
 
 def removed(operation: Operation) -> set[int]:
-    """The ids of the existing fragments that an operation removes."""
+    """Returns the ids of the existing fragments that an operation removes."""
     match operation:
         case Delete(_, deleted):
             return set(deleted)
@@ -134,7 +135,7 @@ def removed(operation: Operation) -> set[int]:
 
 
 def _kind(operation: Operation) -> str | None:
-    """The row or column of an operation; None for one that goes together with nothing."""
+    """Returns the row or column of an operation; None for one that is compatible with nothing."""
     match operation:
         case Update():
             in_place = operation.mode is UpdateMode.REWRITE_COLUMNS or operation.fields_modified
@@ -142,7 +143,7 @@ def _kind(operation: Operation) -> str | None:
         case Other(name):
             return _OTHERS.get(name or "")
         case Clone():
-            # First of its history: nothing can have been read before it.
+            # First of its history: no version can have been read before it.
             return None
         case Merge(new_fragments=new) if new:
             return "append_columns"
@@ -168,20 +169,21 @@ _OTHERS: Final[Mapping[str, str]] = {"update_mem_wal_state": "mem_wal", "data_ov
 
 
 def _same_fragment(ours: Operation, theirs: Operation) -> Outcome:
-    """Both change a fragment. Which ones an overlay changes is not known."""
+    """Tests whether both change a fragment. The fragments of an overlay are unknown."""
     common = isinstance(theirs, Other) or touched(ours) & touched(theirs)
     return Outcome.RETRYABLE if common else Outcome.COMPATIBLE
 
 
 def _same_rows(ours: Operation, theirs: Operation) -> Outcome:
-    """Both tombstone rows of a fragment: whether of the same row, rebasing finds out. A removed fragment has no rows
-    left that could be compared."""
+    """Tests whether one removes a fragment in which the other deletes rows. Rebasing finds out whether both delete
+    the same row."""
     removed_fragments = (removed(ours) & touched(theirs)) | (touched(ours) & removed(theirs))
     return Outcome.RETRYABLE if removed_fragments else Outcome.COMPATIBLE
 
 
 def _missing_values(ours: Operation, theirs: Operation) -> Outcome:
-    """One changes the schema so that rows without its columns may not be valid, the other supplies rows or values."""
+    """Tests whether one changes the schema so that rows without its columns are invalid, and the other adds rows or
+    values."""
     for operation in (ours, theirs):
         if isinstance(operation, Merge | Project) and not operation.preserves_nullability:
             return Outcome.RETRYABLE
@@ -189,7 +191,7 @@ def _missing_values(ours: Operation, theirs: Operation) -> Outcome:
 
 
 def _same_keys(ours: Operation, theirs: Operation) -> Outcome:
-    """Both set a key of the config, or change the same metadata."""
+    """Tests whether both set a key of the config, or change the same metadata."""
     keys = _config_keys(ours), _config_keys(theirs)
     if keys[0] & keys[1] or (_replaces_config(ours) and keys[1]) or (keys[0] and _replaces_config(theirs)):
         return Outcome.INCOMPATIBLE
@@ -205,13 +207,13 @@ def _same_keys(ours: Operation, theirs: Operation) -> Outcome:
 
 
 def _schema_metadata(ours: Operation, theirs: Operation) -> Outcome:
-    """Metadata of the schema or its fields is changed beside a merge."""
+    """Tests whether metadata of the schema or its fields changes concurrently with a merge."""
     changes = any(isinstance(operation, UpdateConfig) and _changes_schema(operation) for operation in (ours, theirs))
     return Outcome.RETRYABLE if changes else Outcome.COMPATIBLE
 
 
 def _indexed_fragment(ours: Operation, theirs: Operation) -> Outcome:
-    """A new index covers a fragment that moves."""
+    """Tests whether a new index covers a fragment that moves."""
     indexed, moved = (ours, theirs) if isinstance(ours, CreateIndex) else (theirs, ours)
     assert isinstance(indexed, CreateIndex)
     for index in indexed.new_indices:
@@ -221,7 +223,7 @@ def _indexed_fragment(ours: Operation, theirs: Operation) -> Outcome:
 
 
 def _same_index(ours: Operation, theirs: Operation) -> Outcome:
-    """Both are about an index of one name, or about the same segment."""
+    """Tests whether both change an index of one name, or the same segment."""
     assert isinstance(ours, CreateIndex)
     assert isinstance(theirs, CreateIndex)
     names, uuids = zip(*(_segments(operation) for operation in (ours, theirs)), strict=True)
@@ -230,18 +232,18 @@ def _same_index(ours: Operation, theirs: Operation) -> Outcome:
 
 
 def _segments(operation: CreateIndex) -> tuple[set[str], set[UUID]]:
-    """The names and uuids of all segments that an operation adds or removes."""
+    """Returns the names and uuids of all segments that an operation adds or removes."""
     segments = (*operation.new_indices, *operation.removed_indices)
     return {segment.name for segment in segments}, {segment.uuid for segment in segments}
 
 
 def _replaced_gone(ours: Operation, theirs: Operation) -> Outcome:
-    """A fragment whose column is replaced was removed."""
+    """Tests whether a fragment whose column is replaced was removed."""
     return Outcome.INCOMPATIBLE if touched(ours) & removed(theirs) else Outcome.COMPATIBLE
 
 
 def _replaced_moved(ours: Operation, theirs: Operation) -> Outcome:
-    """Rows of a fragment whose column is replaced went elsewhere, or the column was rewritten."""
+    """Tests whether rows of a fragment whose column is replaced moved, or the column was rewritten."""
     assert isinstance(ours, DataReplacement)
     assert isinstance(theirs, Update)
     if touched(ours) & removed(theirs):
@@ -253,13 +255,13 @@ def _replaced_moved(ours: Operation, theirs: Operation) -> Outcome:
 
 
 def _replaced_dropped(ours: Operation, theirs: Operation) -> Outcome:
-    """A column that is replaced was dropped."""
+    """Tests whether a replaced column was dropped."""
     assert isinstance(theirs, Project)
     return Outcome.COMPATIBLE if _replaced(ours) <= set(theirs.schema.by_id) else Outcome.INCOMPATIBLE
 
 
 def _replaced_fields(ours: Operation, theirs: Operation) -> Outcome:
-    """A column that is replaced was indexed, or replaced in the same fragment."""
+    """Tests whether a replaced column was indexed, or replaced in the same fragment."""
     match ours, theirs:
         case (CreateIndex(new, _), other) | (other, CreateIndex(new, _)):
             common: Collection[int] = _replaced(other) & {field for index in new for field in index.field_ids}
@@ -307,7 +309,7 @@ def _changes_schema(operation: UpdateConfig) -> bool:
 
 
 def _metadata(operation: UpdateConfig) -> set[object]:
-    """What an update changes beside the config."""
+    """Returns the metadata that an update changes, without the config."""
     targets: set[object] = set(operation.field_metadata)
     if operation.table_metadata is not None:
         targets.add("table")

@@ -1,12 +1,11 @@
-"""Commits that have the rows of changes that were taken from another table: exactly once.
+"""Exactly-once commits of changes that were read from another table.
 
-    property  lance_sql.consumed.<cursor id> = 37-42 5c1f..    of the transaction: the rows are those of these versions,
+    property  lance_sql.consumed.<cursor id> = 37-42 5c1f..    of the transaction: the versions of these changes,
                                                                and the identity of the last one
-    config    lance_sql.consumed.<cursor id> = 42 5c1f..       of the table from then on: up to where it has the changes
+    config    lance_sql.consumed.<cursor id> = 42 5c1f..       of the table from then on: the last consumed version
 
-The commit is made only where the table has none of these changes. So a second run over the same
-changes cannot commit them again, whenever it comes, and however much of the table's history is cleaned up by then. A
-restore takes the config back with the rows.
+The commit succeeds only if the table has none of these changes. So a second run over the same changes cannot commit
+them again, regardless of later cleanups of the table's history. A restore reverts the config with the rows.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _POSITION: Final = re.compile(r"(\d{1,19})(?: (.+))?", re.ASCII)
 
 
 def properties(cursor_id: str, first: int, last: int, commit: str) -> dict[str, str]:
-    """The properties of a commit that has the changes of the versions `first` to `last`.
+    """Returns the properties of a commit with the changes of the versions `first` to `last`.
 
     commit: the identity of the last one, see `Snapshot.token`
     """
@@ -31,17 +30,17 @@ def properties(cursor_id: str, first: int, last: int, commit: str) -> dict[str, 
 
 
 def up_to(config: Mapping[str, str], cursor_id: str) -> tuple[int, str | None] | None:
-    """The last version whose changes a table has, and the identity of its commit, which earlier releases left out; None
-    where it has none."""
+    """Returns the last consumed version, and the identity of its commit, which earlier releases left out; None
+    without any."""
     match = _POSITION.fullmatch(config.get(CONSUMED + cursor_id, ""))
     return None if match is None else (int(match[1]), match[2])
 
 
 def config(latest: Mapping[str, str], given: Mapping[str, str] | None, table: str) -> dict[str, str | None]:
-    """What a commit with these properties sets in the table's config.
+    """Returns the config values that a commit with these properties sets.
 
-    latest: the config of the version that it is made on top of
-    raises: CommitConflict where the table has some of the changes already
+    latest: the config of the version before the commit
+    raises: CommitConflict if the table already has some of the changes
     """
     values: dict[str, str | None] = {}
     for key, value in (given or {}).items():

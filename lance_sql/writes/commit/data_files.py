@@ -1,4 +1,4 @@
-"""The data files of fragments: which ones are in use, which ones are new, and whether they fit the table."""
+"""Data files of fragments: used ones, new ones, and checks against the table."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _MAX_ROWS: Final = 2**32
 
 
 def tombstoned(file: DataFile, field_ids: Collection[int]) -> DataFile:
-    """The file without these fields, whose columns stay in it unread."""
+    """Returns the file without these fields, whose columns stay in it unread."""
     fields = tuple(TOMBSTONE if field in field_ids else field for field in file.fields)
     return dataclasses.replace(file, fields=fields)
 
 
 def in_use(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
-    """The files of which some column is still in use."""
+    """Returns the files with at least one used column."""
     return tuple(file for file in files if any(field != TOMBSTONE for field in file.fields))
 
 
 def added(before: Fragment, after: Fragment) -> list[DataFile]:
-    """The files that a fragment has and did not have before."""
+    """Returns the files that a fragment has gained."""
     earlier = {(file.path, file.base_id) for file in before.files}
     return [file for file in after.files if (file.path, file.base_id) not in earlier]
 
 
 def file_version(file: DataFile) -> str:
-    """The version of a file as tables spell it, such as "2.2"."""
+    """Returns the version of a file in the form of tables, such as "2.2"."""
     return file_versions.name_of(file.file_version)
 
 
 def check_new(fragment: Fragment, manifest: Manifest) -> None:
-    """Makes sure that a fragment can be a new one of a version.
+    """Makes sure that a fragment is valid as a new one of a version.
 
     raises: InvalidArgument
     """
@@ -51,7 +51,7 @@ def check_new(fragment: Fragment, manifest: Manifest) -> None:
 
 
 def check(files: Iterable[DataFile], manifest: Manifest) -> None:
-    """Makes sure that files have the version of the table's, or another one where the table mixes versions.
+    """Makes sure that files have the version of the table's, or another one if the table mixes versions.
 
     raises: InvalidArgument
     """

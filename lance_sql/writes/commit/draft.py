@@ -1,6 +1,6 @@
-"""A version in the making: what it gives to new fragments, and to old ones that change.
+"""Drafts of versions: the ids and lineage of new fragments, and changes of existing ones.
 
-    new fragment      id max + 1    row ids: those that it carries, then next_row_id ..    versions: see `lineage`
+    new fragment      id max + 1    row ids: carried ones, then next_row_id ..    versions: see `lineage`
     changed fragment  the current one with other files or another deletion file
 
 Source: table format, transactions, building the manifest; row lineage, what each operation does.
@@ -26,14 +26,14 @@ from lance_sql.table.segments import Range
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit import data_files, lineage
 
-# So many fragments are asked whether they have row ids that are said to be free.
+# Number of newest fragments that are checked for row ids that should be unused.
 _YOUNGEST: Final = 16
 MAX_FRAGMENT_ID: Final = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class NextVersion:
-    """A version to be: `manifest.serialize` makes its file."""
+    """Version to be written: `manifest.serialize` makes its file."""
 
     manifest: Manifest
     index_section: bytes | None
@@ -41,9 +41,9 @@ class NextVersion:
 
 @dataclass(slots=True)
 class Draft:
-    """A version in the making.
+    """A version under construction.
 
-    latest: the one before; None for the first
+    latest: the version before; None for the first one
     manifest: so far
     version: of the draft
     """
@@ -60,11 +60,11 @@ class Draft:
         if ids:
             if max(ids) > MAX_FRAGMENT_ID:
                 raise CorruptFile(f"a fragment with the id {max(ids)}")
-            # Manifests may say less than they list.
+            # A recorded maximum may be lower than the ids in the list.
             self.change(max_fragment_id=max(*ids, self.manifest.max_fragment_id or 0))
 
     def finish(self, timestamp: datetime, transaction_file: str) -> NextVersion:
-        """The version as it is to be written.
+        """Returns the version to be written.
 
         raises: UnsupportedFeature
         """
@@ -90,7 +90,7 @@ class Draft:
 
     def change(self, **values: object) -> None:
         """Sets fields of the manifest."""
-        # each caller names a field and its value; the fields have no type in common
+        # each caller passes a field and its value; the fields have no type in common
         self.manifest = dataclasses.replace(self.manifest, **values)  # type: ignore[arg-type]
 
     def edit(
@@ -101,7 +101,7 @@ class Draft:
         self.change(fragments=self.manifest.fragments.edited(removed=removed, replaced=replaced, added=added))
 
     def lose_values(self, changed: Mapping[int, Collection[int]]) -> None:
-        """Makes indices cover no fragment any longer whose values were changed in place, wherever they have its rows.
+        """Removes fragments with in-place changes from the coverage of indices, under their old ids as well.
 
         changed: fragments by the ids of the indexed fields
         """
@@ -122,27 +122,27 @@ class Draft:
             raise CommitConflict(f"fragment {min(missing)} is not part of the latest version any longer")
 
     def current(self, fragments: Iterable[Fragment]) -> dict[int, Fragment]:
-        """The fragments of the latest version with the ids of these."""
+        """Returns the fragments of the latest version with the ids of these."""
         return self.manifest.fragments.by_id({fragment.id for fragment in fragments})
 
     def with_deletions(self, fragments: Sequence[Fragment]) -> list[Fragment]:
-        """The current fragments with the deletion files of these."""
+        """Returns the current fragments with the deletion files of these."""
         current = self.current(fragments)
         return [
             dataclasses.replace(current[fragment.id], deletion_file=fragment.deletion_file) for fragment in fragments
         ]
 
     def next_fragment_id(self, count: int = 1) -> int:
-        """The first of `count` ids that no fragment has had."""
+        """Returns the first of `count` unused fragment ids."""
         highest = -1 if self.manifest.max_fragment_id is None else self.manifest.max_fragment_id
         if not 1 <= count <= MAX_FRAGMENT_ID - highest:
             raise InvalidArgument(f"no {count} fragment ids above {highest}")
         return highest + 1
 
     def inserted(self, fragment: Fragment, replaces: Iterable[Fragment] = ()) -> Fragment:
-        """A new fragment with its id, the ids of its rows and their versions.
+        """Returns a new fragment with its id, its row ids and their versions.
 
-        replaces: current fragments of which rows go, whose ids the first new rows may carry
+        replaces: current fragments that lose rows, whose ids the first new rows may carry
         """
         data_files.check_new(fragment, self.manifest)
         fragment_id = self.next_fragment_id()
@@ -175,14 +175,14 @@ class Draft:
         )
 
     def _fresh_row_ids(self, count: int) -> Range:
-        """Row ids that no row has had.
+        """Returns unused row ids.
 
-        raises: CorruptFile when a row of the youngest fragments has one of them; UnsupportedFeature when there are none
+        raises: CorruptFile if a row of the newest fragments has one of them; UnsupportedFeature if there are none left
         """
         start = self.manifest.next_row_id
         before = self.latest.manifest if self.latest is not None else None
         if before is not None and start == before.next_row_id:
-            # of most fragments the manifest tells in passing that their ids are lower
+            # for most fragments the manifest records that their ids are lower
             greatest = before.fragments.table.row_ids.greatest[-_YOUNGEST:]
             first = len(before.fragments) - len(greatest)
             for fragment_index in (first + np.flatnonzero(greatest >= np.uint64(start))).tolist():
@@ -193,13 +193,13 @@ class Draft:
         return Range(start, start + count)
 
     def updated_now(self, fragment: Fragment) -> bytes | None:
-        """The versions of a fragment all of whose rows change with this commit."""
+        """Returns the row versions of a fragment that changes completely with this commit."""
         if not self.manifest.has_stable_row_ids:
             return None
         return row_versions.serialize(row_versions.constant(fragment.physical_rows, self.version))
 
     def updated_at(self, fragment: Fragment, offsets: np.ndarray) -> bytes | None:
-        """The versions of a fragment of which only the rows at these offsets change with this commit."""
+        """Returns the row versions of a fragment of which only the rows at these offsets change with this commit."""
         if not self.manifest.has_stable_row_ids:
             return None
         assert self.latest is not None
@@ -212,7 +212,7 @@ class Draft:
 
 def _check_row_ids(fragment: Fragment, start: int) -> None:
     """
-    raises: CorruptFile where a row has an id that no row has had
+    raises: CorruptFile if a row has an id that should be unused
     """
     if isinstance(fragment.row_ids, bytes):
         bounds = row_ids.parse(fragment.row_ids, fragment.physical_rows).bounds()
@@ -221,7 +221,8 @@ def _check_row_ids(fragment: Fragment, start: int) -> None:
 
 
 def recounted(snapshot: Snapshot) -> Fragments:
-    """The fragments with right row counts: those of the data files where an early writer recorded wrong ones."""
+    """Returns the fragments with correct row counts: those of the data files if an early writer recorded wrong
+    ones."""
     if snapshot.manifest.fragments.trust_rows or snapshot.manifest.fragments.repeated_ids():
         return snapshot.manifest.fragments
     return Fragments.of(

@@ -1,4 +1,4 @@
-"""The check of a version before its manifest is put: enforced rules of the table may refuse it."""
+"""Check of a version before its manifest is written: enforced rules of the table may reject it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _RULES: Final = "lance_sql.rule."
 
 
 def check(latest: Snapshot, manifest: Manifest, scheme: NamingScheme, operation: Operation) -> None:
-    """Refuses a version that the rules of the table do not allow.
+    """Rejects a version that breaks an enforced rule of the table.
 
-    latest: the version that it comes after
+    latest: the version before it
     raises: ContractBroken
     """
     if any(key.startswith(_RULES) for key in latest.manifest.config):

@@ -1,4 +1,4 @@
-"""What the rows of new fragments get from the version before: the version that inserted each row."""
+"""Row lineage of new fragments: the version that inserted each row, taken from the version before."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lance_sql.values.arrays import I64, U32, U64, BoolMask
 from lance_sql.values.bitmaps import U64Set
 
 _IDS_AT_ONCE: Final = 1 << 17
-"""Looked for together: what that takes is several times the ids, and finding a few costs no less than many."""
+"""Number of ids searched together. The search takes several times their memory, and few ids cost as much as many."""
 
 
 def created_at_of(snapshot: Snapshot, fragments: Iterable[Fragment], ids: U64) -> U64:
-    """The versions that inserted the rows with these ids, in their order.
+    """Returns the versions that inserted the rows with these ids, in their order.
 
-    fragments: where the rows are alive
-    raises: InvalidArgument when a row is not, or an id occurs twice
+    fragments: fragments with the live rows
+    raises: InvalidArgument for a row that is not live, or an id that occurs twice
     """
     if len(U64Set.of(ids)) != len(ids):
         raise InvalidArgument("two rows of new fragments carry the same row id")

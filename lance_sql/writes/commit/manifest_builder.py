@@ -1,6 +1,6 @@
-"""The next manifest: a version, and an operation that goes together with it. One function for each operation.
+"""Builder of the next manifest from a version and a compatible operation. One function for each operation.
 
-Everything that depends on the version, such as ids, comes from a `Draft`, and anew on every attempt.
+All values that depend on the version, such as ids, come from a `Draft`, and are computed again in every attempt.
 
 Source: table format, transactions, building the manifest; row lineage, what each operation does.
 """
@@ -44,7 +44,7 @@ from lance_sql.writes.commit.operations import (
 def first_version(
     operation: Overwrite, *, stable_row_ids: bool, file_version: str, timestamp: datetime, transaction_file: str
 ) -> NextVersion:
-    """The first version of a table.
+    """Builds the first version of a table.
 
     file_version: of its data files, such as "2.2"
     raises: InvalidArgument
@@ -83,12 +83,12 @@ def next_version(
     transaction_file: str,
     config: Mapping[str, str | None] | None = None,
 ) -> NextVersion:
-    """The version after the latest one.
+    """Builds the version after the latest one.
 
     config: keys of the table's config that are set as well; None removes one
-    raises: CommitConflict when fragments are not there any longer; InvalidArgument, UnsupportedFeature
+    raises: CommitConflict for missing fragments; InvalidArgument, UnsupportedFeature
     """
-    # what replaces everything does not need the latest indices, which may be damaged
+    # operations that replace everything do not need the latest indices, which may be damaged
     keeps_indices = not isinstance(operation, Restore | Overwrite)
     section = indices.read_bytes(latest.store, latest.manifest_path, latest.manifest) if keeps_indices else None
     draft = Draft(latest, latest.manifest, section, latest.version + 1)
@@ -109,15 +109,15 @@ def restored_above(
     timestamp: datetime,
     transaction_file: str,
 ) -> NextVersion:
-    """An earlier version as the version `number`, above versions that cannot be read.
+    """Builds the version `number` from an earlier version, above unreadable versions.
 
     operation: names the earlier version
-    readable: the newest version that can be
-    spare_fragments, spare_rows: so many ids above those of `readable` may have been given to others
-    raises: VersionNotFound, CorruptFile; InvalidArgument when there are not so many ids; UnsupportedFeature
+    readable: the newest readable version
+    spare_fragments, spare_rows: numbers of ids above those of `readable` that may be in use
+    raises: VersionNotFound, CorruptFile; InvalidArgument if too few ids are left; UnsupportedFeature
     """
     draft = Draft(readable, readable.manifest, None, number)
-    # a transaction may claim anything: half of the free ids are kept for what comes
+    # a transaction may claim anything: half of the free ids are reserved for later versions
     first = draft.next_fragment_id()
     draft.change(max_fragment_id=first + min(spare_fragments, (MAX_FRAGMENT_ID - first) // 2))
     if draft.manifest.has_stable_row_ids:
@@ -183,7 +183,7 @@ def _overwrite(draft: Draft, operation: Overwrite) -> None:
         raise InvalidArgument(f"data files of several versions: {', '.join(sorted(formats))}")
     draft.index_section = None
     draft.edit(removed=draft.manifest.fragments.ids)
-    # of changes that were applied, nothing is known of other rows
+    # the state of applied changes does not apply to other rows
     config = {key: value for key, value in draft.manifest.config.items() if key != applied.KEY}
     draft.change(
         schema=operation.schema,
@@ -254,12 +254,12 @@ def _merge(draft: Draft, operation: Merge) -> None:
 
 
 def _set_own_ids(draft: Draft, fragments: Sequence[Fragment], repeated: Collection[int]) -> None:
-    """Puts fragments with ids of their own in the place of those of a version that has `repeated` ones."""
+    """Replaces the fragments of a version with `repeated` ids by fragments with unique ids."""
     draft.change(
         fragments=Fragments.of(fragments, file=draft.manifest.fragments.file),
         max_fragment_id=max(fragment.id for fragment in fragments),
     )
-    # an index of a repeated id covers rows of which nobody knows where they are
+    # an index of a repeated id covers rows at unknown places
     changed = dict.fromkeys(draft.manifest.schema.by_id, repeated)
     draft.index_section = indices.without_values(draft.index_section, changed)
 
@@ -268,14 +268,14 @@ def _project(draft: Draft, schema: Schema) -> None:
     _set_schema(draft, Schema(schema.fields, schema.metadata or draft.manifest.schema.metadata))
     replaced = []
     fragments = draft.manifest.fragments
-    # the only file of a fragment stays in any case
+    # the only file of a fragment always stays
     for fragment_index in np.flatnonzero(fragments.table.num_files > 1).tolist():
         fragment = fragments[fragment_index]
         files = [
             file for file in fragment.files if any(field in schema.by_id or field < TOMBSTONE for field in file.fields)
         ]
         if len(files) < len(fragment.files):
-            # Without any file nothing would say later how many rows there are.
+            # Without any file the number of rows would be lost.
             replaced.append(dataclasses.replace(fragment, files=tuple(files or fragment.files[:1])))
     if replaced:
         draft.edit(replaced=replaced)
@@ -341,7 +341,7 @@ def _check_carried_once(fragments: Sequence[Fragment]) -> None:
     carried = [fragment for fragment in fragments if isinstance(fragment.row_ids, bytes)]
     if len(carried) < 2:
         return
-    # as a set, ids take a few bytes each, and as an array eight, some times over
+    # as a set, ids take a few bytes each, and as an array eight, several times over
     distinct = U64Set({})
     num_ids = 0
     for fragment in carried:

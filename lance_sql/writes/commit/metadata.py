@@ -1,4 +1,4 @@
-"""Config and metadata of a table: what an `UpdateConfig` makes of them."""
+"""Config and metadata of a table: applies an `UpdateConfig`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PRIMARY_KEY: Final = "lance-schema:unenforced-primary-key"
 
 
 def changed(manifest: Manifest, operation: UpdateConfig) -> Manifest:
-    """The manifest with other config and metadata.
+    """Returns the manifest with changed config and metadata.
 
-    raises: CommitConflict when a field is not there any longer; InvalidArgument when the primary key would change
+    raises: CommitConflict for a missing field; InvalidArgument if the primary key would change
     """
     schema = manifest.schema
     unknown = set(operation.field_metadata) - set(schema.by_id)
@@ -37,7 +37,7 @@ def changed(manifest: Manifest, operation: UpdateConfig) -> Manifest:
 
 
 def _primary_key(schema: Schema) -> dict[int, dict[str, bytes]]:
-    """What the metadata of the fields says about the key, by field id."""
+    """Returns the primary key metadata of the fields, by field id."""
     return {
         field.id: {key: value for key, value in field.metadata.items() if key.startswith(_PRIMARY_KEY)}
         for field in schema.by_id.values()

@@ -1,8 +1,8 @@
-"""Operations: what a commit does to a table, as values.
+"""Operations: changes of a table by a commit, as values.
 
-An operation says nothing that depends on the version it lands on: new fragments have the id 0, and no row ids or
-versions. So it can be applied to any version that it does not conflict with. `Rewrite` is the exception: the ids of its
-fragments were reserved before.
+An operation contains nothing that depends on the version it is applied to: new fragments have the id 0, and no row
+ids or versions. So it can be applied to any version it does not conflict with. `Rewrite` is the exception: the ids
+of its fragments were reserved before.
 
 Source: the operations of message lance.table.Transaction.
 """
@@ -23,17 +23,17 @@ from lance_sql.values.arrays import U32
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """New rows."""
+    """Adds rows."""
 
     fragments: tuple[Fragment, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Rows are gone.
+    """Deletes rows.
 
-    updated_fragments: as the version that was read has them, with a deletion file of all deleted rows
-    predicate: for information only
+    updated_fragments: of the version that was read, with a deletion file of all deleted rows
+    predicate: informational only
     """
 
     updated_fragments: tuple[Fragment, ...] = ()
@@ -43,10 +43,10 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """All rows and the schema are replaced; also the first version of a table.
+    """Replaces all rows and the schema; also the first version of a table.
 
     config_upserts: added to the table's config
-    file_version: of the table's data files, where no fragment says it; as before without it. Not part of messages
+    file_version: of the table's data files, if there are no fragments; unchanged without it. Not part of messages
     """
 
     fragments: tuple[Fragment, ...]
@@ -56,7 +56,7 @@ class Overwrite:
 
 
 class UpdateMode(Enum):
-    """How an update changes rows; the value is the number in messages."""
+    """Form of an update; the value is the number in messages."""
 
     REWRITE_ROWS = 0
     REWRITE_COLUMNS = 1
@@ -64,13 +64,13 @@ class UpdateMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Rows are changed, and inserted at the same time.
+    """Changes rows, and inserts rows at the same time.
 
     updated_fragments: with a deletion file of all deleted rows, or with other data files
-    new_fragments: `row_ids` are those of the first rows, which replace rows of the fragments that this update touches
+    new_fragments: `row_ids` are those of the first rows, which replace rows of the fragments in this update
     fields_modified: changed in place in `updated_fragments`
-    fields_for_preserving_frag_bitmap: whose values may differ in `new_fragments`
-    updated_offsets: by fragment id, the rows that a change in place concerned
+    fields_for_preserving_frag_bitmap: fields whose values may differ in `new_fragments`
+    updated_offsets: by fragment id, the rows changed in place
     """
 
     removed_fragment_ids: tuple[int, ...] = ()
@@ -84,7 +84,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class RewriteGroup:
-    """Fragments whose live rows now are in other fragments.
+    """Fragments whose live rows were rewritten to other fragments.
 
     new_fragments: complete: reserved ids, row ids, row versions
     """
@@ -95,20 +95,21 @@ class RewriteGroup:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Rows move, as compaction does it; nothing else changes."""
+    """Moves rows, as compaction does; changes nothing else."""
 
     groups: tuple[RewriteGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Columns are added, or replaced by others.
+    """Adds columns, or replaces columns.
 
     fragments: all fragments of the next version, without the new ones
-    new_fragments: with new rows, which have values in new columns. A merge that has some changes no other fragment
-    preserves_nullability: no column became one that rows of others cannot leave out
-    next_row_id: of a table that gets stable row ids, which `fragments` have; None of other merges. Not part of messages
-    drops_indices: no index stays. Not part of messages
+    new_fragments: with new rows, which have values in new columns. A merge with new fragments changes no others
+    preserves_nullability: no column became one that concurrently added rows cannot leave out
+    next_row_id: of a table that gets stable row ids, which `fragments` have; None for other merges. Not part of
+        messages
+    drops_indices: removes all indices. Not part of messages
     """
 
     fragments: tuple[Fragment, ...]
@@ -121,9 +122,9 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Columns are dropped, renamed or change their nullability.
+    """Drops columns, renames them or changes their nullability.
 
-    preserves_nullability: as for `Merge`
+    preserves_nullability: see `Merge`
     """
 
     schema: Schema
@@ -132,9 +133,9 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """The table becomes what it was at an earlier version.
+    """Returns the table to an earlier version.
 
-    drops_indices: no index stays. Not part of messages
+    drops_indices: removes all indices. Not part of messages
     """
 
     version: int
@@ -143,7 +144,7 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class ReserveFragments:
-    """Ids for fragments of a later `Rewrite`; the first one is one above the highest id before."""
+    """Reserves ids for fragments of a later `Rewrite`, beginning one above the highest id."""
 
     num_fragments: int
 
@@ -153,7 +154,7 @@ class UpdateMap:
     """Changes of a mapping.
 
     entries: None as a value removes the key
-    replace: all other keys go
+    replace: removes all other keys
     """
 
     entries: Mapping[str, str | None]
@@ -162,7 +163,7 @@ class UpdateMap:
 
 @dataclass(frozen=True, slots=True)
 class UpdateConfig:
-    """Config or metadata are changed.
+    """Changes config or metadata.
 
     field_metadata: by field id
     """
@@ -183,7 +184,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class DataReplacement:
-    """The values of some columns are replaced; all files have the same fields."""
+    """Replaces the values of some columns; all files have the same fields."""
 
     replacements: tuple[Replacement, ...]
 
@@ -192,7 +193,7 @@ class DataReplacement:
 class Clone:
     """The first version of a clone or a branch.
 
-    ref_version: of the table at `ref_path` that was cloned
+    ref_version: the cloned version of the table at `ref_path`
     ref_name: its branch; None for main
     """
 
@@ -205,7 +206,7 @@ class Clone:
 
 @dataclass(frozen=True, slots=True)
 class CreateIndex:
-    """Segments of indices are added and removed."""
+    """Adds and removes segments of indices."""
 
     new_indices: tuple[IndexSegment, ...]
     removed_indices: tuple[IndexSegment, ...]
@@ -213,14 +214,14 @@ class CreateIndex:
 
 @dataclass(frozen=True, slots=True)
 class UpdateBases:
-    """Base paths are added; judged only."""
+    """Adds base paths; only checked for conflicts, never committed."""
 
     new_bases: tuple[BasePath, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """An operation of which no more is known than its name; None when not even that."""
+    """An operation of which only the name is known; None if not even that."""
 
     name: str | None
 

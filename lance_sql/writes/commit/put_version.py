@@ -1,4 +1,4 @@
-"""Putting the manifest of a version exactly once, although answers of a store may get lost.
+"""Writes the manifest of a version exactly once, even if answers of the store get lost.
 
 Source: table format, commit protocol.
 """
@@ -37,11 +37,11 @@ def put_version(
     *,
     mode: Literal["create", "next"] = "create",
 ) -> VersionFile | None:
-    """Writes the transaction and the manifest; None when another writer has taken the version.
+    """Writes the transaction and the manifest; returns None if another writer has taken the version.
 
-    mode: "create" for the first version, whose folder is made; "next" for those after it
-    raises: what the store does, unless the manifest is there all the same. It may be there later then: nothing that it
-        names may be removed
+    mode: "create" for the first version, whose folder is created; "next" for later ones
+    raises: errors of the store, unless the manifest exists. It may still appear later, so no file that it names may
+        be removed
     """
     recorded = transactions.serialize(transaction)
     path = f"{TRANSACTIONS}/{transaction.file_name}"
@@ -58,8 +58,8 @@ def put_version(
     if not _put_manifest(store, path, content, transaction, table, mode):
         return None
     if not (store.lists_by_name and scheme is NamingScheme.V2):
-        # Only a hint for those who would have to list all versions, and they may not even look at it; whoever does
-        # goes on from there, or lists where there is nothing in it: a commit does not wait for its being on the disk.
+        # Only a hint for readers that would otherwise list all versions. They start from it, or list if it is
+        # empty. So a commit does not wait until it is on disk.
         with suppress(OSError, LanceError):
             store.put(_HINT, json.dumps({"version": version.manifest.version}).replace(" ", "").encode(), mode="hint")
     return VersionFile(version.manifest.version, path, len(content))
@@ -68,26 +68,26 @@ def put_version(
 def _put_manifest(
     store: Store, path: str, content: bytes, transaction: Transaction, table: str, mode: Literal["create", "next"]
 ) -> bool:
-    """Whether the manifest at the path is this one now, and not another writer's.
+    """Whether the manifest at the path is this one, and not another writer's.
 
-    raises: what the store does, when that is not known
+    raises: errors of the store, if that is unknown
     """
     for attempt in range(_PUT_ATTEMPTS):
         try:
             store.put(path, content, mode=mode)
             return True
         except FileExistsError:
-            # A request that was sent twice finds what it wrote itself.
+            # A request that was sent twice finds its own manifest.
             is_ours = _is_ours(store, path, transaction, table)
             if is_ours is not None:
                 return is_ours
-            # Another request for it is under way, which may be an earlier one of ours.
+            # Another request for it is in progress, which may be an earlier one of ours.
             time.sleep(_FIRST_PAUSE_SECONDS * 4**attempt)
         except UnconfirmedError:
-            # it is ours, and nobody may be told that it is safe
+            # it is ours, but not confirmed as durable
             raise
         except (OSError, LanceError) as error:
-            # It may have been carried out although its answer got lost.
+            # The request may have succeeded although its answer was lost.
             try:
                 is_ours = _is_ours(store, path, transaction, table)
             except (OSError, LanceError):
@@ -99,9 +99,9 @@ def _put_manifest(
 
 
 def _is_ours(store: Store, path: str, transaction: Transaction, table: str) -> bool | None:
-    """Whether the manifest at a path came from this transaction, as the store has it now; None when there is none.
+    """Whether the current manifest at a path was written by this transaction; None if there is none.
 
-    raises: what reading it does
+    raises: errors of reading it
     """
     try:
         size, _ = store.tail(path, 0)
@@ -111,9 +111,9 @@ def _is_ours(store: Store, path: str, transaction: Transaction, table: str) -> b
 
 
 def was_tried(store: Store, read_version: int, uuid: str) -> bool:
-    """Whether a commit may have been carried out, or may still be: its transaction is recorded, and it was not refused.
+    """Whether a commit may have succeeded, or may still succeed: its transaction is recorded, and was not refused.
 
-    raises: what the store does
+    raises: errors of the store
     """
     try:
         store.tail(f"{TRANSACTIONS}/{transactions.file_name(read_version, uuid)}", 0)
@@ -123,34 +123,35 @@ def was_tried(store: Store, read_version: int, uuid: str) -> bool:
 
 
 def records(transaction: Transaction) -> dict[str, dict[str, Checksum]]:
-    """What is recorded beside a version, by path: its transaction, and the checksums of the files that it brings."""
+    """Returns the records beside a version, by path: its transaction, and the checksums of its new files."""
     files = written_files.checksums(transaction.operation)
     path = f"{TRANSACTIONS}/{transaction.file_name}"
     return {path: {}, **({checksums.record_path(transaction.file_name, files): files} if files else {})}
 
 
 def take_back(store: Store, version: NextVersion, transaction: Transaction, scheme: NamingScheme) -> None:
-    """Removes what `put_version` has written, or a part of it, of a version that nothing refers to."""
+    """Removes the files that `put_version` has written, possibly incompletely, for a version that nothing refers
+    to."""
     remove_manifest(store, manifest_path(version.manifest.version, scheme))
     for path in records(transaction):
         forget(store, path)
 
 
 def remove_manifest(store: Store, path: str) -> None:
-    """Removes a version that nothing refers to, with the hint at the newest one where it was the last."""
+    """Removes a version that nothing refers to, and the hint at the newest version if it was the last one."""
     forget(store, path)
     if not versions.list_versions(store):
         forget(store, _HINT)
 
 
 def forget(store: Store, path: str) -> None:
-    """Removes a record of a commit that was refused, if that can be done."""
+    """Removes a record of a refused commit, if possible."""
     with suppress(OSError, LanceError):
         store.delete(path)
 
 
 def naming_scheme(file: VersionFile) -> NamingScheme:
-    """How the names of manifests spell versions, from one of them."""
+    """Returns the naming scheme of manifests, from one of them."""
     parsed = parse_manifest_name(file.path.rpartition("/")[2])
     assert parsed is not None
     return parsed[1]

@@ -1,15 +1,15 @@
-"""An operation on a newer version than the one that it was computed from; both are known to go together.
+"""Rebase of an operation on a newer version than the one it was computed from; the two are compatible.
 
-Most operations need nothing: the manifest builder applies them to any version. Rows that two operations delete in one
-fragment at the same time are the exception. Each has a deletion file of its own, and neither has all rows:
+Most operations need no change: the manifest builder applies them to any version. Concurrent deletions in one
+fragment are the exception. Each has a deletion file of its own, and neither has all rows:
 
     read version    {1}
     ours            {1, 5}      affected: 5
     theirs          {1, 7}
     rebased         {1, 5, 7}   a new file; a conflict if theirs had 5 as well
 
-That both go together is what the transactions say. What an operation replaces or removes is compared with what is there
-all the same: a transaction that does not say what its version did makes no change of another writer disappear.
+The transactions show that both are compatible. The replaced or removed content is still compared with the current
+one: an incomplete transaction must not make changes of another writer disappear.
 
 Source: table format, transactions, rebase rules.
 """
@@ -45,7 +45,7 @@ from lance_sql.writes.commit.operations import (
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What another writer committed, and the schema of the version that it made."""
+    """Operation that another writer committed, and the schema of its version."""
 
     operation: Operation
     schema: Schema
@@ -58,13 +58,14 @@ def rebase(
     others: Sequence[Committed],
     affected_rows: Mapping[int, U32] | None,
 ) -> Operation:
-    """The operation to commit after `latest`. Writes deletion files where rows were deleted on both sides.
+    """Returns the operation to commit after `latest`. Writes deletion files for fragments with deletions on both
+    sides.
 
     read: the version that the operation was computed from
-    others: what was committed after it, up to `latest`
+    others: commits after it, up to `latest`
     affected_rows: by fragment id, the physical offsets that the operation deletes and `read` did not
-    raises: RetryableConflict when the same row was changed, when columns changed their meaning, or when anything else
-        that the operation replaces is not what it was
+    raises: RetryableConflict if the same row was changed, if columns changed their meaning, or if other replaced
+        content has changed
     """
     _check_unchanged(operation, read, latest)
     _check_columns(operation, read.manifest.schema, others)
@@ -92,7 +93,7 @@ def rebase(
 
 
 def _still_covered(segment: IndexSegment, read: Snapshot, latest: Snapshot) -> IndexSegment:
-    """A new segment without the fragments whose indexed columns were changed in place since they were read."""
+    """Returns a new segment without the fragments whose indexed columns were changed in place since they were read."""
     if segment.fragment_ids is None:
         return segment
     before = read.manifest.fragments.by_id(segment.fragment_ids)
@@ -106,7 +107,7 @@ def _still_covered(segment: IndexSegment, read: Snapshot, latest: Snapshot) -> I
 
 
 def _check_unchanged(operation: Operation, read: Snapshot, latest: Snapshot) -> None:
-    """Makes sure that what the operation replaces or removes is what it was when it was read.
+    """Makes sure that the content that the operation replaces or removes is unchanged since it was read.
 
     raises: RetryableConflict
     """
@@ -142,9 +143,9 @@ def _check_fragments(
     *,
     deletions_too: bool = False,
 ) -> None:
-    """Makes sure that fragments are still there, with the values that they had.
+    """Makes sure that fragments still exist, with unchanged values.
 
-    field_ids: whose values count; all without it
+    field_ids: fields to compare; all without it
     raises: RetryableConflict
     """
     ids = {fragment.id for fragment in fragments}
@@ -161,7 +162,7 @@ def _check_fragments(
 
 
 def _check_no_new_values(read: Snapshot, latest: Snapshot) -> None:
-    """Makes sure that no row or value was added, which a column might not allow any longer."""
+    """Makes sure that no rows or values were added, which a column might no longer allow."""
     ids = set(latest.manifest.fragments.ids)
     if not ids <= set(read.manifest.fragments.ids):
         raise RetryableConflict("rows were added or moved by another commit")
@@ -171,7 +172,7 @@ def _check_no_new_values(read: Snapshot, latest: Snapshot) -> None:
 def _rebased(
     fragments: Iterable[Fragment], read: Snapshot, latest: Snapshot, affected_rows: Mapping[int, U32] | None
 ) -> tuple[list[Fragment], list[int]]:
-    """The fragments with the deletions of both sides, and the ids of those without any row left."""
+    """Returns the fragments with the deletions of both sides, and the ids of those without any row left."""
     fragments = list(fragments)
     ids = {fragment.id for fragment in fragments}
     before, now = read.manifest.fragments.by_id(ids), latest.manifest.fragments.by_id(ids)
@@ -196,7 +197,7 @@ def _rebased(
             continue
         deleted[fragment.id] = merged
         remaining.append(fragment)
-    # no file is left behind by a conflict
+    # a conflict leaves no files behind
     files = deletions.write_all(latest.store, latest.version, deleted, kind=DeletionFileType.BITMAP)
     rebased = [
         dataclasses.replace(each, deletion_file=files[each.id]) if each.id in files else each for each in remaining
@@ -205,11 +206,11 @@ def _rebased(
 
 
 def _check_columns(operation: Operation, read: Schema, others: Sequence[Committed]) -> None:
-    """Makes sure that the fields of new data files still are the columns that were written.
+    """Makes sure that the fields of new data files are still the columns that were written.
 
-    A change of a column's type gives it another field, whose values the new files do not have: they would read as NULL.
-    So they would where a column was dropped and another one of its name was added. Values of a column that is dropped
-    and stays so go with it, unless nothing else is in the file. An id that was dropped may be given to another column
+    A change of a column's type gives it another field, whose values the new files do not have: they would read as
+    NULL. So would values of a dropped column that was replaced by a new one of the same name. Values of a dropped
+    column are dropped with it, unless the file contains nothing else. A dropped id may be given to another column
     once no data file has it.
 
     raises: RetryableConflict
@@ -230,21 +231,21 @@ def _check_columns(operation: Operation, read: Schema, others: Sequence[Committe
 
 
 def _replaced(schemas: Sequence[Schema], others: Sequence[Committed]) -> dict[int, str]:
-    """The names of fields that went because another one came in their place, by their ids."""
+    """Returns the names of fields that were replaced by others, by their ids."""
     last = schemas[-1]
     paths = {_path(last, field_id) for field_id in last.by_id}
     replaced: dict[int, str] = {}
     for before, other in zip(schemas, others, strict=False):
         for field_id in before.by_id.keys() - other.schema.by_id.keys():
             path = _path(before, field_id)
-            # what drops columns and nothing else is a `Project`
+            # a commit that only drops columns is a `Project`
             if path in paths or not isinstance(other.operation, Project):
                 replaced[field_id] = ".".join(path)
     return {field_id: name for field_id, name in replaced.items() if field_id not in last.by_id}
 
 
 def _path(schema: Schema, field_id: int) -> tuple[str, ...]:
-    """The names of a field and of those around it, from the top."""
+    """Returns the names of a field and its ancestors, from the top."""
     names: list[str] = []
     field = schema.by_id.get(field_id)
     while field is not None:

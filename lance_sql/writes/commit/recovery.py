@@ -1,13 +1,12 @@
-"""Restoring a version of a table whose newest manifest is damaged.
+"""Restore of a version of a table whose newest manifest is damaged.
 
     7   readable    its counters are known
     8   readable    the version to return to
-    9   damaged     what it did is not known: new fragments, new rows
-    10  = 8         with counters far above everything that 9 can have given out
+    9   damaged     its operation is unknown: new fragments, new rows
+    10  = 8         with counters far above all ids that 9 can have assigned
 
-No number of a version, fragment or row is given twice: what version 9 gave out may be known elsewhere. How much that
-can have been is bounded by transactions and by data files that no readable version has, and the bound is a generous
-one.
+No number of a version, fragment or row is assigned twice: numbers assigned by version 9 may be known elsewhere.
+Transactions, and data files that no readable version has, give a generous upper bound of these.
 
 Source: table format, restore; row lineage, duties of a writer.
 """
@@ -46,10 +45,10 @@ from lance_sql.writes.commit.transactions import Transaction
 _LOG: Final = logging.getLogger("lance_sql")
 
 SPARE_FRAGMENTS: Final = 2**20
-"""So many fragment ids beyond those that are known to have been given out are left out for each damaged version."""
+"""Number of fragment ids, beyond those known to be assigned, that are skipped for each damaged version."""
 
 SPARE_ROWS: Final = 2**40
-"""So many row ids beyond those that are known to have been given out are left out for each damaged version."""
+"""Number of row ids, beyond those known to be assigned, that are skipped for each damaged version."""
 
 _MAX_ROWS_OF_FRAGMENT: Final = 2**32
 
@@ -58,7 +57,7 @@ _MAX_ROWS_OF_FRAGMENT: Final = 2**32
 class Damage:
     """Newest versions that cannot be read.
 
-    readable: the newest version that can be
+    readable: the newest readable version
     files: of the versions after it, ascending
     reason: why the newest one cannot be read
     """
@@ -69,15 +68,15 @@ class Damage:
 
     @property
     def newest(self) -> VersionFile:
-        """The newest version of all."""
+        """Newest version of all."""
         return self.files[-1]
 
 
 def restore(snapshot: Snapshot, operation: Restore, properties: Mapping[str, str]) -> Snapshot:
-    """Makes an earlier version the newest one again, also where the newest one is damaged; that is logged as a warning.
+    """Makes an earlier version the newest one again, even if the newest one is damaged, which is logged as a warning.
 
-    properties: kept with the transaction
-    raises: VersionNotFound; CorruptFile when the earlier version cannot be read; as `commit`
+    properties: stored with the transaction
+    raises: VersionNotFound; CorruptFile if the earlier version cannot be read; as `commit`
     """
     for _ in range(MAX_ATTEMPTS):
         latest = snapshot.latest()
@@ -101,9 +100,9 @@ def restore(snapshot: Snapshot, operation: Restore, properties: Mapping[str, str
 
 
 def _damage(latest: Snapshot, reason: CorruptFile) -> Damage:
-    """Which versions up to the newest one cannot be read.
+    """Finds the unreadable versions up to the newest one.
 
-    raises: CorruptFile when none can be read; UnsupportedFeature for versions of newer releases
+    raises: CorruptFile if none can be read; UnsupportedFeature for versions of newer releases
     """
     files = [file for file in versions.list_versions(latest.store) if file.version <= latest.version]
     for count, file in enumerate(reversed(files)):
@@ -115,7 +114,7 @@ def _damage(latest: Snapshot, reason: CorruptFile) -> Damage:
 
 
 def _restore_over(damage: Damage, operation: Restore, properties: Mapping[str, str]) -> VersionFile | None:
-    """Commits a version above the damaged ones; None when another writer was first."""
+    """Commits a version above the damaged ones; returns None if another writer was first."""
     readable = damage.readable
     features.check_writable(readable.manifest.reader_flags, readable.manifest.writer_flags, readable.label)
     num_fragments = _fragments_given_out(damage)
@@ -133,10 +132,10 @@ def _restore_over(damage: Damage, operation: Restore, properties: Mapping[str, s
 
 
 def _fragments_given_out(damage: Damage) -> int:
-    """At most so many fragment ids were given out by versions that cannot be read."""
+    """Returns an upper bound of the fragment ids that unreadable versions assigned."""
     store, manifest = damage.readable.store, damage.readable.manifest
     own_files = {file.path for fragment in manifest.fragments for file in fragment.files if file.base_id is None}
-    # every new fragment has a data file; files of older versions and of writers that are at work count as well
+    # every new fragment has a data file; files of older versions and of active writers count as well
     count = sum(info.path.removeprefix(f"{DATA}/") not in own_files for info in store.files(DATA))
     for info in store.files(TRANSACTIONS):
         with suppress(LanceError, OSError):
@@ -151,7 +150,7 @@ def _fragments_given_out(damage: Damage) -> int:
 
 
 def _new_fragments(operation: Operation) -> int:
-    """How many fragment ids an operation takes."""
+    """Returns the number of fragment ids that an operation uses."""
     match operation:
         case Append(new) | Overwrite(fragments=new) | Update(new_fragments=new) | Merge(fragments=new):
             return len(new)

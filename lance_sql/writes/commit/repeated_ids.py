@@ -1,8 +1,8 @@
-"""Fragments of equal ids, which some early releases wrote: the first one keeps its id, the others get new ones.
+"""Duplicate fragment ids of some early releases: the first fragment keeps its id, the others get new ones.
 
-The table is read as it is. Before anything else is committed, a commit of its own gives the ids, because changes that
-others compute from the version before name fragments by id: this commit is a `Merge`, with which no such change goes
-together.
+The table is read as it is. Before any other commit, a separate commit assigns unique ids, because concurrent
+changes computed from the version before refer to fragments by id. This commit is a `Merge`, which conflicts with
+all such changes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from lance_sql.writes.commit.operations import Merge
 
 
 def merge_with_own_ids(snapshot: Snapshot) -> Merge:
-    """The operation that gives every fragment of a version an id of its own.
+    """Returns the operation that gives every fragment of a version a unique id.
 
-    raises: CorruptFile, also when there are not so many ids
+    raises: CorruptFile, also if too few ids are left
     """
     fragments = own_ids(snapshot, highest=snapshot.manifest.max_fragment_id or 0)
     return Merge(fragments, snapshot.manifest.schema, preserves_nullability=True)
 
 
 def own_ids(snapshot: Snapshot, *, highest: int) -> tuple[Fragment, ...]:
-    """The fragments of a version, each with an id of its own. Writes the deletion files that carry another id now.
+    """Returns the fragments of a version with unique ids. Writes deletion files for fragments that get a new id.
 
-    highest: no new id is as low as this
+    highest: new ids are above this
     """
     manifest = snapshot.manifest
     next_id = max(highest, *manifest.fragments.ids) + 1
@@ -42,7 +42,7 @@ def own_ids(snapshot: Snapshot, *, highest: int) -> tuple[Fragment, ...]:
                 raise CorruptFile(f"{snapshot.label}: several fragments have the id {fragment.id}, and no id is free")
             own = dataclasses.replace(own, id=next_id)
             if fragment.deletion_file is not None:
-                # the name of a deletion file has the id in it
+                # the name of a deletion file contains the fragment id
                 rows = snapshot.open(fragment).deletions
                 file = deletions.write(snapshot.store, next_id, snapshot.version, rows)
                 own = dataclasses.replace(own, deletion_file=file)

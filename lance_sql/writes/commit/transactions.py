@@ -1,4 +1,4 @@
-"""Transactions <-> messages: the complete form, which conflicts are judged by.
+"""Conversion of transactions to and from messages: the complete form, for conflict checks.
 
 Source: message lance.table.Transaction.
 """
@@ -49,14 +49,14 @@ _Message = transaction_pb2.Transaction
 
 _MAX_OFFSETS: Final = 2**26
 
-# Of an Update: which keys were inserted, against commits that have such a list as well; and a form of
+# Fields of an Update: inserted keys, for conflicts with commits that have such a list as well; and a form of
 # `updated_fragment_offset_bitmaps` that is no longer written.
 _IGNORED_IN_UPDATES: Final = {8, 9}
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """A commit.
+    """Transaction of a commit.
 
     read_version: the version that the change was computed from, or rebased on; 0 for the first version of a table
     """
@@ -68,17 +68,17 @@ class Transaction:
 
     @property
     def file_name(self) -> str:
-        """The name of its file in `_transactions`."""
+        """Name of its file in `_transactions`."""
         return file_name(self.read_version, self.uuid)
 
 
 def file_name(read_version: int, uuid: str) -> str:
-    """The name of a transaction's file in `_transactions`."""
+    """Returns the name of a transaction's file in `_transactions`."""
     return f"{read_version}-{uuid}.txn"
 
 
 def parse(data: bytes) -> Transaction:
-    """The transaction in a serialized message; an operation that cannot be understood is `Other`.
+    """Parses a transaction from a serialized message; an operation that cannot be parsed is `Other`.
 
     raises: CorruptFile for bytes that are not a message
     """
@@ -88,21 +88,21 @@ def parse(data: bytes) -> Transaction:
     reader = _READERS.get(name or "")
     operation: Operation = Other(name)
     if reader is not None and name is not None and _is_known(getattr(message, name)):
-        # Valid or not: what cannot be read cannot be judged.
+        # Valid or not: an unreadable operation cannot be checked for conflicts.
         with suppress(LanceError), at():
             operation = reader(getattr(message, name))
     return Transaction(message.read_version, message.uuid, operation, dict(message.transaction_properties))
 
 
 def _is_known(message: Any) -> bool:
-    """Whether no part of an operation is left out of its value, parts without a meaning here excepted."""
+    """Whether an operation has no unknown fields, except those that are ignored."""
     unknown = UnknownFieldSet(message)
     numbers = {unknown[i].field_number for i in range(len(unknown))}
     return numbers <= (_IGNORED_IN_UPDATES if isinstance(message, _Message.Update) else set())
 
 
 def serialize(transaction: Transaction) -> bytes:
-    """The serialized message."""
+    """Returns the serialized message."""
     message = _Message(
         read_version=transaction.read_version,
         uuid=transaction.uuid,
@@ -115,7 +115,7 @@ def serialize(transaction: Transaction) -> bytes:
 
 
 def _operation(operation: Operation) -> tuple[str, Any]:
-    """The name of an operation's field, and its message."""
+    """Returns the name of an operation's field, and its message."""
     match operation:
         case Append(new):
             return "append", _Message.Append(fragments=_messages(new))
@@ -240,7 +240,7 @@ def _read_update(message: Any) -> Update:
 
 def _offsets(content: bytes) -> U32:
     bitmap = bitmaps.deserialize(content, "changed rows")
-    # A few bytes of runs can stand for 2^32 rows.
+    # A few bytes of runs can represent 2^32 rows.
     if len(bitmap) > _MAX_OFFSETS:
         raise CorruptFile(f"an update of {len(bitmap)} rows in place")
     return np.array(bitmap.to_array(), np.uint32)
@@ -254,7 +254,7 @@ def _read_rewrite(message: Any) -> Rewrite:
 
 
 def _read_update_config(message: Any) -> UpdateConfig:
-    """The changes, also those in the form of earlier releases."""
+    """Parses the changes, including the form of earlier releases."""
 
     def change(name: str) -> UpdateMap | None:
         return _read_map(getattr(message, name)) if message.HasField(name) else None

@@ -1,11 +1,11 @@
-"""Numbered writes of applications, each committed once.
+"""Idempotent writes: numbered writes of applications, each committed once.
 
     properties  lance_sql.txn_app_id = orders, lance_sql.txn_version = 41    of the transaction
     config      lance_sql.txn.orders = 41 7 5c1f..                           of the table from then on: the number of
                                                                              the last write, its version, its query
 
-The commit is made only where the table has no write of this number or a higher one. The config survives a cleanup, goes
-with a branch, and a restore takes it back with the rows.
+The commit succeeds only if the table has no write of this number or a higher one. The config survives a cleanup and
+is copied to branches. A restore reverts it with the rows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _MOST_DIGITS: Final = 19
 
 
 class LastTurn(NamedTuple):
-    """The last write of an application.
+    """Last write of an application.
 
     number: of the write
-    version: of the table, which has it
-    query: that made the write, where the application is a query of Spark; empty otherwise
+    version: version of the table with the write
+    query: of Spark, if the application is a query of Spark; empty otherwise
     """
 
     number: int
@@ -33,7 +33,7 @@ class LastTurn(NamedTuple):
 
 
 def last(config: Mapping[str, str], app_id: str) -> LastTurn | None:
-    """The last write of an application that a table has; None where it has none."""
+    """Returns the last write of an application from the config of a table; None without one."""
     number, _, rest = config.get(TXN + app_id, "").partition(" ")
     version, _, query = rest.partition(" ")
     return LastTurn(int(number), int(version), query) if _is_number(number) and _is_number(version) else None
@@ -42,11 +42,11 @@ def last(config: Mapping[str, str], app_id: str) -> LastTurn | None:
 def config(
     latest: Mapping[str, str], given: Mapping[str, str] | None, version: int, table: str
 ) -> dict[str, str | None]:
-    """The keys that a commit with these properties sets in the table's config.
+    """Returns the config values that a commit with these properties sets.
 
-    latest: the config of the version that it is made on top of
-    version: that the commit makes
-    raises: CommitConflict where the table has the write already
+    latest: the config of the version before the commit
+    version: version of the commit
+    raises: CommitConflict if the table already has the write
     """
     app_id, number = (given or {}).get(TXN_APP_ID), (given or {}).get(TXN_VERSION, "")
     if app_id is None or not _is_number(number):

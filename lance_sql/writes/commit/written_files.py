@@ -1,4 +1,4 @@
-"""The files that were written for an operation, as far as it says so: those of other versions have no checksum."""
+"""Files written for an operation, which have checksums. Files of other versions have none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lance_sql.writes.commit.operations import (
 
 
 def checksums(operation: Operation) -> dict[str, Checksum]:
-    """The checksums of new files below the table's root, by their paths there."""
+    """Returns the checksums of new files below the table's root, by path."""
     checksums_by_path = {
         f"{DATA}/{file.path}": file.checksum for file in _data_files(operation) if file.base_id is None
     }
@@ -33,12 +33,12 @@ def checksums(operation: Operation) -> dict[str, Checksum]:
 
 
 def deletion_files(operation: Operation) -> Iterator[str]:
-    """The paths of deletion files that were written for an operation, where their checksums tell."""
+    """Returns the paths of deletion files with checksums, which were written for an operation."""
     return (path for path, checksum in _deletions(operation).items() if checksum is not None)
 
 
 def data_files(operation: Operation) -> Iterator[DataFile]:
-    """The data files that were written for an operation, where their checksums tell."""
+    """Returns the data files with checksums, which were written for an operation."""
     return (file for file in _data_files(operation) if file.checksum is not None)
 
 

@@ -1,1 +1,1 @@
-"""Statements that change a table: each reads a version, writes files, and hands one transaction to the commit floor."""
+"""Statements that change a table: each reads a version, writes files, and passes one transaction to the commit."""

@@ -1,7 +1,7 @@
-"""Changing the columns of a table.
+"""Schema evolution: adding, dropping, renaming and casting columns.
 
-New and changed columns go to data files of their own beside those that are there: no other column is rewritten. A
-column that changes its type gets a new field id, and one that is dropped or renamed stays in the files as it is.
+New and changed columns are written to separate data files beside the existing ones: no other column is rewritten. A
+cast column gets a new field id. A dropped or renamed column stays unchanged in the files.
 
 Source: messages Transaction.Merge and Transaction.Project; row lineage, what each operation does.
 """
@@ -35,11 +35,11 @@ from lance_sql.writes.statements import column_files, expressions
 from lance_sql.writes.statements.session import RowCounts, WriteSession, file_version, on_latest
 
 _MAX_FIELD_ID: Final = 2**31 - 1
-# More than new columns ever have, with all that is in them.
+# More ids than new columns, with their children, ever need.
 _SPARE_FIELD_IDS: Final = 2**20
 
 _MIN_ROWS: Final = 512 * 1024
-"""Values of so many rows are computed at a time, of whichever fragments they are."""
+"""Minimum number of rows whose values are computed together, across fragments."""
 
 
 def add(
@@ -47,11 +47,11 @@ def add(
     columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field],
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Adds columns to the newest version, behind its own.
+    """Adds columns to the newest version, after the existing ones.
 
     columns: values by name, see `expressions.compile`, which make every row an updated one; or Arrow fields, whose
-        columns are NULL everywhere, and no row is touched
-    raises: InvalidArgument for no column, and for names that there are already; what the values raise; CommitConflict
+        columns are NULL everywhere, without updating rows
+    raises: InvalidArgument for no column, and for existing names; errors of computing the values; CommitConflict
     """
     if isinstance(columns, Mapping):
         if not columns:
@@ -69,9 +69,9 @@ def add(
 
 
 def drop(snapshot: Snapshot, names: Sequence[str], properties: Mapping[str, str] | None = None) -> Snapshot:
-    """Drops columns of the newest version; `a.b` is a member of a struct. Data files stay as they are.
+    """Drops columns of the newest version; `a.b` is a member of a struct. Data files do not change.
 
-    raises: ColumnNotFound; InvalidArgument for no column, and when none would be left, or a struct without members
+    raises: ColumnNotFound; InvalidArgument for no column, and if no column or no member of a struct would be left
     """
     if not names:
         raise InvalidArgument("No column is dropped")
@@ -91,9 +91,10 @@ def drop(snapshot: Snapshot, names: Sequence[str], properties: Mapping[str, str]
 
 
 def rename(snapshot: Snapshot, names: Mapping[str, str], properties: Mapping[str, str] | None = None) -> Snapshot:
-    """Renames columns of the newest version; `a.b` is a member of a struct, whose new name is given without the struct.
+    """Renames columns of the newest version; `a.b` is a member of a struct, whose new name is given without the
+    struct.
 
-    raises: ColumnNotFound; InvalidArgument for no column, and for names that are taken
+    raises: ColumnNotFound; InvalidArgument for no column, and for existing names
     """
     if not isinstance(names, Mapping) or not all(isinstance(new, str) for new in names.values()):
         raise InvalidArgument(f"New names are given by the old ones, as {{'a': 'b'}}, not as {names!r}")
@@ -122,11 +123,11 @@ def alter(
     nullable: bool | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Changes the type of a top-level column of the newest version, which makes every row an updated one, or whether a
-    column may be NULL.
+    """Changes the type of a top-level column of the newest version, which updates every row, or the nullability of
+    a column.
 
-    raises: ColumnNotFound; InvalidArgument for values that the new type does not hold, and for NULLs in a column that
-        is to have none
+    raises: ColumnNotFound; InvalidArgument for values that do not fit the new type, and for NULLs in a column that
+        becomes not nullable
     """
     if type is None and nullable is None:
         raise InvalidArgument(f"Pass a change for column {name!r}: type or nullable")
@@ -204,7 +205,7 @@ def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool
             except pa.ArrowException as error:
                 raise InvalidArgument(f"Column {field.name!r} does not fit {type}: {error}") from error
 
-    # rows that others add meanwhile have the values of the old field: as rows of the new one they would be NULL
+    # concurrently added rows have values of the old field, and would be NULL in the new one
     return _with_columns(session, (field.name,), computed, new, target, preserves_nullability=False)
 
 
@@ -225,10 +226,10 @@ def _with_columns(
     *,
     preserves_nullability: bool = True,
 ) -> Snapshot:
-    """Writes a data file with the `new` columns beside those of each fragment, and commits the schema `target`.
+    """Writes a data file with the `new` columns for each fragment, and commits the schema `target`.
 
-    columns: that are read
-    compute: makes new columns of them
+    columns: to be read
+    compute: computes the new columns from them
     """
     snapshot = session.snapshot
     fragments = list(snapshot.manifest.fragments)
@@ -258,7 +259,7 @@ def _set_nullable(session: WriteSession, field: Field, *, nullable: bool) -> Sna
     )
     target = Schema(changed, schema.metadata)
     primary_key.check(target)
-    # who forbids NULL must not be overtaken by a writer that has just added one
+    # forbidding NULL conflicts with a concurrent commit that adds rows
     return session.commit(Project(target, preserves_nullability=nullable), RowCounts())
 
 
@@ -274,9 +275,9 @@ def _quoted(path: str) -> str:
 
 
 def next_field_id(snapshot: Snapshot) -> int:
-    """An id above those that the schema and the data files have.
+    """Returns an id above those in the schema and the data files.
 
-    raises: UnsupportedFeature when there are next to none
+    raises: UnsupportedFeature if almost none are left
     """
     ids = set(snapshot.manifest.schema.by_id)
     for fragment in snapshot.manifest.fragments:

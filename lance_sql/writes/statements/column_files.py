@@ -1,7 +1,7 @@
-"""Data files with further columns of fragments that are there: one for each, with a row for each physical row.
+"""Data files with additional columns of existing fragments: one each, with a row for each physical row.
 
-Values come as one stream over the live rows of all fragments, so that what computes them works on large batches,
-whatever the fragments are; the end of one file is encoded and written while the next values are computed.
+Values come as one stream over the live rows of all fragments, so that they are computed in large batches,
+regardless of fragments. The end of one file is encoded and written while the next values are computed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lance_sql.writes.statements.fragments import data_file
 from lance_sql.writes.statements.session import WriteSession
 
 MOST_WAITING: Final = 2
-"""So many files at most are complete but for their ends."""
+"""Maximum number of files that are complete except for their ends."""
 
 
 def write(
@@ -32,10 +32,10 @@ def write(
     computed: Iterable[pa.RecordBatch],
     fragments: Iterable[tuple[RowRanges, int]],
 ) -> Iterator[DataFile]:
-    """The file of each fragment, in their order. They are removed when the session fails.
+    """Yields the file of each fragment, in their order. The files are removed if the session fails.
 
     computed: the columns of the schema, for the live rows of all fragments
-    fragments: the live rows of each, at least one, and how many rows it has
+    fragments: the live rows of each, at least one, and its number of rows
     """
     rows = _Rows(computed)
     waiting: deque[tuple[FileWriter, Future[WrittenFile]]] = deque()
@@ -51,7 +51,8 @@ def write(
             while waiting:
                 yield _finished(session, *waiting.popleft())
         finally:
-            # whoever fails removes files, which must be known then, and which nobody may write to
+            # on failure the session removes all known files, so unfinished ones must be registered and no longer
+            # written
             for writer, file in waiting:
                 if not file.cancel() and file.exception() is None:
                     _finished(session, writer, file)
@@ -64,14 +65,14 @@ def _finished(session: WriteSession, writer: FileWriter, file: Future[WrittenFil
 
 
 class _Rows:
-    """A stream of rows, some after the others."""
+    """A stream of rows, taken in consecutive parts."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self._batches = iter(batches)
         self._left: pa.RecordBatch | None = None
 
     def next(self, num_rows: int) -> Iterator[pa.RecordBatch]:
-        """The next rows."""
+        """Yields the next rows."""
         while num_rows:
             batch = self._left if self._left is not None else next(self._batches)
             self._left = batch.slice(num_rows) if batch.num_rows > num_rows else None
@@ -81,9 +82,9 @@ class _Rows:
 
 
 def _with_gaps(batches: Iterable[pa.RecordBatch], live: RowRanges, num_rows: int) -> Iterator[pa.RecordBatch]:
-    """Rows for every physical offset of a fragment, from those of the live ones.
+    """Yields rows for every physical offset of a fragment, from those of the live rows.
 
-    A deleted row gets the values of the next live one, or of the last: nobody reads them, and they need not be NULL.
+    A deleted row gets the values of the next live row, or of the last one: readers skip it, and it need not be NULL.
     """
     taken = start = 0
     num_live = row_ranges.count(live)

@@ -1,4 +1,5 @@
-"""Compaction: short fragments and those with many deleted rows become fewer, without any row's id or versions changing.
+"""Compaction: rewrites short fragments and those with many deleted rows into fewer ones, preserving row ids and
+versions.
 
 Source: message Transaction.Rewrite; row lineage, duties of a writer.
 """
@@ -37,17 +38,17 @@ from lance_sql.writes.statements.session import RowCounts, WriteSession, on_late
 _LOG: Final = logging.getLogger("lance_sql")
 
 _PART_ROWS: Final = 1024 * 1024
-"""Ids and versions of so many rows are held at once."""
+"""Number of rows whose ids and versions are held at once."""
 
 IndexChoice: TypeAlias = Literal["update", "keep", "drop"]
-"""What becomes of indices that do not know where rows went."""
+"""Treatment of indices that do not cover moved rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Fragments that lie side by side and become one or more new ones.
+    """Adjacent fragments that become one or more new ones.
 
-    start: the first one's place in the manifest
+    start: index of the first one in the manifest
     num_rows: their live rows
     """
 
@@ -57,12 +58,12 @@ class Group:
 
     @property
     def end(self) -> int:
-        """The place behind the last one."""
+        """Index after the last fragment."""
         return self.start + len(self.fragment_ids)
 
 
 def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> list[Group]:
-    """Which fragments are to be rewritten together; none where nothing would become better."""
+    """Returns the fragments to be rewritten together; empty if no rewrite improves anything."""
     fragments = snapshot.manifest.fragments
     ids = fragments.ids
     covered = [snapshot.open_indices.fully_covered(segment, ids) for segment in snapshot.indices()]
@@ -95,7 +96,7 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
 
 
 def _full_dictionaries(snapshot: Snapshot, start: int, end: int) -> Iterator[int]:
-    """The places of fragments with which the items of dictionaries become too many for one file."""
+    """Yields the indices of fragments at which dictionaries get too many items for one file."""
     arrow = snapshot.manifest.schema.arrow
     schema = pa.schema([field for field in arrow if dictionaries.narrow(field.type)])
     if not schema.names or end - start < 2:
@@ -118,13 +119,14 @@ def compact(
     indices: IndexChoice = "update",
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Rewrites fragments of the newest version that have fewer rows than `target_rows`, or a larger share of deleted
-    rows than `max_deleted_share`. Two versions are made: one reserves fragment ids; none when there is nothing to do.
+    """Rewrites fragments of the newest version that have fewer rows than `target_rows`, or a larger share of
+    deleted rows than `max_deleted_share`. Creates two versions, of which one reserves fragment ids; none if nothing
+    is rewritten.
 
-    indices: what becomes of scalar indices by row addresses that cover rewritten fragments, whose new places they do
-        not know: "update" makes them cover the new fragments, but for zone maps and bloom filters of tables with stable
-        row ids, "keep" leaves that for later, "drop" drops them. The first and the last make one version more
-    raises: UnsupportedFeature; CommitConflict when another writer changes one of the fragments meanwhile
+    indices: treatment of scalar indices by row addresses that cover rewritten fragments but not the new ones:
+        "update" makes them cover the new fragments, except for zone maps and bloom filters of tables with stable
+        row ids, "keep" leaves that for later, "drop" drops them. The first and the last create one more version
+    raises: UnsupportedFeature; CommitConflict if another writer changes one of the fragments concurrently
     """
     check_choice(indices)
     before: list[Snapshot] = []
@@ -139,13 +141,13 @@ def compact(
         written = [_write(session, group, target_rows, work) for group in groups]
         return session.commit(rewrite(session, groups, written), RowCounts())
 
-    # what was rewritten for nothing once is not rewritten again unasked
+    # a rewrite that lost against another commit is not repeated automatically
     compacted = on_latest(snapshot, "compact", change, properties, max_attempts=1)
     return compacted if not before else settled(before[0], compacted, indices, properties)
 
 
 def _write(session: WriteSession, group: Group, target_rows: int, work: Work) -> Sequence[Fragment]:
-    """New fragments with the rows of a group: pages that are large enough are copied, others decoded and joined."""
+    """Writes new fragments with the rows of a group: large enough pages are copied, others decoded and joined."""
     fragments = session.snapshot.manifest.fragments[group.start : group.end]
     fields = copying.fields_to_copy(session.snapshot, fragments)
     if fields:
@@ -155,9 +157,9 @@ def _write(session: WriteSession, group: Group, target_rows: int, work: Work) ->
 
 
 def settled(before: Snapshot, after: Snapshot, indices: IndexChoice, properties: Mapping[str, str] | None) -> Snapshot:
-    """What a compaction leaves behind, done with indices as the user wants it.
+    """Updates or drops the indices that a compaction left behind, as the user chose.
 
-    before, after: the versions that it read and made
+    before, after: the versions that it read and created
     """
     if indices == "keep":
         return after
@@ -169,21 +171,21 @@ def settled(before: Snapshot, after: Snapshot, indices: IndexChoice, properties:
             if indices == "drop"
             else indexing.optimize(after, [name], properties=properties)
         )
-    # what the user asked for is the compaction
+    # the user's commit is the compaction
     return after if after.commit_properties is compaction else after.with_commit(compaction)
 
 
 def check_choice(indices: IndexChoice) -> None:
-    """raises: InvalidArgument for what is not a choice."""
+    """raises: InvalidArgument for an unknown choice."""
     if indices not in get_args(IndexChoice):
         raise InvalidArgument(f"indices={indices!r} is not one of {', '.join(map(repr, get_args(IndexChoice)))}")
 
 
 def _left_behind(before: Snapshot, after: Snapshot, *, keeps_zones: bool) -> list[str]:
-    """The names of scalar indices that cover less of the rows after a compaction than before.
+    """Returns the names of scalar indices that cover fewer of the rows after a compaction than before.
 
-    keeps_zones: without those that know zones. pylance before 10 takes their addresses for stable row ids, which differ
-        for rows that moved: covering nothing, they are not asked
+    keeps_zones: leave out zone-based indices. pylance before 10 takes their addresses for stable row ids, which
+        differ for rows that moved: without coverage, they are not used
     """
     old, new = set(before.manifest.fragments.ids), set(after.manifest.fragments.ids)
     covered: dict[str, set[int]] = {}
@@ -202,13 +204,13 @@ def _left_behind(before: Snapshot, after: Snapshot, *, keeps_zones: bool) -> lis
 
 
 def rows(snapshot: Snapshot, group: Group) -> Iterator[pa.RecordBatch]:
-    """The live rows of a group, in their order."""
+    """Returns the live rows of a group, in their order."""
     fragments = snapshot.manifest.fragments[group.start : group.end]
     return iter(read_fragments(snapshot, None, fragments))
 
 
 def rewrite(session: WriteSession, groups: Sequence[Group], written: Sequence[Sequence[Fragment]]) -> Rewrite:
-    """The operation that puts new fragments in the place of groups. Reserves their ids, in a version of its own.
+    """Returns the operation that replaces groups by new fragments. Reserves their ids, in a separate version.
 
     written: the fragments with the rows of each group
     """
@@ -227,7 +229,8 @@ def rewrite(session: WriteSession, groups: Sequence[Group], written: Sequence[Se
 def _with_lineage(
     snapshot: Snapshot, old: Sequence[Fragment], new: Sequence[Fragment], first_id: int
 ) -> tuple[Fragment, ...]:
-    """The new fragments with their ids, and with the row ids and versions of the old live rows in their order."""
+    """Returns the new fragments with their ids, and with the row ids and versions of the old live rows in their
+    order."""
     numbered = [replace(fragment, id=first_id + i) for i, fragment in enumerate(new)]
     if not snapshot.manifest.has_stable_row_ids:
         return tuple(numbered)
@@ -236,7 +239,7 @@ def _with_lineage(
 
 
 def _with_lineage_of(fragment: Fragment, parts: Iterable[tuple[OpenFragment, RowRanges]]) -> Fragment:
-    """The fragment with the row ids and versions of some rows."""
+    """Returns the fragment with the row ids and versions of some rows."""
     ids: list[Segment] = []
     created: list[RowVersions] = []
     updated: list[RowVersions] = []
@@ -253,12 +256,12 @@ def _with_lineage_of(fragment: Fragment, parts: Iterable[tuple[OpenFragment, Row
 
 
 def _live_parts(fragments: Iterable[OpenFragment]) -> deque[tuple[OpenFragment, RowRanges]]:
-    """The live rows, in parts for each of which ids and versions can be held."""
+    """Returns the live rows, in parts small enough to hold their ids and versions."""
     return deque((fragment, part) for fragment in fragments for part in cut(fragment.live_rows(), _PART_ROWS))
 
 
 def _next_rows(left: deque[tuple[OpenFragment, RowRanges]], num_rows: int) -> Iterator[tuple[OpenFragment, RowRanges]]:
-    """Takes the first rows of what is left."""
+    """Takes the first of the remaining rows."""
     while num_rows:
         fragment, rows = left.popleft()
         count = row_ranges.count(rows)

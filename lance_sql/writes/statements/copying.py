@@ -1,4 +1,4 @@
-"""Fragments that become one without their pages being decoded: the bytes of pages are copied, where that is enough.
+"""Compaction without decoding: copies the bytes of pages into one fragment if they are large enough.
 
     column a    |page|page|page|   of three files: large enough, the bytes go into the new file
     column b    |p|p|p|            too short: decoded, joined, and encoded again
@@ -28,12 +28,12 @@ from lance_sql.writes.statements.fragments import MAX_BYTES_PER_FILE, data_file
 from lance_sql.writes.statements.session import WriteSession, file_version
 
 LEAST_BYTES: Final = 128 << 10
-"""Of a page, on average; shorter ones cost readers more than they cost whoever joins them."""
+"""Minimum average size of a page; shorter ones cost readers more than joining them costs the writer."""
 
 
 def fields_to_copy(snapshot: Snapshot, fragments: Sequence[Fragment]) -> tuple[Field, ...]:
-    """The fields at the top of the table whose pages can be copied into a file for all of these fragments, none where
-    rows are deleted, or where one file would not be enough.
+    """Returns the top-level fields whose pages can be copied into a file for all of these fragments; none if rows
+    are deleted, or if one file would not be enough.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -41,7 +41,7 @@ def fields_to_copy(snapshot: Snapshot, fragments: Sequence[Fragment]) -> tuple[F
     if version is None or version.pages is None:
         return ()
     if any(map(dictionaries.narrow, snapshot.manifest.schema.arrow.types)):
-        # whose items together may be too many for one file
+        # their items together may be too many for one file
         return ()
     sizes = [file.size_bytes for fragment in fragments for file in fragment.files]
     opened = [snapshot.open(fragment) for fragment in fragments]
@@ -54,10 +54,10 @@ def fields_to_copy(snapshot: Snapshot, fragments: Sequence[Fragment]) -> tuple[F
 
 
 def write(session: WriteSession, fragments: Sequence[Fragment], fields: Sequence[Field], work: Work) -> Fragment:
-    """One new fragment with the rows of others.
+    """Writes one new fragment with the rows of others.
 
-    fields: whose pages are copied, see `fields_to_copy`
-    raises: CorruptFile, UnsupportedFeature; what the store raises
+    fields: fields whose pages are copied, see `fields_to_copy`
+    raises: CorruptFile, UnsupportedFeature; errors of the store
     """
     snapshot = session.snapshot
     schema = snapshot.manifest.schema
@@ -86,7 +86,7 @@ def write(session: WriteSession, fragments: Sequence[Fragment], fields: Sequence
 
 
 def _can_be_copied(field: Field, fragments: Sequence[OpenFragment]) -> bool:
-    """Whether all fragments have pages of the field that can be copied, and that are large enough."""
+    """Whether all fragments have pages of the field that can be copied and are large enough."""
     inside = _leaves(field)
     if any(each.is_blob_v1 or each.is_blob_v2 for each in inside):
         return False
@@ -106,7 +106,7 @@ def _can_be_copied(field: Field, fragments: Sequence[OpenFragment]) -> bool:
             layers.setdefault(leaf.id, set()).update(page.layout.layers for page in column.pages)
             num_pages += len(column.pages)
             num_bytes += column.num_bytes
-    # of nested values, pylance 14 does not read pages together of which only some have NULLs in a struct
+    # pylance 14 cannot read pages of nested values together if only some have NULLs in a struct
     is_alike = all(len(each) == 1 for each in layers.values()) or not field.children
     return is_alike and num_bytes >= LEAST_BYTES * num_pages
 
@@ -114,7 +114,7 @@ def _can_be_copied(field: Field, fragments: Sequence[OpenFragment]) -> bool:
 def _by_file(
     fragment: OpenFragment, fields: Sequence[Field]
 ) -> list[tuple[FileReader, list[tuple[Field, ColumnMetadata]]]]:
-    """The columns of some leaves, by the file that has them."""
+    """Groups the columns of some leaves by file."""
     columns_by_file: dict[str, tuple[FileReader, list[tuple[Field, ColumnMetadata]]]] = {}
     for leaf in fields:
         stored = fragment.stored(leaf)

@@ -1,4 +1,4 @@
-"""Deleting rows: deletion files, or nothing at all where a whole fragment goes.
+"""Deletes rows: writes deletion files, or removes whole fragments without any file.
 
 Source: message Transaction.Delete; row lineage, what each operation does.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def delete(
     snapshot: Snapshot, where: str | pc.Expression | Predicate, properties: Mapping[str, str] | None = None
 ) -> Snapshot:
-    """Deletes the rows of the newest version that pass the filter; no version is made when there are none.
+    """Deletes the rows of the newest version that match the filter; creates no version if there are none.
 
-    properties: kept with the transaction
+    properties: stored with the transaction
     raises: as `Dataset.scan` for the filter; InvalidArgument without one; CommitConflict
     """
     if where is None:

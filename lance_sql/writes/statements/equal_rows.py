@@ -1,4 +1,4 @@
-"""Matched rows that have the values already which a merge would give them: they stay where they are."""
+"""Matched rows that already have the values of a merge: they are not rewritten."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def differing(
     rows: pa.Table,
     numbers: I64 | None = None,
 ) -> BoolMask:
-    """For each row of a version whether a new one has another value in one of some columns: bool[addresses].
+    """Returns for each row of a version whether a new row has another value in some columns: bool[addresses].
 
-    One column after the other is read, each of the rows that were equal so far alone.
+    Reads one column after the other, only for rows that are equal so far.
 
-    names: of columns at the top, which `rows` have in the table's types
-    addresses: of rows that are there
-    numbers: which of `rows` is the new one of each; the first, the second, .. without them
+    names: of top-level columns, which `rows` have in the table's types
+    addresses: of existing rows
+    numbers: index in `rows` of the new row of each; 0, 1, .. without them
     raises: CorruptFile, UnsupportedFeature
     """
     fields = {field.name: field for field in snapshot.manifest.schema.fields}
     differ = np.zeros(len(addresses), np.bool_)
     if any(_has_blobs(fields[name]) for name in names):
-        # their bytes are read when somebody asks for them
+        # their bytes are only read on demand
         return ~differ
     columns = resolve(snapshot, names)
-    # what is decoded soonest tells most rows apart
+    # columns that decode fastest come first, and distinguish most rows
     order = sorted(range(len(names)), key=lambda i: (not pa.types.is_primitive(columns[i].arrow.type), i))
     per_row = rows.nbytes / max(rows.num_rows, 1)
     for part in parts(snapshot, columns, addresses, more_bytes=per_row, by_address=True):

@@ -1,7 +1,7 @@
-"""New values of columns, as users write them: SQL text, Arrow expressions, or constants.
+"""New values of columns in the forms that users write: SQL text, Arrow expressions, or constants.
 
-SQL text is computed by DuckDB, in its dialect: an engine's expressions are what users expect of `price * 1.1`, and no
-engine is needed for the other two.
+DuckDB computes SQL text, in its dialect, because users expect an engine's semantics of `price * 1.1`. The other two
+need no engine.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Expressions(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the expressions read."""
+        """Columns that the expressions read."""
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
-        """The types of the results, by name."""
+        """Types of the results, by name."""
 
     def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
-        """The values of each expression, one for each row.
+        """Computes the values of each expression, one for each row.
 
         rows: with at least `columns`
         raises: InvalidArgument
@@ -46,7 +46,7 @@ class Expressions(Protocol):
 
 
 class Constants:
-    """The same value for every row.
+    """Constants, repeated for every row.
 
     schema: of the table, which may have the columns
     """
@@ -66,11 +66,11 @@ class Constants:
 
 
 class ArrowExpressions:
-    """Arrow expressions, computed by Arrow."""
+    """Arrow expressions, evaluated by Arrow."""
 
     def __init__(self, expressions: Mapping[str, pc.Expression], schema: pa.Schema) -> None:
         self._expressions = dict(expressions)
-        # an expression does not say which columns it reads
+        # an expression does not expose the columns it reads
         self.columns = tuple(schema.names)
         empty = self(selection.empty(schema))
         self.types = {name: array.type for name, array in empty.items()}
@@ -102,11 +102,11 @@ class _Together:
 
 
 def compile(values: Mapping[str, Any], schema: pa.Schema) -> Expressions:
-    """What computes the values, tried on no rows.
+    """Compiles values to expressions, and tries them on zero rows.
 
     values: by column: text is SQL, an Arrow expression is one, anything else is a constant
     schema: of the columns that expressions may read
-    raises: InvalidArgument for an expression that makes no sense; MissingDependency for SQL without DuckDB
+    raises: InvalidArgument for an invalid expression; MissingDependency for SQL without DuckDB
     """
     import pyarrow.compute as pc
 
@@ -134,7 +134,7 @@ def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expre
 
 
 def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:
-    """The value in the type of its column, exactly, or in its own where no value of it is one of the column.
+    """Converts a value exactly to the type of its column, or to its own type if the column has no such value.
 
     returns: one value
     raises: InvalidArgument
@@ -147,10 +147,10 @@ def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:
         try:
             return _stored(pa.repeat(value, 1), schema, name)
         except pa.ArrowNotImplementedError:
-            # of extension types inside of others Arrow repeats nothing
+            # Arrow cannot repeat values of nested extension types
             value = value.as_py()
     if name not in schema.names:
-        # Arrow takes integers for signed ones
+        # Arrow infers signed integers
         return pa.array([value], pa.uint64() if isinstance(value, int) and 1 << 63 <= value < 1 << 64 else None)
     type = with_extensions(schema.field(name)).type
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and _rounds(type):
@@ -160,13 +160,13 @@ def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:
 
 
 def _rounds(type: pa.DataType) -> bool:
-    """Whether numbers of another kind are values of a column, as SQL assigns them."""
+    """Whether a column accepts numbers of another kind, as SQL assigns them."""
     return bool(pa.types.is_decimal(type) or pa.types.is_floating(type) or is_text(type))
 
 
 def _stored(value: pa.Array, schema: pa.Schema, name: str) -> pa.Array:
-    """A value as the table shows it, where it is of an extension type: Arrow repeats what these store."""
-    # Arrow takes nothing of views
+    """Returns an extension value in the storage type that the table shows: Arrow repeats storage values only."""
+    # Arrow cannot take from views
     stored = joinable_type(value.type)
     if name in schema.names:
         stored = python_values.storage_type(stored)

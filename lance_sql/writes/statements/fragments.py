@@ -1,4 +1,4 @@
-"""Rows become new data files, and those become fragments that no version has yet."""
+"""Writers of rows to new data files, which become fragments that no version has yet."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lance_sql.store import Store
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, DataFile, Fragment
 
 MAX_BYTES_PER_FILE: Final = 90 * 1024**3
-"""A file that has grown to so many bytes is followed by another one."""
+"""Size at which a file is finished, and another one started."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """When a data file is long enough.
+    """Size limits of a data file.
 
-    raises: InvalidArgument for limits that no row fits in
+    raises: InvalidArgument for limits below 1
     """
 
     max_rows: int = MAX_ROWS_PER_FILE
@@ -37,12 +37,12 @@ class FileLimits:
 
 
 def new_file_name(prefix: str = "") -> str:
-    """A name that no other data file has."""
+    """Returns a unique name of a data file."""
     return f"{prefix}{uuid4().hex}.lance"
 
 
 def data_file(written: WrittenFile) -> DataFile:
-    """How manifests list a file that was written to the folder of data files."""
+    """Returns the manifest entry of a file that was written to the folder of data files."""
     return DataFile(
         path=written.path.removeprefix("data/"),
         fields=written.fields,
@@ -55,10 +55,10 @@ def data_file(written: WrittenFile) -> DataFile:
 
 @dataclass
 class FragmentWriter:
-    """Writes rows into as many data files as they need. Nothing refers to the files before a commit does.
+    """Writes rows into as many data files as they need. Nothing refers to the files before a commit.
 
     schema: of the files; batches have its columns in its order
-    prefix: the beginning of the files' names
+    prefix: prefix of the file names
     is_finished: all rows are in files
     """
 
@@ -75,14 +75,14 @@ class FragmentWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Appends the rows.
 
-        raises: InvalidArgument for values that the schema does not allow; what the store raises
+        raises: InvalidArgument for values that the schema does not allow; errors of the store
         """
         while batch.num_rows:
             if self._file is None:
                 self._path = f"data/{new_file_name(self.prefix)}"
                 self._file = FileWriter(self.store, self._path, self.schema, self.file_version)
             elif self._file.excess(batch) is not None:
-                # in a file of their own, the rows have dictionaries that fit
+                # in a new file, the dictionaries of the rows fit
                 self._finish_file()
                 continue
             room = self.limits.max_rows - self._file.num_rows
@@ -92,13 +92,13 @@ class FragmentWriter:
                 self._finish_file()
 
     def write_all(self, batches: Iterable[pa.RecordBatch]) -> tuple[Fragment, ...]:
-        """All rows, and `finish`."""
+        """Writes all rows, and calls `finish`."""
         for batch in batches:
             self.write(batch)
         return self.finish()
 
     def finish(self) -> tuple[Fragment, ...]:
-        """Completes the last file; none is made without rows."""
+        """Completes the last file. Without rows, no file is written."""
         if self._file is not None:
             self._finish_file()
         self.is_finished = True
@@ -110,8 +110,8 @@ class FragmentWriter:
             self._file.abort()
             self._file = None
         if self._path is not None:
-            # an interrupt may have come when the file was complete, and not yet listed; the error says more than what
-            # became of the file
+            # an interrupt may have come when the file was complete, but not listed yet; the original error matters
+            # more than a failed removal
             with suppress(OSError, LanceError):
                 self.store.delete(self._path)
             self._path = None

@@ -1,4 +1,4 @@
-"""How a segment of each kind of index is built: what its files number rows by, and what takes the values.
+"""Builders of index segments by kind: the row numbers in their files, and the function that takes the values.
 
     values of live rows, and their addresses or row ids  -->  a builder of the kind  -->  the files of a segment
 
@@ -33,7 +33,7 @@ Rows: TypeAlias = Iterable[tuple[pa.Array, U64]]
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where the files of a segment go.
+    """Destination of the files of a segment.
 
     num_rows: live rows of each fragment that the segment covers
     """
@@ -46,16 +46,16 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class BuiltKind:
-    """A kind of index that is written.
+    """A kind of index that can be built.
 
-    kind: what reads it
-    numbered: the system column whose numbers its files have: addresses or row ids
-    check: raises UnsupportedFeature for a type that the kind does not know
-    write: takes the type of the column, its values with their numbers, and where the files go; None for kinds that
-        are made by a recipe (`search_indices`)
+    kind: the kind as readers use it
+    numbered: the system column of the numbers in its files: addresses or row ids
+    check: raises UnsupportedFeature for a type that the kind does not support
+    write: takes the type of the column, its values with their numbers, and the destination of the files; None for
+        kinds that are made by a recipe (`search_indices`)
     versions: of the format, on tables without and with stable row ids; a recipe has its own
-    names_rows: whether pylance takes what the index finds for rows of any fragment, also of one that only another
-        segment covers
+    names_rows: whether pylance uses hits of the index for rows of any fragment, even one that only another segment
+        covers
     details: what the manifest records of the index
     """
 
@@ -92,7 +92,7 @@ def _write_bitmap(type: pa.DataType, rows: Rows, to: Destination) -> tuple[Writt
 
 
 def _any_type(type: pa.DataType) -> None:
-    """The recipe of the kind has checked it."""
+    """Checks nothing: the recipe of the kind has checked the type."""
 
 
 BUILT: Final[Mapping[str, BuiltKind]] = {
@@ -103,7 +103,7 @@ BUILT: Final[Mapping[str, BuiltKind]] = {
         partial(_write_zones, ZoneMapBuilder),
         details=zone_map_details(ROWS_PER_ZONE),
     ),
-    # version 1 has addresses where rows have ids beside them
+    # version 1 has addresses on tables with stable row ids
     "btree": BuiltKind(index_kinds.BTREE, ROW_ADDRESS, order.check, _write_btree, versions=(0, 1), names_rows=True),
     "bitmap": BuiltKind(index_kinds.BITMAP, ROW_ID, order.check, _write_bitmap, names_rows=True),
     "bloomfilter": BuiltKind(
@@ -112,4 +112,4 @@ BUILT: Final[Mapping[str, BuiltKind]] = {
     **{name: BuiltKind(index_kinds.VECTOR, ROW_ID, _any_type, None) for name in search_indices.VECTOR_KINDS},
     search_indices.TEXT_KIND: BuiltKind(index_kinds.FULL_TEXT, ROW_ID, _any_type, None, names_rows=True),
 }
-"""The kinds that are written, by the names that statements have for them."""
+"""The kinds that can be built, by their names in statements."""

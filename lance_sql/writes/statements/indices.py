@@ -1,10 +1,10 @@
-"""Indices: built over fragments, dropped, and brought up to date; of vectors and words in `search_indices`.
+"""Index statements: create, drop and optimize. `search_indices` builds those of vectors and words.
 
     column of the live rows --> a builder of the kind --> files in _indices/<uuid> --> one commit
 
-An index has segments. Bringing it up to date adds one for the fragments that none covers; nothing is built again,
-unless a segment may still have entries of such a fragment. pylance 14 takes hits of a BTREE or BITMAP for fragments
-that only another segment of it covers, and would find values that rows no longer have.
+An index has segments. Optimizing it adds one for the uncovered fragments. Nothing is rebuilt, unless a segment may
+still have entries of such a fragment. pylance 14 uses hits of a BTREE or BITMAP for fragments that only another
+segment covers, and would find values that rows no longer have.
 
 Source: indices, writing; transactions, CreateIndex.
 """
@@ -57,12 +57,12 @@ def create(
     """Builds an index on a column of the newest version, over all fragments.
 
     column: `a.b` is a member of a struct
-    kind: one of `BUILT`, in any case of letters
+    kind: one of `BUILT`, case-insensitive
     name: `<column>_idx` without it
-    replace_existing: an index of this name goes in the same commit; otherwise it is refused
-    options: of the kinds of vectors and words; other kinds have none
-    raises: ColumnNotFound; InvalidArgument for a kind that there is not, and a name that is taken; UnsupportedFeature
-        for types that the kind does not know, and for tables with files of version 0.1
+    replace_existing: the same commit removes an index of this name; otherwise it is refused
+    options: of vector and full-text indices; other kinds have none
+    raises: ColumnNotFound; InvalidArgument for an unknown kind, and an existing name; UnsupportedFeature for types
+        that the kind does not support, and for tables with files of version 0.1
     """
     if not isinstance(kind, str) or not isinstance(column, str):
         raise InvalidArgument(f"A column and a kind of index are texts, not {column!r} and {kind!r}")
@@ -98,9 +98,9 @@ def create(
 
 
 def drop(snapshot: Snapshot, name: str, properties: Mapping[str, str] | None = None) -> Snapshot:
-    """Drops an index of any kind; its files go with the versions that have it.
+    """Drops an index of any kind. Its files are removed with the versions that have it.
 
-    raises: InvalidArgument when there is none of this name
+    raises: InvalidArgument for a missing index
     """
 
     def change(session: WriteSession) -> Snapshot:
@@ -119,12 +119,11 @@ def optimize(
     rebuild: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Makes indices cover the fragments that they do not cover, in one commit; none when there are none.
+    """Extends indices to the fragments that they do not cover, in one commit; creates none if there are none.
 
-    names: of indices of the kinds in `BUILT`; all of those without it
-    rebuild: one new segment for each index, in the place of all that it has
-    raises: InvalidArgument when there is no index of a name; UnsupportedFeature for an index of another kind that is
-        named
+    names: of indices of the kinds in `BUILT`; all of them without it
+    rebuild: replaces all segments of each index by one new segment
+    raises: InvalidArgument for a missing index; UnsupportedFeature for a named index of another kind
     """
 
     def change(session: WriteSession) -> Snapshot:
@@ -149,7 +148,7 @@ def _brought_up_to_date(
     *,
     rebuild: bool,
 ) -> tuple[list[IndexSegment], list[IndexSegment]]:
-    """The segments to add to an index, and those to remove."""
+    """Returns the segments to add to an index, and those to remove."""
     latest = session.snapshot
     fragments = latest.manifest.fragments
     kind = _kind(segments[0])
@@ -159,7 +158,7 @@ def _brought_up_to_date(
     covered = {number for segment in segments for number in latest.open_indices.fully_covered(segment, live)}
     left = live - covered
     if not left and not rebuild:
-        # the last one stays, so that the index does
+        # the last segment stays, so that the index does
         return [], dead[: len(segments) - 1]
     if rebuild or (BUILT[kind].names_rows and _have_old_entries(latest, segments, BUILT[kind], left)):
         left, dead = live, list(segments)
@@ -177,21 +176,21 @@ def _brought_up_to_date(
 def _have_old_entries(
     snapshot: Snapshot, segments: Sequence[IndexSegment], built: BuiltKind, left: Collection[int]
 ) -> bool:
-    """Whether a segment may have entries of rows that are in fragments which it does not cover, or entries that go
-    with no new ones."""
+    """Whether a segment may have entries of rows in fragments that it does not cover, or entries that are
+    incompatible with new ones."""
     if built.numbered == ROW_ID and snapshot.manifest.has_stable_row_ids:
-        # an updated row has another place, and the same id
+        # an updated row moves, but keeps its id
         return True
     if snapshot.open_indices.with_sources(left) != set(left):
-        # rows of these came out of fragments that a segment may have known
+        # these fragments were rewritten from others that a segment may have covered
         return True
     if built.kind is BTREE and any(segment.index_version != _version(snapshot, built) for segment in segments):
-        # pylance before 14 wrote row ids, where addresses are written now: it refuses an index with both
+        # pylance before 14 wrote row ids instead of addresses, and refuses an index with both
         return True
     for segment in segments:
         file = versions.find_version(snapshot.store, segment.dataset_version)
         highest = None if file is None else snapshot.sibling(file).manifest.max_fragment_id
-        # fragment ids only grow: one above all that there were is new
+        # fragment ids only grow: one above all earlier ids is new
         newest = max(segment.fragment_ids or (), default=-1)
         if highest is None or any(number <= max(highest, newest) for number in left):
             return True
@@ -207,7 +206,7 @@ def _build(
     fragments: Sequence[Fragment],
     how: search_indices.Recipe | None,
 ) -> IndexSegment:
-    """A segment over some fragments; its files go when the session fails."""
+    """Builds a segment over some fragments; its files are removed if the session fails."""
     snapshot = session.snapshot
     uuid = uuid4()
     folder = f"{INDICES}/{uuid}"
@@ -233,12 +232,12 @@ def _build(
 
 
 def _version(snapshot: Snapshot, built: BuiltKind) -> int:
-    """Of the format of an index."""
+    """Returns the format version of an index."""
     return built.versions[snapshot.manifest.has_stable_row_ids]
 
 
 def _kind(segment: IndexSegment) -> str:
-    """One of `BUILT`; of vectors any one."""
+    """Returns the name of the kind in `BUILT`; any one for vector indices."""
     return next(name for name, built in BUILT.items() if built.kind is segment.kind)
 
 
@@ -261,7 +260,7 @@ def _write(
 def _rows(
     snapshot: Snapshot, column: str, numbered: str, fragments: Sequence[Fragment]
 ) -> Iterator[tuple[pa.Array, U64]]:
-    """The values of the live rows in the order of their addresses, and their addresses or row ids.
+    """Yields the values of the live rows in the order of their addresses, and their addresses or row ids.
 
     numbered: which of the two, as a system column
     """
@@ -280,7 +279,7 @@ def _with_ids(snapshot: Snapshot, column: str, fragments: Sequence[Fragment]) ->
 
 
 def _with_addresses(snapshot: Snapshot, column: str, fragments: Sequence[Fragment]) -> Iterator[tuple[pa.Array, U64]]:
-    """Addresses follow from which rows are live: a column of them would keep the kernels from reading alone."""
+    """Derives addresses from the live rows: a column of them would prevent reading by kernels alone."""
     runs = (_live_addresses(snapshot, fragment) for fragment in fragments)
     run: range | U64 = range(0)
     for batch in read_fragments(snapshot, [column], fragments):
@@ -305,7 +304,7 @@ def _live_addresses(snapshot: Snapshot, fragment: Fragment) -> range | U64:
 
 
 def _field(snapshot: Snapshot, column: str, kind: str) -> Field:
-    """The field of a column that an index of this kind may be on.
+    """Returns the field of a column for an index of this kind.
 
     raises: as `create`
     """
@@ -326,9 +325,9 @@ def _check_type(field: Field, kind: str) -> None:
 
 
 def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
-    """The column of a field, as scans name it.
+    """Returns the column of a field, by the name that scans use.
 
-    raises: UnsupportedFeature where none is
+    raises: UnsupportedFeature for a missing field
     """
     field = snapshot.manifest.schema.by_id.get(field_id)
     if field is None:
@@ -337,7 +336,7 @@ def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
 
 
 def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list[IndexSegment]]:
-    """The segments of the indices to be brought up to date, by name."""
+    """Returns the segments of the indices to be optimized, by name."""
     segments_by_name: dict[str, list[IndexSegment]] = {}
     for segment in snapshot.indices():
         segments_by_name.setdefault(segment.name, []).append(segment)
@@ -356,8 +355,7 @@ def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list
 
 
 def is_built(snapshot: Snapshot, segments: Sequence[IndexSegment]) -> bool:
-    """Whether an index is of a kind that is written, on a column of a type that the kind takes, so that it can be
-    brought up to date."""
+    """Whether an index can be optimized: its kind can be built, and supports the type of its column."""
     written = {built.kind for built in BUILT.values()}
     if not all(segment.kind in written and len(segment.field_ids) == 1 for segment in segments):
         return False

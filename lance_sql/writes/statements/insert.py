@@ -1,4 +1,4 @@
-"""Writing rows to a table that is there or not yet: data files first, then one commit that appends or replaces.
+"""Writes rows to an existing or new table: data files first, then one commit that appends or replaces.
 
 Source: messages Transaction.Append and Transaction.Overwrite.
 """
@@ -39,9 +39,9 @@ Mode: TypeAlias = Literal["create", "append", "overwrite"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What rows are written to, and how. Picklable.
+    """Destination and settings of a write. Picklable.
 
-    snapshot: the version that was the newest one; None when there is no table yet
+    snapshot: the newest version when it was opened; None for a new table
     schema: of the table after the write
     file_version: of the new data files
     """
@@ -55,18 +55,18 @@ class Target:
     storage_options: Mapping[str, Any] | None
 
     def store(self) -> Store:
-        """Where the data files go."""
+        """Opens the store of the data files."""
         return open_store(self.uri, self.storage_options) if self.snapshot is None else self.snapshot.store
 
     @property
     def operation(self) -> str:
-        """What the user asks for, as the summary of the commit says it."""
+        """Operation of the user, for the summary of the commit."""
         if self.mode == "append":
             return "insert"
         return "create" if self.snapshot is None else "overwrite"
 
     def num_replaced_rows(self) -> int | None:
-        """How many rows an overwrite replaces; None where that is not recorded."""
+        """Returns the number of rows that an overwrite replaces; None if not recorded."""
         if self.mode == "append" or self.snapshot is None:
             return 0
         fragments = self.snapshot.manifest.fragments
@@ -79,7 +79,7 @@ class Target:
         return total
 
     def commit(self, fragments: tuple[Fragment, ...], properties: Mapping[str, str], uuid: str) -> Snapshot:
-        """The version that has the rows of new fragments.
+        """Commits new fragments, and returns the new version.
 
         uuid: of the transaction
         raises: as `committer.commit` and `committer.create`
@@ -88,7 +88,7 @@ class Target:
             assert self.snapshot is not None
             appended: Operation = Append(fragments)
             manifest = self.snapshot.manifest
-            # a target that was pickled has another schema than its snapshot, and the same fields
+            # an unpickled target has another schema object than its snapshot, with the same fields
             if self.schema.fields != manifest.schema.fields:
                 appended = Merge(
                     tuple(manifest.fragments), self.schema, preserves_nullability=True, new_fragments=fragments
@@ -108,18 +108,18 @@ class Target:
         )
 
     def was_tried(self, uuid: str) -> bool:
-        """Whether the commit of a transaction may have been carried out, or may still be.
+        """Whether the commit of a transaction may have succeeded, or may still succeed.
 
-        raises: what the store does
+        raises: errors of the store
         """
         return was_tried(self.store(), 0 if self.snapshot is None else self.snapshot.version, uuid)
 
 
 def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mapping[str, Any] | None) -> Snapshot | None:
-    """The newest version of the table to be written, None where there is none yet.
+    """Returns the newest version of the table to be written, None for a new table.
 
-    raises: TableNotFound for rows to append to nothing; TableExists for a table to be created; InvalidArgument;
-        UnsupportedFeature for a table that needs more of a writer
+    raises: TableNotFound for an append to a missing table; TableExists for a table to be created; InvalidArgument;
+        UnsupportedFeature for a table with unsupported writer features
     """
     if mode not in ("create", "append", "overwrite"):
         raise InvalidArgument(f"mode={mode!r} is not one of 'create', 'append' and 'overwrite'")
@@ -140,7 +140,7 @@ def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mappi
 
 
 def _check_new(uri: str, storage_options: Mapping[str, Any] | None) -> None:
-    """Makes sure that a new table is not at a place by which versions or branches of another one are named.
+    """Makes sure that the path of a new table does not name a version or branch of another one.
 
     raises: InvalidArgument
     """
@@ -163,12 +163,12 @@ def target(
     storage_options: Mapping[str, Any] | None,
     merge_schema: bool = False,
 ) -> Target:
-    """What rows of a schema are written to.
+    """Returns the destination of rows with a schema.
 
     snapshot: see `existing`
     wanted_version: of the data files; a table that exists keeps its own unless it is overwritten or mixes versions
     stable_row_ids: fixed at creation, on unless False
-    merge_schema: an append adds the columns that the table does not have
+    merge_schema: an append adds missing columns to the table
     raises: InvalidArgument for rows that do not fit; UnsupportedFeature
     """
     if wanted_version is not None and wanted_version not in file_versions.WRITTEN:
@@ -196,10 +196,10 @@ def target(
 def write_fragments(
     into: Target, batches: Iterable[pa.RecordBatch] | pa.RecordBatchReader, limits: FileLimits, prefix: str
 ) -> tuple[Fragment, ...]:
-    """Writes rows to new data files, which no version has yet; all of them or none.
+    """Writes rows to new data files that no version has yet; all of them or none.
 
-    batches: columns by name; those that may be NULL may be missing
-    prefix: the beginning of the files' names
+    batches: columns by name; nullable ones may be missing
+    prefix: prefix of the file names
     raises: InvalidArgument for rows that do not fit the table
     """
     writer: FragmentWriter | None = None
@@ -225,7 +225,7 @@ def write_fragments(
 
 
 def missing_folders(store: Store) -> list[str]:
-    """The folders of this machine that the first data file of a table makes, the innermost first."""
+    """Returns the local folders that the first data file of a table creates, the innermost first."""
     path = store.local_path(DATA)
     folders = [] if path is None else [path, os.path.dirname(path)]
     return [each for each in folders if not os.path.isdir(each)]
@@ -239,7 +239,7 @@ def remove_folders(folders: Sequence[str]) -> None:
 
 
 def _with_new_columns(snapshot: Snapshot, rows: pa.Schema, file_version: str) -> Schema:
-    """The table's schema, and behind its columns those that only the rows have, which may be NULL."""
+    """Returns the table's schema, followed by the columns that only the rows have, which become nullable."""
     current = snapshot.manifest.schema
     new = [field.with_nullable(True) for field in rows if field.name not in current.names]
     if not new:

@@ -1,4 +1,4 @@
-"""Changes that touch no row by themselves: going back to a version, tags, and the table's config."""
+"""Changes that do not rewrite rows: restores, tags, branches, and the table's config."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from lance_sql.writes.statements.session import RowCounts, WriteSession, on_late
 def restore(
     snapshot: Snapshot, version: int, properties: Mapping[str, str] | None = None, *, drop_indices: bool = False
 ) -> Snapshot:
-    """Makes an earlier version of the branch the newest one again, also where the newest one is damaged.
+    """Makes an earlier version of the branch the newest one again, even if the newest one is damaged.
 
-    drop_indices: without its indices, whose list need not be readable then
-    raises: VersionNotFound, CommitConflict; CorruptFile for a version that is damaged itself
+    drop_indices: restores without indices, whose list need not be readable then
+    raises: VersionNotFound, CommitConflict; CorruptFile for a damaged version
     """
     checked, started = check_properties(properties), time.time()
     _named(snapshot, version)
-    # how many rows come and go is not looked at
+    # changes of the row count are not computed
     summary = summarize("restore", RowCounts(None, None, None), (), started, checked)
     return recovery.restore(snapshot, Restore(version, drop_indices), summary.to_properties())
 
 
 def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
-    """Gives a version of the snapshot's branch a name.
+    """Creates a tag of a version of the snapshot's branch.
 
-    raises: VersionNotFound; InvalidArgument for names that are taken, or that no tag can have
+    raises: VersionNotFound; InvalidArgument for existing names, and for invalid ones
     """
     with while_there(snapshot):
         named, size = _named(snapshot, version)
@@ -43,7 +43,7 @@ def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
 
 
 def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
-    """Makes a tag name another version of the snapshot's branch.
+    """Moves a tag to another version of the snapshot's branch.
 
     raises: VersionNotFound
     """
@@ -69,9 +69,9 @@ def delete_tag(snapshot: Snapshot, name: str) -> None:
 
 
 def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
-    """A new branch; see `clones.create_branch`.
+    """Creates a branch; see `clones.create_branch`.
 
-    raises: as there; TableNotFound where the table goes meanwhile
+    raises: as there; TableNotFound if the table is removed concurrently
     """
     with while_there(snapshot):
         return clones.create_branch(snapshot, name)
@@ -82,7 +82,7 @@ def update_config(
 ) -> Snapshot:
     """Sets keys of the config of the newest version, or removes those whose value is None.
 
-    raises: InvalidArgument for values that are no text; CommitConflict
+    raises: InvalidArgument for values that are not text; CommitConflict
     """
     _check_texts(values, "Config values are text")
     if not values:
@@ -98,8 +98,8 @@ def update_config(
 
 
 def _named(snapshot: Snapshot, version: int) -> tuple[Snapshot, int]:
-    """A version of the snapshot's branch that is there, and the size of its manifest. The version of the snapshot is
-    the commit that it has read.
+    """Returns an existing version of the snapshot's branch, and the size of its manifest. For the version of the
+    snapshot, checks that it is still the commit that was read.
 
     raises: as `_file`
     """
@@ -111,15 +111,15 @@ def _named(snapshot: Snapshot, version: int) -> tuple[Snapshot, int]:
 
 
 def _file(snapshot: Snapshot, version: int) -> VersionFile:
-    """The manifest of a version of the snapshot's branch.
+    """Returns the manifest file of a version of the snapshot's branch.
 
-    raises: VersionNotFound, TableNotFound; InvalidArgument for what is not a version
+    raises: VersionNotFound, TableNotFound; InvalidArgument for an invalid version
     """
     if not isinstance(version, int) or isinstance(version, bool):
         raise InvalidArgument(f"version={version!r} is not a whole number")
     file = versions.find_version(snapshot.store, version)
     if file is None:
-        # says so when the whole table is gone
+        # raises an error if the whole table is gone
         snapshot.latest()
         available = versions.describe(versions.list_versions(snapshot.store), whole_history=snapshot.branch is None)
         raise VersionNotFound(f"Version {version} does not exist in {snapshot.name}: {available}.")
@@ -140,7 +140,7 @@ def update_field_metadata(
     """Sets keys of the metadata of a column of the newest version, or removes those whose value is None.
 
     column: `a.b` is a member of a struct
-    raises: ColumnNotFound; InvalidArgument for values that are no text; CommitConflict
+    raises: ColumnNotFound; InvalidArgument for values that are not text; CommitConflict
     """
     _check_texts(values, "Metadata of columns is text")
 

@@ -1,7 +1,7 @@
-"""Merging rows by key: update or delete those that are there, insert those that are not, delete what has no match.
+"""Merges rows by key: updates or deletes matched rows, inserts new ones, deletes rows without a match.
 
-Matched rows are rewritten with their row ids, in front of inserted ones; see `update`. Those that have the values of
-the source already stay as they are, and are no change.
+Matched rows are rewritten with their row ids, before inserted ones; see `update`. Rows that already have the values
+of the source are not rewritten, and are no change.
 
 Source: message Transaction.Update; row lineage, what each operation does.
 """
@@ -50,16 +50,16 @@ def merge(
     unique: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Merges rows into the newest version by their keys; rows that have these values already are not rewritten. No
-    version is made when no row changes and none is new.
+    """Merges rows into the newest version by their keys. Rows that already have these values are not rewritten.
+    Creates no version if no row changes and none is new.
 
-    source: rows, see `to_reader`, with some or all columns of the table; columns that it lacks keep their values in
+    source: rows, see `to_reader`, with some or all columns of the table; missing columns keep their values in
         matched rows, and are NULL in inserted ones
     on: the key columns; the table's unenforced primary key without it
-    delete_unmatched: rows of the table that no row of the source matches go, or those of them that pass a filter
-    unique: no key may be there twice afterwards, of those that the source has
-    raises: InvalidArgument for rows that do not fit, for two rows of the source that match one row, and with `unique`
-        for a key that is there twice; CommitConflict
+    delete_unmatched: deletes rows of the table that no row of the source matches, or those of them that match a filter
+    unique: requires that no key of the source occurs twice afterwards
+    raises: InvalidArgument for rows that do not fit, for two rows of the source that match one row, and with
+        `unique` for a duplicate key; CommitConflict
     """
     for name, value, choices in (
         ("when_matched", when_matched, ("update", "delete", "keep", "fail")),
@@ -77,7 +77,7 @@ def merge(
         table = latest.manifest.schema
         keys = _keys(table, on, latest.name)
         if not read:
-            # a stream is there once, the statement may be computed again
+            # a stream can be read once, but the statement may run again
             read.append(to_reader(source, table=table.arrow).read_all())
         rows, present = _as_rows_of(read[0], latest, keys)
         matches = match(latest, rows, keys, one_each=when_matched != "keep" or unique)
@@ -118,7 +118,7 @@ _NOTHING: Final = Matches(np.empty(0, np.uint64), np.empty(0, np.uint64), np.emp
 
 
 def _check_unique(rows: pa.Table, matches: Matches, keys: Sequence[str], name: str, *, inserts: bool) -> None:
-    """Makes sure that no key of the source is there twice: other commits that bring rows are conflicts anyway.
+    """Makes sure that no key of the source occurs twice: concurrent commits that add rows are conflicts anyway.
 
     raises: InvalidArgument
     """
@@ -149,7 +149,7 @@ def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]
 
 
 def _check_inserts(snapshot: Snapshot, row: pa.Table, present: Schema) -> None:
-    """Makes sure that new rows have every column that may not be NULL; those that are there keep what they have.
+    """Makes sure that new rows have every column that is not nullable; existing rows keep their values.
 
     row: the key of a new row
     raises: InvalidArgument
@@ -165,13 +165,13 @@ def _check_inserts(snapshot: Snapshot, row: pa.Table, present: Schema) -> None:
 
 
 def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str]) -> tuple[pa.Table, Schema]:
-    """The rows in the table's types, and the fields that they have."""
+    """Converts the rows to the table's types; returns them and the fields that they have."""
     table = snapshot.manifest.schema
     for key in keys:
         if key not in source.schema.names:
             shown = ", ".join(source.schema.names[:12])
             raise ColumnNotFound(f"The source has no column {key!r}, on which rows are matched; its columns: {shown}")
-    # rows that are there keep what the source does not have
+    # existing rows keep the values of missing columns
     given = frozenset(source.schema.names)
     fields = (field if field.name in given else field._replace(nullable=True) for field in table.fields)
     table = Schema(tuple(fields), table.metadata)
@@ -181,7 +181,7 @@ def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str]) -> tu
 
 
 def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64) -> Iterator[pa.RecordBatch]:
-    """Rewritten rows in the table's order, then the inserted ones in the source's."""
+    """Yields rewritten rows in the table's order, then the inserted ones in the source's."""
     target = snapshot.manifest.schema.arrow
     missing = resolve(snapshot, [name for name in target.names if name not in rows.schema.names])
     given_bytes = rows.nbytes / max(rows.num_rows, 1)
@@ -208,9 +208,9 @@ def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[p
 
 
 def _removed(snapshot: Snapshot, matches: Matches, matched: U64, delete_unmatched: bool | str) -> U64Set:
-    """The addresses of rows that go.
+    """Returns the addresses of rows to be removed.
 
-    matched: of rows that a row of the source matches, those that go
+    matched: addresses of the matched rows to be removed
     """
     removed = [U64Set.of(matched)]
     if delete_unmatched is not False:

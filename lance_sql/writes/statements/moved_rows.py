@@ -1,4 +1,4 @@
-"""The rows that a change takes from their places: to new files, or away. Of many, they take little memory."""
+"""Rows that a change moves to new files or deletes, in compact memory even for many rows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lance_sql.values.bitmaps import U64Set
 
 @dataclass
 class MovedRows:
-    """The ids and addresses of rows, as they are read.
+    """Ids and addresses of rows, as they are read.
 
-    num_rows: how many, such that came twice included
+    num_rows: number of rows, including duplicates
     """
 
     num_rows: int = 0
@@ -25,7 +25,7 @@ class MovedRows:
     def add(self, addresses: U64, ids: U64 | None = None) -> None:
         """Adds rows.
 
-        ids: where they keep them, in the order of the rows; the array becomes read-only
+        ids: of rows that keep them, in the order of the rows; the array becomes read-only
         """
         self.num_rows += len(addresses)
         self._addresses.append(U64Set.of(addresses))
@@ -34,10 +34,10 @@ class MovedRows:
 
     @property
     def row_ids(self) -> RowIds:
-        """In the order in which they came."""
+        """Row ids, in the order of arrival."""
         return RowIds(tuple(self._ids))
 
     @property
     def addresses(self) -> U64Set:
-        """Each of them once."""
+        """Distinct addresses."""
         return U64Set.union(self._addresses)

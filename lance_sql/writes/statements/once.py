@@ -1,12 +1,12 @@
-"""Writes that are made once, however often they are tried.
+"""Idempotent writes, which are committed once even if retried.
 
-An application numbers its writes; the transaction of each has the name of the application and the number.
+An application numbers its writes. The transaction of each contains the name of the application and the number.
 
     application "orders"    write 41    version 7
-                            write 41    tried again: version 7 has it, nothing is written
+                            write 41    retried: version 7 has it, nothing is written
                             write 42    version 9
 
-The table's config has the number of the last write of each application; see `writes.commit.turns`.
+The table's config contains the number of the last write of each application; see `writes.commit.turns`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MAX_NUMBER: Final = 2**63
 class Turn:
     """One write of an application.
 
-    version: ascends with every write of it
-    query: of Spark, whose batches these are; another one does not go on with its numbers
+    version: increases with every write of the application
+    query: of Spark, whose batches these are; another query does not continue its numbers
     raises: InvalidArgument
     """
 
@@ -45,7 +45,7 @@ class Turn:
 
 
 def turn(app_id: str | None, version: int | None) -> Turn | None:
-    """The turn that a caller names; None for a write that is made as often as it is asked for.
+    """Returns the turn of a write; None for a write that is not idempotent.
 
     raises: InvalidArgument for one without the other
     """
@@ -57,12 +57,12 @@ def turn(app_id: str | None, version: int | None) -> Turn | None:
 
 
 def committed(snapshot: Snapshot, wanted: Turn) -> Snapshot | None:
-    """The version that has a write, or a later one of the same application; None where it was not made yet.
+    """Returns the version with a write, or with a later one of the same application; None if it was not made yet.
 
     snapshot: the newest version
-    returns: the newest version where the other one was cleaned up
-    raises: InvalidArgument for a write of another query, whose numbers begin again; CorruptFile, UnsupportedFeature for
-        a version on the way that cannot be read
+    returns: the newest version if that one was cleaned up
+    raises: InvalidArgument for a write of another query, whose numbers begin again; CorruptFile, UnsupportedFeature
+        for an unreadable version on the way
     """
     last = turns.last(snapshot.manifest.config, wanted.app_id)
     if last is None:
@@ -83,11 +83,11 @@ def committed(snapshot: Snapshot, wanted: Turn) -> Snapshot | None:
 
 
 def _of_earlier_release(snapshot: Snapshot, wanted: Turn) -> Snapshot | None:
-    """The same for writes that only their transactions tell of, as those of releases up to 0.2."""
+    """Does the same for writes that only their transactions record, as in releases up to 0.2."""
     for file in reversed(versions.list_versions(snapshot.store)):
         candidate = snapshot.sibling(file)
         if turns.last(candidate.manifest.config, wanted.app_id) is not None:
-            # a restore has taken the write back
+            # a restore has reverted the write
             return None
         transaction = candidate.transaction()
         if transaction is None:

@@ -1,4 +1,4 @@
-"""Which rows of a version a change removes or replaces, and what that makes of their fragments."""
+"""Rows that a change removes or replaces, and the resulting fragments."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lance_sql.values.bitmaps import U64Set
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """What becomes of the fragments that rows were removed from.
+    """Result of removing rows from fragments.
 
     updated: fragments with a new deletion file
-    removed: ids of the fragments that have no row left
+    removed: ids of the fragments without any row left
     affected: the removed rows by fragment id, as physical offsets
-    num_rows: how many rows were removed
+    num_rows: number of removed rows
     """
 
     updated: tuple[Fragment, ...]
@@ -33,12 +33,12 @@ class Tombstones:
 
 
 def delete_rows(snapshot: Snapshot, addresses: U64Set) -> Tombstones:
-    """Writes deletion files in which live rows are deleted as well."""
+    """Writes deletion files with additional deleted rows."""
     return delete_offsets(snapshot, addresses.halves)
 
 
 def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
-    """As `delete_rows`, of rows that are known by fragment.
+    """Does the same as `delete_rows` for rows given by fragment.
 
     rows: the offsets in each of them, ascending
     """
@@ -66,9 +66,9 @@ def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
 
 
 def carrying(snapshot: Snapshot, fragments: Sequence[Fragment], ids: RowIds) -> tuple[Fragment, ...]:
-    """New fragments that carry the ids of rows that were moved into them, where the table has stable ids.
+    """Returns new fragments that carry the ids of rows moved into them, if the table has stable row ids.
 
-    ids: of the first rows of the fragments, in order; the rows behind them are new ones
+    ids: of the first rows of the fragments, in order; later rows are new ones
     """
     if not snapshot.manifest.has_stable_row_ids:
         return tuple(fragments)

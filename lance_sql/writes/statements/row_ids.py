@@ -1,4 +1,4 @@
-"""Stable row ids, and with them row history and the change feed, for a table that was created without.
+"""Enables stable row ids, and with them row lineage and the change feed, for a table created without them.
 
 Source: row lineage, enabling; message Transaction.Merge.
 """
@@ -17,10 +17,10 @@ Indices: TypeAlias = Literal["keep", "drop"]
 
 
 def enable(snapshot: Snapshot, *, indices: Indices = "keep", properties: Mapping[str, str] | None = None) -> Snapshot:
-    """Gives every row of the newest version a stable id. No data file is read or written.
+    """Assigns a stable id to every row of the newest version. Reads and writes no data file.
 
-    raises: InvalidArgument for a table that has them, and for indices that cannot be kept; CommitConflict when other
-        writers are always first
+    raises: InvalidArgument if the table has stable row ids, and for indices that cannot be kept; CommitConflict if
+        other writers are always first
     """
     if indices not in ("keep", "drop"):
         raise InvalidArgument(f"indices={indices!r} is neither 'keep' nor 'drop'")
@@ -32,7 +32,7 @@ def enable(snapshot: Snapshot, *, indices: Indices = "keep", properties: Mapping
         except RetryableConflict:
             raise
         except CommitConflict as error:
-            # whatever others did: it can be done after that
+            # regardless of the other commit, a retry can succeed
             raise RetryableConflict(error.message) from error
 
     return on_latest(snapshot, "enable_stable_row_ids", change, properties)

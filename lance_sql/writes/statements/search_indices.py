@@ -1,8 +1,8 @@
-"""Segments of indices of vectors and of words, built over fragments.
+"""Segments of vector and full-text indices, built over fragments.
 
     a sample --> centroids and codes, once for an index --> all rows in threads --> files
 
-A segment that is added to an index is made with what the index has learned already.
+A segment added to an index reuses the trained model of the index.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ Rows = Iterator[tuple[pa.Array, U64]]
 
 VECTOR_KINDS: Final[Mapping[str, str]] = {"ivf_flat": "FLAT", "ivf_pq": "PQ", "ivf_rq": "RQ", "ivf_sq": "SQ"}
 READ_ONLY: Final = ("ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq")
-"""Kinds that are searched, and not built."""
+"""Kinds that can be searched, but not built."""
 TEXT_KIND: Final = "inverted"
 KINDS: Final = (*VECTOR_KINDS, TEXT_KIND)
 
 Recipe = VectorModel | Mapping[str, Any]
-"""How an index is made: of vectors a model, of words the parameters of the analysis."""
+"""Parameters of an index: a model for vectors, the text analysis for words."""
 
 _SEED: Final = 1
 
 
 def recipe(kind: str, field: Field, num_rows: int, options: Mapping[str, Any]) -> Recipe:
-    """How a new index is made.
+    """Returns the recipe of a new index.
 
-    raises: InvalidArgument for options; UnsupportedFeature for types that the kind does not know
+    raises: InvalidArgument for options; UnsupportedFeature for types that the kind does not support
     """
     type = arrow_field(field).type
     if kind == TEXT_KIND:
@@ -62,10 +62,10 @@ def recipe(kind: str, field: Field, num_rows: int, options: Mapping[str, Any]) -
 
 
 def recipe_of(snapshot: Snapshot, segments: Sequence[IndexSegment], type: pa.DataType) -> Recipe:
-    """How an index that there is was made.
+    """Returns the recipe of an existing index.
 
     type: of its column
-    raises: UnsupportedFeature for what is not built; CorruptFile
+    raises: UnsupportedFeature for indices that cannot be built; CorruptFile
     """
     opened = snapshot.open_indices.open(segments[0])
     if isinstance(opened, FullTextIndex):
@@ -80,7 +80,7 @@ def recipe_of(snapshot: Snapshot, segments: Sequence[IndexSegment], type: pa.Dat
 
 
 def _given(parameters: Mapping[str, Any]) -> list[str]:
-    """The names of parameters that can be chosen. The others have to be as they always are.
+    """Returns the names of parameters that can be chosen. The others must have their defaults.
 
     raises: UnsupportedFeature
     """
@@ -101,12 +101,12 @@ def is_known(snapshot: Snapshot, segments: Sequence[IndexSegment], type: pa.Data
 
 
 def version(how: Recipe) -> int:
-    """Of the format of an index."""
+    """Returns the format version of an index."""
     return write_vector.version(how) if isinstance(how, VectorModel) else write_full_text.FORMAT
 
 
 def details(how: Recipe) -> bytes:
-    """What the manifest records of an index."""
+    """Returns the index details for the manifest."""
     return write_vector.details(how) if isinstance(how, VectorModel) else write_full_text.details(how)
 
 
@@ -122,7 +122,7 @@ def write(
     """Writes the files of a segment.
 
     rows: the values of live rows of the fragments, and their row ids
-    raises: what the store does; as reading
+    raises: errors of the store; as reading
     """
     if not isinstance(how, VectorModel):
         texts = FullTextBuilder(how, snapshot.store, folder, file_version=file_version)
@@ -166,7 +166,7 @@ def _trained(snapshot: Snapshot, column: str, model: VectorModel, fragments: Seq
 def _sample(
     snapshot: Snapshot, column: str, model: VectorModel, fragments: Sequence[Fragment], rng: np.random.Generator
 ) -> npt.NDArray[Any]:
-    """Some vectors of the live rows, in no order."""
+    """Returns some vectors of the live rows, in random order."""
     live = [(each.id, snapshot.open(each).live_rows()) for each in fragments]
     counts = np.array([row_ranges.count(rows) for _, rows in live], np.int64)
     total = int(counts.sum())

@@ -1,10 +1,10 @@
-"""A change of a table from its beginning to its commit: one snapshot is read, files are written, one commit is made.
+"""Write sessions: a change of a table that reads one snapshot, writes files, and makes one commit.
 
     for each attempt
         snapshot     the newest version of the branch, found once
-        files        new data files; they are removed when the change fails before its commit, or is refused
-        commit       on top of what others committed meanwhile, with a summary of what was done
-    again, when another writer changed the same rows first
+        files        new data files; they are removed if the change fails before its commit, or is refused
+        commit       on top of concurrent commits, with a summary of the change
+    again, if another writer changed the same rows first
 
 Source: table format, transactions, retry policy.
 """
@@ -46,15 +46,15 @@ MAX_SECONDS: Final = 30.0
 _FIRST_WAIT: Final = 0.02
 
 REFUSALS: Final = committer.REFUSALS
-"""What a commit raises when nothing was committed. After anything else it may have happened all the same, so that the
-files that it names have to stay."""
+"""Errors after which nothing was committed. After any other error the commit may have succeeded, so that the files
+it names must stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """How many rows a change concerns; None where that is not known.
+    """Numbers of rows that a change affects; None for unknown numbers.
 
-    equal: had the values already that they were to be given; None where nobody has looked
+    equal: rows that already had their new values; None if not checked
     """
 
     inserted: int | None = 0
@@ -65,12 +65,12 @@ class RowCounts:
 
 @dataclass
 class WriteSession:
-    """One attempt at a change. Ends with one `commit`, or with none; use it as a context manager.
+    """One attempt at a change. Ends with at most one `commit`; use it as a context manager.
 
     snapshot: the version that is read, and that the change is committed on top of
-    operation: what the user asked for, such as "update"
-    properties: the caller's, kept with the transaction
-    started: when the first attempt began, as `time.time` had it
+    operation: of the user, such as "update"
+    properties: of the caller, stored with the transaction
+    started: start time of the first attempt, from `time.time`
     """
 
     snapshot: Snapshot
@@ -85,10 +85,10 @@ class WriteSession:
     _is_sent: bool = False
 
     def writer(self, schema: Schema | None = None, limits: FileLimits | None = None) -> FragmentWriter:
-        """What writes rows to new data files.
+        """Returns a writer of rows to new data files.
 
         schema: of the files; that of the table without it
-        raises: UnsupportedFeature for a table whose data files are read only
+        raises: UnsupportedFeature for a table whose data files are read-only
         """
         writer = FragmentWriter(
             self.snapshot.store,
@@ -109,7 +109,7 @@ class WriteSession:
         written: Iterable[Fragment] = (),
         config: Mapping[str, committer.Expected] | None = None,
     ) -> Snapshot:
-        """The version in which the operation is done.
+        """Commits the operation, and returns the new version.
 
         written: fragments that others wrote for it
         affected_rows, inserts_by_key, config, raises: as `committer.commit`
@@ -133,7 +133,7 @@ class WriteSession:
             raise
 
     def unchanged(self, rows: RowCounts) -> Snapshot:
-        """The version that was read, of a change that found nothing to do."""
+        """Returns the version that was read, for a change that found nothing to do."""
         summary = summarize(self.operation, rows, (), self.started, self.properties)
         return self.snapshot.with_commit(summary.to_properties())
 
@@ -144,7 +144,7 @@ class WriteSession:
         return (reserved.manifest.max_fragment_id or 0) - count + 1
 
     def file_writer(self, schema: Schema, copied: Collection[Field] = ()) -> FileWriter:
-        """What writes a data file with columns of rows that are in the table already.
+        """Returns a writer of a data file with columns of existing rows.
 
         copied: as for `FileWriter`
         """
@@ -153,23 +153,24 @@ class WriteSession:
         return writer
 
     def finished(self, writer: FileWriter, file: DataFile) -> None:
-        """What the writer has made."""
+        """Registers the data file that a writer has completed."""
         self._file_writers.remove(writer)
         self._files.append(file)
 
     def track(self, paths: Iterable[str]) -> None:
-        """Files of other kinds that were written for the change, which are removed when it fails."""
+        """Registers other files that were written for the change, which are removed if it fails."""
         self._others.extend(paths)
 
     def on_failure(self, remove: Callable[[], None]) -> None:
-        """What removes files that others write for this attempt, when it fails before its commit, or is refused."""
+        """Registers a function that removes files of others for this attempt, if it fails before its commit or is
+        refused."""
         self._removers.append(remove)
 
     def __enter__(self) -> WriteSession:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        # what may have been committed stays
+        # files that may have been committed stay
         if error is not None and not self._is_sent:
             for writer in self._writers:
                 writer.abort()
@@ -180,7 +181,7 @@ class WriteSession:
             for path in self._others:
                 self.snapshot.store.delete(path)
             for remove in self._removers:
-                # the error says more than what became of the files
+                # the original error matters more than a failed removal
                 with suppress(OSError, LanceError):
                     remove()
 
@@ -193,10 +194,10 @@ def summarize(
     properties: Mapping[str, str],
     job: str | None = None,
 ) -> CommitSummary:
-    """What a commit did.
+    """Returns the summary of a commit.
 
     files: new data files
-    started: as `time.time` had it
+    started: from `time.time`
     job: id of a write in two steps
     """
     origin = commit_origin.current()
@@ -219,7 +220,7 @@ def summarize(
 
 
 def newest(snapshot: Snapshot) -> Snapshot:
-    """The newest version of the snapshot's branch, which can be written after.
+    """Returns the newest version of the snapshot's branch, after checking that it is writable.
 
     raises: UnsupportedFeature, before anything is written
     """
@@ -229,7 +230,7 @@ def newest(snapshot: Snapshot) -> Snapshot:
 
 
 def check_writable(snapshot: Snapshot) -> None:
-    """Makes sure that versions can be made after this one.
+    """Makes sure that this release can write versions after this one.
 
     raises: UnsupportedFeature
     """
@@ -244,10 +245,10 @@ def on_latest(
     *,
     max_attempts: int = MAX_ATTEMPTS,
 ) -> Snapshot:
-    """`change` of the newest version of the snapshot's branch; once more with what is then the newest one, when the
-    commit finds that another writer has changed the same rows.
+    """Applies `change` to the newest version of the snapshot's branch. Retries with the then newest version if
+    another writer has changed the same rows.
 
-    raises: RetryableConflict after `max_attempts` attempts or 30 seconds; UnsupportedFeature; what `change` raises
+    raises: RetryableConflict after `max_attempts` attempts or 30 seconds; UnsupportedFeature; errors of `change`
     """
     checked = check_properties(properties)
     started, end = time.time(), time.monotonic() + MAX_SECONDS
@@ -267,9 +268,9 @@ def on_latest(
 
 @contextmanager
 def while_there(snapshot: Snapshot | None) -> Iterator[None]:
-    """Says of files that are missing in the block that their table is gone, where it is, and leaves no folder there.
+    """Converts errors of missing files in the block if the table is gone, and then removes its empty folders.
 
-    snapshot: of the table; None of one that is still to be made
+    snapshot: of the table; None for a new one
     raises: TableNotFound, or VersionNotFound for a branch
     """
     try:
@@ -287,9 +288,9 @@ def while_there(snapshot: Snapshot | None) -> Iterator[None]:
 
 
 def file_version(snapshot: Snapshot) -> str:
-    """The version of new data files of a table: a table keeps its own.
+    """Returns the version of new data files of a table: that of its existing ones.
 
-    raises: UnsupportedFeature for versions that are read only
+    raises: UnsupportedFeature for read-only versions
     """
     version = snapshot.manifest.data_format
     if version not in file_versions.WRITTEN:

@@ -1,4 +1,4 @@
-"""Rows from wherever users have them."""
+"""Conversion of rows from any supported source."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from lance_sql.format.schema.extensions import with_extensions
 
 
 def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema | None = None) -> pa.RecordBatchReader:
-    """A stream of the rows that `data` has.
+    """Returns a stream of the rows in `data`.
 
     data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,
-        whose index becomes columns where it has names, a frame of Spark or a lazy frame of Polars, which are collected,
-        a dict of columns, a list of dicts by column, whose missing values are NULL, or record batches, which need
-        `schema` when there may be none
-    table: whose types Python values of a dict take, where it has the column
-    raises: InvalidArgument for anything else; UnsupportedFeature for types that DuckDB does not hand over as they are
+        whose named index levels become columns, a Spark frame or a lazy Polars frame, which are collected, a dict
+        of columns, a list of dicts by column, whose missing values are NULL, or record batches, which need `schema`
+        if there may be none
+    table: types for Python values of a dict, if it has the column
+    raises: InvalidArgument for anything else; UnsupportedFeature for types that DuckDB does not export unchanged
     """
     if isinstance(data, pa.RecordBatchReader):
         return data
@@ -32,7 +32,7 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
     if _is_pandas(data):
         return _of_pandas(data).to_reader()
     if _is_spark(data):
-        # its own stream of Arrow data needs pandas, and a session that is idle
+        # its own Arrow stream needs pandas, and an idle session
         return data.toArrow().to_reader()  # type: ignore[attr-defined]  # not imported here
     if type(data).__name__ == "LazyFrame" and type(data).__module__.partition(".")[0] == "polars":
         data = data.collect()  # type: ignore[attr-defined]  # not imported here
@@ -58,9 +58,9 @@ def _is_pandas(data: object) -> bool:
 
 
 def _of_pandas(frame: Any) -> pa.Table:
-    """The columns of a frame, and behind them those of its index that have names.
+    """Converts the columns of a frame, followed by its named index levels.
 
-    raises: InvalidArgument for an index that would be lost: of other values than numbers of rows, and without a name
+    raises: InvalidArgument for an index that would be lost: one without a name that is not a range of row numbers
     """
     levels = list(frame.index.names)
     named = [name for name in levels if name is not None]
@@ -91,9 +91,9 @@ def _is_spark(data: object) -> bool:
 
 
 def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None, table: pa.Schema | None) -> pa.Table:
-    """Columns by name. What Python has in them takes the types of the schema, or else of the table.
+    """Converts columns by name. Python values take the types of the schema, or else of the table.
 
-    raises: InvalidArgument for a value that its column does not hold, and for columns of other lengths
+    raises: InvalidArgument for a value that does not fit its column, and for columns of different lengths
     """
     wanted = {field.name: field for field in (schema or table or ())}
     names = list(columns) if schema is None else schema.names
@@ -116,8 +116,8 @@ def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None, table: pa.
 
 def _column(name: str, values: Any, field: pa.Field | None, *, keeps_type: bool) -> pa.Array | pa.ChunkedArray:
     """
-    field: whose type Python values take
-    keeps_type: whether Arrow data has a type of its own, which is compared with the table's later
+    field: type for Python values
+    keeps_type: whether Arrow data keeps its type, which is compared with the table's later
     """
     type = None if field is None else with_extensions(field).type
     if type is not None and _is_python(values):
@@ -130,7 +130,7 @@ def _column(name: str, values: Any, field: pa.Field | None, *, keeps_type: bool)
     if type is None or (is_own and keeps_type) or array.type == type:
         return array
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    # floats of NumPy are doubles mostly, whatever the table has
+    # NumPy floats are mostly doubles, whatever the table has
     exact = not (pa.types.is_floating(array.type) and pa.types.is_floating(type))
     try:
         return pa.chunked_array([convert(chunk, type, exact=exact) for chunk in chunks], type)
@@ -143,7 +143,7 @@ def _as_arrow(values: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _is_python(values: Any) -> bool:
-    """Whether a column is of Python objects, which have no type in common."""
+    """Whether a column consists of Python objects without a common type."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return False
     dtype = getattr(values, "dtype", None)
@@ -151,7 +151,7 @@ def _is_python(values: Any) -> bool:
 
 
 def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Schema | None) -> pa.Table:
-    """Rows as dicts. Their columns are those of all of them, in the order in which they come."""
+    """Converts rows given as dicts. The columns are those of all rows, in order of first appearance."""
     names: dict[str, None] = {}
     for number, record in enumerate(records):
         if not isinstance(record, Mapping):

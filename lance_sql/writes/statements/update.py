@@ -1,4 +1,4 @@
-"""Updating rows: new copies in new fragments, which keep their row ids, and tombstones where they were.
+"""Updates rows: writes new copies with the same row ids to new fragments, and deletes the old ones.
 
 Source: message Transaction.Update; row lineage, duties of a writer.
 """
@@ -34,10 +34,10 @@ def update(
     where: str | pc.Expression | Predicate | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Sets columns in the rows of the newest version that pass the filter; no version is made when there are none.
+    """Sets columns in the rows of the newest version that match the filter; creates no version if there are none.
 
-    values: by column, see `expressions.compile`; they read the rows as they were before
-    properties: kept with the transaction
+    values: by column, see `expressions.compile`; they read the values before the update
+    properties: stored with the transaction
     raises: as `Dataset.scan` for the filter; ColumnNotFound, InvalidArgument for the values; CommitConflict
     """
     if not isinstance(values, Mapping):
