@@ -1,1 +1,1 @@
-"""Reading a version: scans, searches, and rows that are in the write-ahead log only."""
+"""Reads of a version: scans, searches, and rows that are only in the write-ahead log."""

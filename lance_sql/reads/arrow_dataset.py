@@ -1,7 +1,8 @@
-"""Scans behind the interface of `pyarrow.dataset.Dataset`: what engines that read Arrow datasets accept.
+"""Scans with the interface of `pyarrow.dataset.Dataset`, which engines that read Arrow datasets accept.
 
-DuckDB, DataFusion and Polars ask a dataset for its schema, then for `scanner(columns, filter)`; they look for the
-class, not for the methods. A filter that they hand over leaves their plan, so it is applied exactly, in SQL's order.
+DuckDB, DataFusion and Polars read the schema of a dataset, then call `scanner(columns, filter)`. They test for the
+class, not for the methods. Engines remove a pushed-down filter from their plan, so it is applied exactly, in SQL's
+order.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import pyarrow as pa
 
-# The module that defines the class: `pyarrow.dataset` would cost three times as much to import.
+# The module with the class: importing `pyarrow.dataset` takes three times as long.
 from pyarrow import _dataset
 
 from lance_sql import _kernels
@@ -28,62 +29,64 @@ class AnyTask(Protocol):
     """A part of a scan."""
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """Its rows."""
+        """Returns its rows."""
         ...
 
     def project(self, columns: Any, schema: pa.Schema) -> AnyTask:
-        """The same rows with the columns of a scan."""
+        """Returns the same rows with the columns of a scan."""
         ...
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Its rows for an engine: no Python is between its threads and theirs; of errors it gets the text."""
+        """Exports its rows to an engine without Python between the threads of both. The engine gets the text of
+        errors."""
         ...
 
 
 class AnyScan(Protocol):
-    """A read of some columns and rows: what a dataset needs of it."""
+    """A read of some columns and rows, with the members that a dataset needs."""
 
     @property
     def columns(self) -> tuple[Any, ...]:
-        """What `AnyTask.project` takes."""
+        """Columns in the form that `AnyTask.project` takes."""
         ...
 
     @property
     def schema(self) -> pa.Schema:
-        """Of every batch."""
+        """Schema of every batch."""
         ...
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """All rows."""
+        """Returns all rows."""
         ...
 
     def count_rows(self) -> int:
-        """The number of rows."""
+        """Counts the rows."""
         ...
 
     def tasks(self, target_count: int) -> Sequence[AnyTask]:
-        """The scan in about so many parts."""
+        """Splits the scan into about `target_count` parts."""
         ...
 
     def task(self, parts: Any) -> AnyTask:
-        """A part of the scan; `()` for one without rows."""
+        """Returns a part of the scan; `()` for one without rows."""
         ...
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """All rows; see `AnyTask`."""
+        """Exports all rows; see `AnyTask`."""
         ...
 
 
 def limit_wait_for_interpreter(seconds: float) -> None:
-    """Has every stream of the process that an engine's thread reads give up, with an error, where nobody gets Python's
-    lock for so long; 0, as at first, for engines that do not hold it while they wait for their threads."""
+    """Sets a timeout for threads of engines that wait for Python's lock while they read a stream of this process.
+    Streams then fail with an error. 0, the default, suits engines that do not hold the lock while they wait for
+    their threads."""
     _kernels.limit_wait_for_interpreter(seconds)
 
 
 class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
-    """A `pyarrow.dataset.Dataset` without Arrow's own dataset behind it.
+    """A `pyarrow.dataset.Dataset` without an Arrow dataset behind it.
 
-    Whatever of the base class would need that is overridden here: partly it would crash the process.
+    Overrides all methods of the base class that need one, some of which would crash the process.
     """
 
     def __init__(self) -> None:
@@ -92,7 +95,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     @property
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """The columns that the dataset has."""
+        """Columns of the dataset."""
 
     @abstractmethod
     def scan(
@@ -103,10 +106,10 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         limit: int | None = None,
         batch_size: int | None = None,
     ) -> AnyScan:
-        """A read of some columns and rows."""
+        """Returns a read of some columns and rows."""
 
     def cast(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-        """A scan's batches in the types of `schema`."""
+        """Casts the batches of a scan to the types of `schema`."""
         return reader
 
     def scanner(
@@ -116,18 +119,18 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         batch_size: int | None = None,
         **options: Any,
     ) -> Scanner:
-        """One scan, as engines ask for it.
+        """Returns one scan, as engines request it.
 
-        options: what Arrow's own scans could further be told, which has no meaning here
+        options: options of Arrow's own scans, which are ignored here
         raises: TypeError for others
         """
         check_keywords("scanner", options, ("columns", "filter", "batch_size"))
         return Scanner(self, self.scan(self._names(columns), filter, batch_size=batch_size))
 
     def get_fragments(self, filter: pc.Expression | None = None) -> list[Fragment]:
-        """The parts that an engine reads in parallel; one without rows when the filter leaves none."""
+        """Returns the parts that an engine reads in parallel; one without rows if the filter matches none."""
         scan = self.scan([], filter)
-        # DataFusion cannot sort what has no partitions
+        # DataFusion cannot sort a dataset without partitions
         tasks = scan.tasks(os.cpu_count() or 1) or [scan.task(())]
         return [Fragment(self, task) for task in tasks]
 
@@ -138,7 +141,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         batch_size: int | None = None,
         **options: Any,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of `scanner`, batch by batch."""
+        """Returns the rows of `scanner`, batch by batch."""
         check_keywords("to_batches", options, ("columns", "filter", "batch_size"))
         return self.scanner(columns=columns, filter=filter, batch_size=batch_size).to_batches()
 
@@ -149,24 +152,25 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         batch_size: int | None = None,
         **options: Any,
     ) -> pa.Table:
-        """The rows of `scanner`, all in memory."""
+        """Returns the rows of `scanner`, all in memory."""
         check_keywords("to_table", options, ("columns", "filter", "batch_size"))
         return self.scanner(columns=columns, filter=filter, batch_size=batch_size).to_table()
 
     def head(
         self, num_rows: int, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **options: Any
     ) -> pa.Table:
-        """The first rows."""
+        """Returns the first rows."""
         check_keywords("head", options, ("num_rows", "columns", "filter"), also=("batch_size",))
         return self.cast(self.scan(self._names(columns), filter, limit=num_rows).to_reader()).read_all()
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
-        """The number of rows that pass the filter."""
+        """Counts the rows that match the filter."""
         check_keywords("count_rows", options, ("filter",), also=("batch_size",))
         return self.scan([], filter).count_rows()
 
     def _names(self, columns: Sequence[str] | None) -> list[str]:
-        """No columns means all of this dataset, which may have more or fewer than a plain scan."""
+        """Returns the given names, or all columns of this dataset, which may be more or fewer than those of a plain
+        scan."""
         names = column_names(columns)
         return list(self.schema.names if names is None else names)
 
@@ -207,15 +211,15 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
 
 
 _ARROWS: Final = ("batch_readahead", "fragment_readahead", "fragment_scan_options", "use_threads", "cache_metadata")
-"""What Arrow's own scans are told of how to read, beside the pool of their memory."""
+"""Read options of Arrow's own scans, beside their memory pool."""
 
 _OTHER_WORDS: Final = {"where": "filter", "predicate": "filter", "condition": "filter", "select": "columns"}
 
 
 def check_keywords(method: str, given: Iterable[str], known: Sequence[str], *, also: Sequence[str] = ()) -> None:
-    """Makes sure that every further keyword is one that Arrow's method of this name has as well.
+    """Makes sure that every additional keyword is also one of Arrow's method of this name.
 
-    known: the method's own, for the message; also: those without a meaning here
+    known: the method's own, for the message; also: ignored ones
     raises: TypeError
     """
     for name in given:
@@ -235,19 +239,19 @@ class Scanner:
 
     @property
     def projected_schema(self) -> pa.Schema:
-        """The schema of the batches; nothing is read for it."""
+        """Schema of the batches; reads nothing."""
         return self._dataset.cast(self._scan.to_reader()).schema
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The rows as a stream, which reads nothing before its first batch is asked for."""
+        """Returns the rows as a stream, which reads nothing before its first batch is requested."""
         return self._dataset.cast(pa.RecordBatchReader.from_stream(self._scan))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, batch by batch."""
+        """Returns the rows, batch by batch."""
         return iter(self.to_reader())
 
     def to_table(self) -> pa.Table:
-        """All rows in memory."""
+        """Returns all rows in memory."""
         return self._dataset.cast(self._scan.to_reader(keeps_all=True)).read_all()
 
 
@@ -266,9 +270,9 @@ class Fragment:
         batch_size: int | None = None,
         **options: Any,
     ) -> Scanner:
-        """The part's rows for these columns. The filter is the one that the fragments were asked for.
+        """Returns the part's rows with these columns. The filter is the one passed to `get_fragments`.
 
-        batch_size: not heeded, it is an engine's default of a few thousand rows, and small batches are slow
+        batch_size: ignored, because engines pass a few thousand rows by default, and small batches are slow
         """
         check_keywords("scanner", options, ("schema", "columns", "filter", "batch_size"))
         scan = self._dataset.scan(self._dataset._names(columns))
@@ -276,9 +280,10 @@ class Fragment:
 
 
 def column_names(columns: Sequence[str] | None) -> list[str] | None:
-    """The names of columns that a caller has given; None for all of them.
+    """Returns the names of columns as a list; None for all of them.
 
-    raises: InvalidArgument for a text, whose letters would be taken for names, and for what is not a list of names
+    raises: InvalidArgument for a text, whose letters would be used as names, and for values that are not lists of
+        names
     """
     if columns is None:
         return None

@@ -1,11 +1,11 @@
-"""The write-ahead log of a table: rows that were acknowledged and are in no version yet.
+"""Write-ahead log of a table: acknowledged rows that are in no version yet.
 
-    _mem_wal/<shard>/manifest/<version>.binpb     which SSTables there are, and up to where the log is in one of them
+    _mem_wal/<shard>/manifest/<version>.binpb     list of SSTables, and the last log position that is in one of them
     _mem_wal/<shard>/wal/<position>.arrow         entries: an Arrow stream each
-    _mem_wal/<shard>/<random>_gen_<n>/            an SSTable: a table of what entries held; deletions are rows as well
+    _mem_wal/<shard>/<random>_gen_<n>/            an SSTable: a table of the rows of entries, including deletions
 
-Names of manifests and entries are numbers in binary, the lowest digit first. Which SSTables are in a version already,
-that version says, in the details of an index that is none.
+Names of manifests and entries are binary numbers, the lowest digit first. A version records the SSTables that it
+includes in the details of an index entry, which is not an index.
 
 Source: MemTable and WAL specification; messages ShardManifest and MemWalIndexDetails.
 """
@@ -29,21 +29,21 @@ from lance_sql.values import row_ranges
 
 FOLDER: Final = "_mem_wal"
 TOMBSTONE: Final = "_tombstone"
-"""The column that says that a row is a deletion."""
+"""Column that marks a row as a deletion."""
 FIELD_ID: Final = b"lance:field_id"
-"""In the metadata of an entry's columns: which field of the table each one is."""
+"""Metadata key of the table's field id in the columns of an entry."""
 
 _DIGITS: Final = re.compile(r"([01]{64})\.(binpb|arrow)")
 _WHOLE_FILE: Final = 2**62
-# A log that nobody compacts has not many more; each is a table to be opened.
+# Even a log that is never compacted has not many more; each is a table to be opened.
 _MAX_SSTABLES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class SSTable:
-    """A small table of rows that were written or deleted after another.
+    """A small table of consecutively written or deleted rows.
 
-    generation: the higher, the newer, within a shard
+    generation: higher is newer, within a shard
     path: of its folder in the table's store
     """
 
@@ -53,10 +53,10 @@ class SSTable:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """What one writer has written, and no version has.
+    """Rows of one writer that are in no version.
 
     sstables: ascending by generation
-    entries: paths of what is in no SSTable either, the oldest first; newer than all of these
+    entries: paths of entries that are in no SSTable, the oldest first; newer than all SSTables
     """
 
     id: UUID
@@ -66,10 +66,10 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class WriteAheadLog:
-    """What a table's log has beyond a version.
+    """The part of a table's log that a version does not include.
 
     snapshot: the version
-    shards: those that have something
+    shards: shards with such rows
     """
 
     snapshot: Snapshot
@@ -77,8 +77,8 @@ class WriteAheadLog:
 
     @property
     def num_rows(self) -> int:
-        """Rows that were written or deleted and are in no version, of one key in one SSTable the last one. Opens the
-        SSTables, and reads the entries."""
+        """Number of written or deleted rows that are in no version, counting the last one of a key per SSTable.
+        Opens the SSTables, and reads the entries."""
         total = 0
         for shard in self.shards:
             for sstable in shard.sstables:
@@ -98,7 +98,7 @@ def is_attached(snapshot: Snapshot) -> bool:
 
 
 def read(snapshot: Snapshot) -> WriteAheadLog | None:
-    """The log of a table as of now, less what a version has of it; None of a table without one.
+    """Reads the current log of a table, without the part that a version includes; None for a table without one.
 
     snapshot: the version
     raises: CorruptFile, UnsupportedFeature
@@ -116,7 +116,7 @@ def read(snapshot: Snapshot) -> WriteAheadLog | None:
 
 
 def notice(snapshot: Snapshot) -> str | None:
-    """What there is to say of rows that no version has; None where there are none."""
+    """Returns a notice about rows that are in no version; None without any."""
     try:
         log = read(snapshot)
         count = 0 if log is None else log.num_rows
@@ -126,16 +126,16 @@ def notice(snapshot: Snapshot) -> str | None:
 
 
 def open_sstable(snapshot: Snapshot, sstable: SSTable) -> Snapshot:
-    """An SSTable, as the table that it is.
+    """Opens an SSTable as a table.
 
-    raises: CorruptFile where it is missing; as `open_snapshot`
+    raises: CorruptFile for a missing one; as `open_snapshot`
     """
     uri = f"{snapshot.uri.rstrip('/')}/{sstable.path}"
     return open_snapshot(uri, storage_options=snapshot.storage_options, use_indices=False)
 
 
 def read_entry(store: Store, path: str) -> list[pa.RecordBatch]:
-    """The rows of an entry of the log; none of one that only bars earlier writers.
+    """Reads the rows of an entry of the log; none for one that only fences earlier writers.
 
     raises: CorruptFile
     """
@@ -169,14 +169,14 @@ def _shard(store: Store, name: str, compacted: dict[bytes, int]) -> Shard:
     done = compacted.get(number.bytes, 0)
     by_generation = {each.generation: SSTable(each.generation, f"{folder}/{each.path}") for each in message.sstables}
     sstables = tuple(by_generation[generation] for generation in sorted(by_generation) if generation > done)
-    # listed after the manifest was read: what becomes an SSTable meanwhile is still there
+    # listed after the manifest was read: entries that become an SSTable in the meantime still exist
     entries = _numbered(store, f"{folder}/wal")
     last = message.replay_after_wal_entry_position
     return Shard(number, sstables, tuple(entries[position] for position in sorted(entries) if position > last))
 
 
 def _numbered(store: Store, folder: str) -> dict[int, str]:
-    """The files of a folder whose names are numbers, by these."""
+    """Returns the files of a folder whose names are numbers, by number."""
     paths = {}
     for info in store.files(folder):
         digits = _DIGITS.fullmatch(info.path.rpartition("/")[2])

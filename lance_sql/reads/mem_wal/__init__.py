@@ -1,4 +1,4 @@
-"""Rows of the newest version and of the write-ahead log, as one table: what was acknowledged, in a version or not."""
+"""Rows of the newest version and of the write-ahead log as one table: all acknowledged rows."""
 
 from lance_sql.reads.mem_wal.fresh_scan import FreshScan
 from lance_sql.reads.mem_wal.newest_rows import FreshRows, open_fresh_rows

@@ -1,4 +1,4 @@
-"""A read of a version and its write-ahead log: first the version's rows, then those of the log, shard by shard."""
+"""Scans of a version and its write-ahead log: first the version's rows, then those of the log, shard by shard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class FreshScan(OnePartRelation):
-    """A read of some columns and rows. Immutable; every reader starts anew."""
+    """A read of some columns and rows. Immutable; every reader starts again."""
 
     rows: FreshRows
     columns: tuple[OutputColumn, ...]
@@ -35,11 +35,11 @@ class FreshScan(OnePartRelation):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The schema of every batch: the columns in the order they were asked for."""
+        """Schema of every batch: the columns in the requested order."""
         return pa.schema([column.arrow for column in self.columns], self.rows.schema.metadata)
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The rows as a stream of batches. Nothing is read before the first batch is asked for.
+        """Returns the rows as a stream of batches. Nothing is read before the first batch is requested.
 
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
@@ -47,7 +47,7 @@ class FreshScan(OnePartRelation):
         return pa.RecordBatchReader.from_batches(self.schema, batches)
 
     def count_rows(self) -> int:
-        """The number of rows; without a filter, only keys are read for it."""
+        """Counts the rows; without a filter, reads only keys."""
         if self.predicate is None and self.limit is None:
             merged = self.rows.merged
             of_version = replace(self._of_version(), columns=()).count_rows()
@@ -55,7 +55,7 @@ class FreshScan(OnePartRelation):
         return self._count_by_reading()
 
     def explain(self) -> str:
-        """What is read, as text."""
+        """Describes the read as text."""
         merged = self.rows.merged
         lines = [self._of_version().explain(), f"  hidden by newer ones: {len(merged.hidden)} rows of the version"]
         lines.append(f"  of the write-ahead log: {sum(int(counted.sum()) for counted in merged.counted)} rows")
@@ -97,7 +97,7 @@ class FreshScan(OnePartRelation):
                     yield _batch([_values(column, part) for column in self.columns], self.schema, part.num_rows)
 
     def _fields(self) -> list[Field]:
-        """The table's columns that the result and the filter need."""
+        """Returns the table's columns that the result and the filter need."""
         schema = self.rows.snapshot.manifest.schema
         names = {column.field.name for column in self.columns if column.field is not None}
         names |= {path[0] for path in self.predicate.columns} if self.predicate is not None else set()

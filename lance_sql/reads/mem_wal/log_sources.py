@@ -1,5 +1,5 @@
-"""Where rows of a write-ahead log come from: an SSTable, or the entries of a shard that are in none. Each is read
-twice: for the keys, and for the rows that are the last ones of theirs.
+"""Sources of rows of a write-ahead log: an SSTable, or the entries of a shard that are in none. Each is read twice:
+for the keys, and for the last row of each key.
 
 Source: MemTable and WAL specification, SSTable row order, tombstone rows.
 """
@@ -25,20 +25,19 @@ from lance_sql.values.arrays import BoolMask
 
 @dataclass(frozen=True, slots=True)
 class OfSSTable:
-    """The rows of an SSTable."""
+    """Rows of an SSTable."""
 
     snapshot: Snapshot
     sstable: SSTable
 
     def batches(self, fields: Sequence[Field]) -> Iterator[pa.RecordBatch]:
-        """The rows in the order in which they were written, with these fields of the table and whether each row is a
-        deletion.
+        """Yields the rows in write order, with these fields of the table and a flag for deletions.
 
         raises: CorruptFile, UnsupportedFeature
         """
         with at(file=self.sstable.path):
             opened = open_sstable(self.snapshot, self.sstable)
-            # its own column has an id that another one of the table may have by now
+            # its own column has an id that a column of the table may use by now
             fields_by_id = {field.id: field for field in opened.manifest.schema.fields if field.name != TOMBSTONE}
             names = _names({field.id: field.name for field in fields_by_id.values()}, fields)
             for field in fields:
@@ -53,13 +52,13 @@ class OfSSTable:
 
 @dataclass(frozen=True, slots=True)
 class OfEntries:
-    """The rows of entries of one shard, the oldest first."""
+    """Rows of the entries of one shard, the oldest first."""
 
     snapshot: Snapshot
     paths: tuple[str, ...]
 
     def batches(self, fields: Sequence[Field]) -> Iterator[pa.RecordBatch]:
-        """As for an SSTable."""
+        """Yields the rows like `OfSSTable.batches`."""
         for path in self.paths:
             for batch in read_entry(self.snapshot.store, path):
                 with at(file=path):
@@ -79,9 +78,9 @@ Source: TypeAlias = OfSSTable | OfEntries
 
 
 def counted_rows(source: Source, fields: Sequence[Field], counted: BoolMask) -> Iterator[pa.RecordBatch]:
-    """The rows of a source that count.
+    """Yields the counted rows of a source.
 
-    counted: for each row of the source, whether it counts
+    counted: whether each row of the source counts
     """
     first = 0
     for batch in source.batches(fields):
@@ -92,14 +91,14 @@ def counted_rows(source: Source, fields: Sequence[Field], counted: BoolMask) -> 
 
 
 def _names(names_by_id: Mapping[int, str], fields: Sequence[Field]) -> list[str | None]:
-    """The names that columns of the table have in a source; None for one that came later."""
+    """Returns the names of the table's columns in a source; None for a column added later."""
     return [names_by_id.get(field.id) for field in fields]
 
 
 def _rows(batch: pa.RecordBatch, names: Sequence[str | None], fields: Sequence[Field]) -> pa.RecordBatch:
-    """Rows in the table's columns and types, and whether each is a deletion.
+    """Converts rows to the table's columns and types, with a flag for deletions.
 
-    names: of the batch's columns, one for each field and one more where it says which rows are deletions
+    names: of the batch's columns, one for each field, followed by that of the flag for deletions, if there is one
     """
     arrays: list[pa.Array] = []
     targets = [arrow_field(field) for field in fields]
@@ -117,6 +116,6 @@ def _rows(batch: pa.RecordBatch, names: Sequence[str | None], fields: Sequence[F
         is_deletion = batch.column(TOMBSTONE)
         if is_deletion.type != pa.bool_() or is_deletion.null_count:
             raise CorruptFile(f"a column {TOMBSTONE!r} that does not mark deletions")
-    # deletions have no values where the table has none but NULL
+    # deletions have no values, even in columns that are not nullable
     schema = pa.schema([*(target.with_nullable(True) for target in targets), pa.field(TOMBSTONE, pa.bool_())])
     return pa.RecordBatch.from_arrays([*arrays, is_deletion], schema=schema)

@@ -1,11 +1,11 @@
-"""Which rows of a version and of its write-ahead log count: of each key the last one.
+"""Newest rows of a version and its write-ahead log: the last row of each key.
 
     version           1:a  2:b  3:c
     SSTable 1         2:B  3:deleted
     SSTable 2         4:d
     entries           4:D  2:BB                 -->   1:a  2:BB  4:D
 
-Keys of the log are looked for in the version, and of the log only keys are held. Without a primary key all rows count.
+Keys of the log are looked up in the version. Only keys of the log are held. Without a primary key all rows count.
 
 Source: MemTable and WAL specification, LSM tree merging read.
 """
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Merged:
-    """What counts of a version and its log.
+    """Rows that count in a version and its log.
 
-    hidden: addresses of rows of the version whose keys the log has, ascending
-    counted: for each source in the order of `FreshRows.sources` the rows of it that count
+    hidden: addresses of rows of the version whose keys are in the log, ascending
+    counted: mask of the counted rows of each source, in the order of `FreshRows.sources`
     """
 
     hidden: U64
@@ -55,10 +55,10 @@ class Merged:
 
 @dataclass(frozen=True)
 class FreshRows:
-    """The rows of a version and of its write-ahead log. They have the table's columns, and no row ids.
+    """Rows of a version and of its write-ahead log. They have the table's columns, and no row ids.
 
-    log: None of a table without one
-    condition: that all rows pass
+    log: None for a table without one
+    condition: filter on all rows
     """
 
     snapshot: Snapshot
@@ -66,7 +66,7 @@ class FreshRows:
     condition: Predicate | None = None
 
     def where(self, filter: str) -> FreshRows:
-        """Those of the rows that pass a filter.
+        """Returns those of the rows that match a filter.
 
         raises: as `scan`
         """
@@ -75,17 +75,17 @@ class FreshRows:
 
     @property
     def schema(self) -> pa.Schema:
-        """The table's columns."""
+        """Columns of the table."""
         return self.snapshot.manifest.schema.arrow
 
     @property
     def system_columns(self) -> tuple[str, ...]:
-        """None: what is in no version has none."""
+        """Empty: rows that are in no version have no system columns."""
         return ()
 
     @property
     def compact_types(self) -> Mapping[str, pa.DataType]:
-        """None: values come in the table's types."""
+        """Empty: values have the table's types."""
         return {}
 
     def scan(
@@ -96,9 +96,9 @@ class FreshRows:
         limit: int | None = None,
         batch_size: int | None = None,
     ) -> FreshScan:
-        """As `Dataset.scan`, without system columns.
+        """Returns a scan like `Dataset.scan`, without system columns.
 
-        raises: as that; InvalidArgument for system columns; UnsupportedFeature for keys that are in several shards
+        raises: as that; InvalidArgument for system columns; UnsupportedFeature for keys in several shards
         """
         chosen = resolve(self.snapshot, columns)
         parts = [part for part in (self.condition, to_predicate(self.snapshot, filter)) if part is not None]
@@ -111,7 +111,7 @@ class FreshRows:
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
-        """What has rows of the log, of each shard the oldest first."""
+        """Sources of rows of the log, of each shard the oldest first."""
         sources: list[Source] = []
         for shard in self.log.shards if self.log is not None else ():
             sources += [OfSSTable(self.snapshot, sstable) for sstable in shard.sstables]
@@ -121,7 +121,7 @@ class FreshRows:
 
     @cached_property
     def merged(self) -> Merged:
-        """What counts; found once, from the keys.
+        """Rows that count, computed once from the keys.
 
         raises: CorruptFile, UnsupportedFeature
         """
@@ -148,7 +148,7 @@ class FreshRows:
         return Merged(np.sort(matches.addresses), tuple(np.split(counts, ends)))
 
     def _check_shards(self, keys: pa.Table, numbers: I64, lengths: Sequence[int]) -> None:
-        """Which of two shards has the later row of a key, nobody knows.
+        """Makes sure that no key is in two shards, because the order of their rows is unknown.
 
         raises: UnsupportedFeature
         """
@@ -167,15 +167,15 @@ class FreshRows:
         return f"FreshRows({self.snapshot.label!r})"
 
     def __reduce__(self) -> tuple[type[FreshRows], tuple[object, ...]]:
-        # without what was found, which is found again
+        # without cached results, which are computed again
         return FreshRows, (self.snapshot, self.log, self.condition)
 
 
 def open_fresh_rows(snapshot: Snapshot) -> FreshRows:
-    """The rows of the newest version and of the log as of now.
+    """Opens the rows of the newest version and of the current log.
 
     snapshot: the newest version
-    raises: InvalidArgument for an earlier version, whose rows are not all there any longer; CorruptFile,
+    raises: InvalidArgument for an earlier version, some of whose rows are no longer in the log; CorruptFile,
         UnsupportedFeature
     """
     if snapshot.latest().commit_id != snapshot.commit_id:

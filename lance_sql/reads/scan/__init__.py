@@ -1,1 +1,1 @@
-"""Reading a version of a table: what to read is planned from metadata, then read batch by batch."""
+"""Scans of a version of a table: planned from metadata, then read batch by batch."""

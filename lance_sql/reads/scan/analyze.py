@@ -1,4 +1,4 @@
-"""Learning statistics of whole columns ahead of the scans that will use them."""
+"""Learning statistics of whole columns ahead of later scans."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from lance_sql.values import row_ranges
 _ROWS_AT_A_TIME = 32 * ROWS_PER_ZONE
 
 Progress = Callable[[int, int], None]
-"""Told how many rows have been looked at, and of how many."""
+"""Receives the number of rows done, and their total."""
 
 
 def analyze(
     snapshot: Snapshot, names: Sequence[str] | None = None, progress: Progress | None = None
 ) -> dict[str, tuple[int, int]]:
-    """Learns what is not known yet of columns of a version, deleted rows included.
+    """Learns missing statistics of columns of a version, including deleted rows.
 
-    names: of columns and members of structs; without, those whose types have bounds
-    progress: a column of a fragment after the other
-    returns: for each column how many zones are known, and how many there are
-    raises: ColumnNotFound; InvalidArgument for types without bounds, and where nothing is learned; CorruptFile; OSError
-        where the folder does not take what was learned
+    names: of columns and members of structs; without them, all whose types have bounds
+    progress: receives the progress over the columns of all fragments
+    returns: for each column the number of learned zones, and the number of all zones
+    raises: ColumnNotFound; InvalidArgument for types without bounds, and if learning is disabled; CorruptFile;
+        OSError if the statistics cannot be saved in the folder
     """
     files = snapshot.open_fragments.files
     if files.learned is None:
@@ -55,7 +55,8 @@ def analyze(
 
 
 def _columns_of(snapshot: Snapshot, names: Sequence[str] | None) -> dict[str, Field]:
-    """The columns, and members of structs, of which something can be learned: by name, the column cut down to that."""
+    """Returns the columns and members of structs whose statistics can be learned: by name, the column cut down to
+    that."""
     schema = snapshot.manifest.schema
     if names is None:
         paths = [path for field in schema.fields for path in _paths(field)]
@@ -79,7 +80,7 @@ def _columns_of(snapshot: Snapshot, names: Sequence[str] | None) -> dict[str, Fi
 
 
 def _paths(field: Field) -> Iterator[tuple[Field, ...]]:
-    """The fields that lead to each value with a column of its own, through structs."""
+    """Yields the paths of fields, through structs, to each value with a column of its own."""
     if is_leaf(field):
         yield (field,)
     elif field.logical_type == "struct":
@@ -88,7 +89,7 @@ def _paths(field: Field) -> Iterator[tuple[Field, ...]]:
 
 
 def _learn(columns: Mapping[str, Field], work: tuple[OpenFragment, str]) -> int:
-    """The number of zones that are known of a column of a fragment, after all of it was looked at."""
+    """Learns all zones of a column of a fragment, and returns the number of learned zones."""
     fragment, field = work[0], columns[work[1]]
     for part in _parts(fragment.num_rows):
         column = learning.unknown_column(fragment, field)
@@ -107,7 +108,7 @@ def _parts(num_rows: int) -> Iterator[row_ranges.RowRanges]:
 
 
 def _is_known(column: UnknownColumn, part: row_ranges.RowRanges) -> bool:
-    """Whether all zones of some rows are."""
+    """Whether all zones of some rows are learned."""
     ((start, end),) = part.tolist()
     zones = column.bounds.numbers()[start // ROWS_PER_ZONE : -(-end // ROWS_PER_ZONE)]
     return bool((zones[:, 1] - zones[:, 0]).sum() >= end - start)

@@ -1,7 +1,7 @@
-"""Cutting a plan into batches.
+"""Splitting a plan into batches.
 
-A batch is small enough to bound memory and large enough that its overhead does not count. Its rows end where a page
-of the projected columns ends, if one does near enough, so that most arrays come from one page without a copy.
+A batch is small enough to bound memory and large enough to make its overhead negligible. Its rows end at a page
+border of the projected columns, if one is near enough, so that most arrays come from one page without a copy.
 """
 
 from __future__ import annotations
@@ -26,58 +26,59 @@ from lance_sql.values.arrays import I64, BoolMask
 from lance_sql.values.row_ranges import RowRanges
 
 BATCH_ROWS = 64 * 1024
-"""Rows of a batch, unless its rows are very narrow or very wide: those that an engine works on and those that are being
-decoded for it stay in the caches of processors."""
+"""Rows of a batch, unless its rows are very narrow or very wide. The batches that an engine processes and those
+that are decoded meanwhile fit into processor caches."""
 
 BATCH_BYTES = 2 * 1024 * 1024
 MAX_BATCH_ROWS = 1024 * 1024
-"""Batches of narrow rows grow to about this much Arrow data and at most so many rows."""
+"""Approximate size of Arrow data, and row limit, up to which batches of narrow rows grow."""
 
 BYTES_OF_A_TABLE = 8 * 1024 * 1024
 ROWS_OF_A_TABLE = 1024 * 1024
 MAX_BYTES_OF_A_TABLE = 128 * 1024 * 1024
-"""The bounds where all batches are kept, so that larger ones take no more memory."""
+"""Bounds if all batches are kept, so that larger ones take no more memory."""
 
 ALIGNED_ROWS = 8 * 1024
-"""Batches end where chunks of pages and zones of statistics do as a rule, so that none is read for two of them."""
+"""Alignment of batch ends to typical chunks of pages and zones of statistics, so that none is read for two batches."""
 
 FIRST_BATCH_ROWS = 16 * 1024
-"""A query that wants a few rows gets them from a small batch."""
+"""Rows of the first batch, small for queries that need only a few rows."""
 
 FEW_ROWS, FEW_COLUMNS, FEW_BYTES = 128, 64, 64 * 1024
-"""So little of a batch is read by who asks for it, and by no other thread."""
+"""Limits below which the requesting thread reads a batch itself."""
 
 MAX_BATCH_BYTES = 32 * 1024 * 1024
-"""Batches of wide rows are shortened to about this much Arrow data."""
+"""Approximate size of Arrow data to which batches of wide rows are shortened."""
 
 LARGEST_BATCH_BYTES = 1024 * 1024 * 1024
-"""What a caller's own batch size may lead to; Arrow's 32-bit offsets end at twice that."""
+"""Limit of a batch with a caller's batch size; Arrow's 32-bit offsets end at twice that."""
 
 ROWS_OF_NOTHING = 512 * 1024
-"""Rows of a batch for which nothing is read. Handing it over costs next to nothing, and an engine that makes a value of
-its own for each row of it, as DataFusion does to count them, still has these in the caches of a processor."""
+"""Rows of a batch for which nothing is read. Passing it on costs almost nothing. An engine that materializes a
+value for each row, as DataFusion does to count them, still fits it into a processor cache."""
 
 MAX_JOINED_ROWS = 512 * 1024
-"""Batches of which few rows pass are read together up to so many, so that threads still have something to share."""
+"""Row limit for batches read together if few rows pass, so that threads still have work to share."""
 
 BATCHES_PER_RUN = 32
-"""Of a fragment, so many batches are prepared at once: their pages are opened, and then all of them can be decoded."""
+"""Number of batches of a fragment that are prepared together: their pages are opened, then all of them can be
+decoded."""
 
 MAX_RUN_BYTES = 64 * 1024 * 1024
-"""Bytes of files of a run that is far away, about: they are fetched together."""
+"""Approximate number of file bytes of a remote run, which are fetched together."""
 
 FEWEST_PASSING = 8
-"""Batches that are known to pass make a run of their own where there are so many, or all of a fragment."""
+"""Minimum number of batches known to pass that form a run of their own, unless they are the whole fragment."""
 
 PIECES_TOGETHER = 64
-"""Short fragments are read so many at a time: a batch costs more than decoding a few rows."""
+"""Number of short fragments that are read together: a batch costs more than decoding a few rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Some rows of one fragment.
 
-    is_short: so few and narrow ones that they may be read together with others
+    is_short: so few and narrow rows that they may be read together with others
     passes: every row is known to pass the filter
     """
 
@@ -92,17 +93,17 @@ class Piece:
 
 
 Batch: TypeAlias = Sequence[Piece]
-"""What is read at once: rows of one fragment, or of several short ones."""
+"""Rows that are read together: of one fragment, or of several short ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """Rows of one fragment that are read batch after batch.
 
-    ends: how many of the rows come before the end of each batch, int64[batches]
-    is_short: so few and narrow ones that they may be read together with others
+    ends: cumulative row counts at the end of each batch, int64[batches]
+    is_short: so few and narrow rows that they may be read together with others
     passes: every row is known to pass the filter
-    most_joined: rows of batches that may be read as one where few of them pass
+    most_joined: row limit for batches read as one if few rows pass
     """
 
     fragment: OpenFragment
@@ -114,11 +115,11 @@ class Run:
 
     @property
     def whole(self) -> Piece:
-        """All of its rows."""
+        """All rows of the run as one piece."""
         return Piece(self.fragment, self.rows, self.is_short, self.passes)
 
     def pieces(self) -> Iterator[Piece]:
-        """The rows of each batch."""
+        """Yields the rows of each batch."""
         if len(self.ends) == 1:
             yield self.whole
             return
@@ -127,11 +128,11 @@ class Run:
 
 
 class Cutting(NamedTuple):
-    """How the rows of a fragment are cut into batches.
+    """Settings for splitting the rows of a fragment into batches.
 
-    batch_rows: of a batch at most; None for as many as do well
+    batch_rows: limit of a batch; None for a suitable number
     keeps_all: the consumer keeps every batch
-    is_first: no batch comes before; a consumer that wants a few rows waits for no more than a small one
+    is_first: no batch comes before, so that the first one is small for a consumer that needs only a few rows
     """
 
     batch_rows: int | None
@@ -140,12 +141,12 @@ class Cutting(NamedTuple):
 
     @property
     def behind_first(self) -> Cutting:
-        """For the fragments that follow."""
+        """Settings for later fragments."""
         return self._replace(is_first=False)
 
 
 def runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[Run]:
-    """The rows of `fragments`, in scan order, cut into batches."""
+    """Yields the rows of `fragments`, in scan order, split into batches."""
     for each in fragments:
         for run in runs_of(plan, each, cutting):
             yield run
@@ -153,7 +154,7 @@ def runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) ->
 
 
 def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Run]:
-    """The rows of one fragment, cut into batches; none where all of its rows are deleted."""
+    """Yields the rows of one fragment, split into batches; nothing if all of its rows are deleted."""
     batch_rows = cutting.batch_rows
     fragment = plan.open(each.fragment)
     rows = fragment.live(each.rows)
@@ -167,7 +168,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
     else:
         shape = read_shape.of(plan, fragment)
         is_far = plan.fragments.concurrency > 1
-        # little takes no longer to come than a part of it, and of a filter nobody knows where its first rows are
+        # small data arrives as fast as a part of it, and the first matching rows of a filter may be anywhere
         is_quick = is_far and (shape.stored_bytes <= ROUND_TRIP_BYTES or plan.residual is not None)
         small_first = batch_rows is None and not cutting.keeps_all and cutting.is_first and not is_quick
         most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=cutting.keeps_all)
@@ -185,10 +186,10 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
 
 
 def _divided(ends: I64, first: int, most: int, passes: BoolMask | None) -> Iterator[tuple[I64, bool]]:
-    """The ends of some batches after the other, either all or none of which are known to pass.
+    """Groups the ends of batches, either all or none of which are known to pass.
 
-    first, most: how many are in the first part, and in others, at the most
-    passes: of each batch; None where none does
+    first, most: size limits of the first group, and of others
+    passes: of each batch; None if none is known to pass
     """
     passes = None if passes is None else _in_stretches(passes)
     for same, until in _stretches(passes) if passes is not None else [(0, len(ends))]:
@@ -200,13 +201,13 @@ def _divided(ends: I64, first: int, most: int, passes: BoolMask | None) -> Itera
 
 
 def _stretches(flags: BoolMask) -> list[tuple[int, int]]:
-    """The index of the first of each stretch of equal flags, and that of the flag behind its last."""
+    """Returns the start and end index of each stretch of equal flags."""
     changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
     return list(pairwise([0, *changes.tolist(), len(flags)]))
 
 
 def _in_stretches(passes: BoolMask) -> BoolMask:
-    """The flags without short stretches: to begin a run costs more than to test the rows of a few batches."""
+    """Clears short stretches of flags: starting a run costs more than testing the rows of a few batches."""
     smoothed = passes.copy()
     for start, end in _stretches(passes):
         if end - start < min(FEWEST_PASSING, len(passes)):
@@ -215,7 +216,7 @@ def _in_stretches(passes: BoolMask) -> BoolMask:
 
 
 def _pass(rows: RowRanges, ends: I64, passing: RowRanges | None) -> BoolMask | None:
-    """Whether all rows of each batch are known to pass; None where nothing is known."""
+    """Returns whether all rows of each batch are known to pass; None if nothing is known."""
     if passing is None:
         return None
     if len(passing) == 1 and passing[0, 0] <= rows[0, 0] and rows[-1, 1] <= passing[0, 1]:
@@ -232,7 +233,7 @@ def _between(rows: RowRanges, start: int, end: int) -> RowRanges:
 
 
 def is_short(fragment: Fragment) -> bool:
-    """Whether all rows of the fragment make one batch, which the manifest tells without its files being opened."""
+    """Whether all rows of the fragment fit into one batch, according to the manifest, without opening files."""
     size = sum(file.size_bytes for file in fragment.files)
     is_known = all(file.size_bytes for file in fragment.files) and fragment.physical_rows > 0
     # no value is longer than its file
@@ -240,9 +241,9 @@ def is_short(fragment: Fragment) -> bool:
 
 
 def _fits(plan: ReadPlan, fragment: Fragment) -> bool:
-    """Whether all rows of a fragment make one batch, by the types of the columns and the size of the files.
+    """Whether all rows of a fragment fit into one batch, by the types of the columns and the size of the files.
 
-    Of a fragment that is read so, no column has to be opened before; where few columns are wanted, that costs nothing.
+    Then no column has to be opened in advance. With few columns, opening them costs nothing.
     """
     if not is_wide(fragment, len(plan.fields)) or not all(file.size_bytes for file in fragment.files):
         return False
@@ -251,8 +252,8 @@ def _fits(plan: ReadPlan, fragment: Fragment) -> bool:
 
 
 def are_few(plan: ReadPlan, batch: Batch) -> bool:
-    """Whether reading a batch takes less than to hand it to another thread and to wait for it: a few rows of one
-    fragment, without long values."""
+    """Whether reading a batch takes less time than passing it to another thread and waiting for it: a few rows of
+    one fragment, without long values."""
     piece = batch[0]
     if len(batch) > 1 or piece.is_short or piece.num_rows > FEW_ROWS or len(plan.fields) > FEW_COLUMNS:
         return False
@@ -260,9 +261,9 @@ def are_few(plan: ReadPlan, batch: Batch) -> bool:
 
 
 def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iterator[Batch]:
-    """The same pieces as batches, short ones with their neighbours.
+    """Groups pieces into batches, joining short ones with their neighbors.
 
-    most_rows: of a batch of several
+    most_rows: of a batch with several pieces
     """
     batch: list[Piece] = []
     num_rows = 0
@@ -278,7 +279,7 @@ def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Itera
 
 
 def _ends(rows: RowRanges, total: int, most: int, borders: I64, first: int) -> I64:
-    """How many of the rows come before the end of each batch.
+    """Returns the cumulative row counts at the end of each batch.
 
     most, first: rows of a batch, and of the first one
     borders: of pages
@@ -299,7 +300,7 @@ def _ends(rows: RowRanges, total: int, most: int, borders: I64, first: int) -> I
 
 
 def _selected_before(rows: RowRanges, borders: I64) -> list[int]:
-    """How many of the rows come before each border."""
+    """Returns the number of rows before each border."""
     if len(rows) == 1:
         start, end = rows[0].tolist()
         return [min(max(border, start), end) - start for border in borders.tolist()]
@@ -313,9 +314,9 @@ def _selected_before(rows: RowRanges, borders: I64) -> list[int]:
 
 
 def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bool = False) -> int:
-    """How many rows a batch has at the most: as many as wanted, unless rows are huge.
+    """Returns the row limit of a batch: the wanted number, unless rows are huge.
 
-    row_bytes: Arrow data that a row takes, about
+    row_bytes: approximate Arrow data per row
     """
     row_bytes = max(row_bytes, 0.125)
     if wanted is not None:
@@ -329,7 +330,7 @@ def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bo
 
 
 def _most_of_run(shape: ReadShape, batch_rows: int, num_rows: int) -> int:
-    """How many batches of a file that is far away make a run, of whose bytes all are to be held.
+    """Returns the number of batches in a run of a remote file, whose bytes are all held.
 
     num_rows: of the file
     """
@@ -338,12 +339,12 @@ def _most_of_run(shape: ReadShape, batch_rows: int, num_rows: int) -> int:
 
 
 def _most_joined(shape: ReadShape) -> int:
-    """All of them may pass, after many of which few did."""
+    """Returns the row limit for joined batches. All rows of them may pass, even if few did before."""
     return min(MAX_JOINED_ROWS, int(MAX_BATCH_BYTES / max(shape.row_bytes, 0.125))) if shape.is_flat else 0
 
 
 def cut(rows: RowRanges, most: int) -> Iterator[RowRanges]:
-    """The rows in pieces of at most `most` rows."""
+    """Yields the rows in pieces of at most `most` rows."""
     total = row_ranges.count(rows)
     for start in range(0, total, most):
         yield row_ranges.compose(rows, row_ranges.single(start, min(start + most, total)))

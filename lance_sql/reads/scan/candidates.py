@@ -1,9 +1,9 @@
-"""The rows of a version that may be in the result, while planning rules out more and more of them.
+"""Candidate rows of a version, which planning prunes step by step.
 
     index of the fragment      0     2     3
-    rows                       all   all   [40, 60)      only what is not all has ranges of its own
+    rows                       all   all   [40, 60)      only partial fragments have ranges
 
-Whole fragments stay columns, so that planning costs the same few array operations for any number of them.
+Whole fragments stay columns, so that planning takes the same few array operations for any number of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Candidates:
     """Rows of some fragments of a snapshot, ascending.
 
     fragment_indices: of the fragments in the manifest: int64[k]
-    parts: the live rows that are left, for each of these indices of which not all live rows are
+    parts: the remaining live rows of partial fragments, by these indices
     """
 
     snapshot: Snapshot
@@ -36,15 +36,16 @@ class Candidates:
 
     @classmethod
     def all_of(cls, snapshot: Snapshot) -> Candidates:
-        """Every row of a version."""
+        """Returns every row of a version."""
         return cls(snapshot, np.arange(len(snapshot.manifest.fragments)), {}).without_empty()
 
     def __len__(self) -> int:
-        """How many fragments have rows left."""
+        """Returns the number of fragments with remaining rows."""
         return len(self.fragment_indices)
 
     def __iter__(self) -> Iterator[tuple[int, RowRanges]]:
-        """The index of each fragment, and its rows as physical offsets; of a whole fragment also the deleted ones."""
+        """Yields the index of each fragment, and its rows as physical offsets; for a whole fragment including
+        deleted ones."""
         totals = self._physical_rows()
         for fragment_index, total in zip(self.fragment_indices.tolist(), totals.tolist(), strict=True):
             part = self.parts.get(fragment_index)
@@ -52,28 +53,28 @@ class Candidates:
 
     @property
     def fragments(self) -> Fragments:
-        """Those of the version."""
+        """Fragments of the version."""
         return self.snapshot.manifest.fragments
 
     def open(self, fragment_index: int) -> OpenFragment:
-        """The fragment at an index."""
+        """Opens the fragment at an index."""
         return self.snapshot.open(self.fragments[fragment_index])
 
     def live_rows(self, fragment_index: int) -> RowRanges:
-        """The live rows that are left of the fragment at an index; its deletion file is read."""
+        """Returns the remaining live rows of the fragment at an index; reads its deletion file."""
         part = self.parts.get(fragment_index)
         return self.open(fragment_index).live_rows() if part is None else part
 
     @cached_property
     def num_rows(self) -> int:
-        """Live rows."""
+        """Number of live rows."""
         recorded = self.fragments.num_recorded_live_rows
         is_everything = not self.parts and len(self.fragment_indices) == len(self.fragments)
         return recorded if is_everything and recorded is not None else self.fragments.total(self.counts())
 
     @property
     def num_undeleted(self) -> int | None:
-        """Rows, where these are whole fragments without deletions; None where files have to be asked."""
+        """Number of rows, if these are whole fragments without deletions; None if only files record it."""
         fragments = self.fragments
         recorded = fragments.recorded_rows
         if self.parts or recorded is None or fragments.have_deletions():
@@ -81,7 +82,7 @@ class Candidates:
         return fragments.total(recorded[self.fragment_indices])
 
     def counts(self) -> I64:
-        """Live rows of each fragment, from the manifest where it says how many were deleted."""
+        """Returns the live rows of each fragment, from the manifest if it records the number of deleted ones."""
         parts = [self.parts.get(fragment_index) for fragment_index in self.fragment_indices.tolist()]
         is_whole = any(part is None for part in parts)
         counts = self._counts_of_whole() if is_whole else np.empty(len(parts), np.int64)
@@ -91,7 +92,7 @@ class Candidates:
         return counts
 
     def _counts_of_whole(self) -> I64:
-        """Live rows of each fragment, whatever is left of it."""
+        """Returns the live rows of each whole fragment."""
         recorded = self.fragments.recorded_live_rows
         if recorded is not None:
             return recorded[self.fragment_indices]
@@ -104,22 +105,22 @@ class Candidates:
         return counts
 
     def narrowed(self, fragment_indices: I64, parts: Mapping[int, RowRanges]) -> Candidates:
-        """Some of these rows.
+        """Returns some of these rows.
 
         fragment_indices: some of those here
-        parts: rows of fragments of which fewer are left than here; those without any drop out
+        parts: rows of fragments with fewer rows left than here; fragments without any are removed
         """
         left = [index for index in fragment_indices.tolist() if index not in parts or len(parts[index])]
         return replace(self, fragment_indices=np.array(left, np.int64), parts={**self.parts, **parts})
 
     def without_empty(self) -> Candidates:
-        """Without fragments that have no rows at all."""
+        """Returns the candidates without fragments that have no rows at all."""
         if self.fragments.recorded_rows is not None:
             return self
         return replace(self, fragment_indices=self.fragment_indices[self._physical_rows() > 0])
 
     def head(self, num_rows: int) -> Candidates:
-        """The first rows."""
+        """Returns the first rows."""
         before = 0
         parts = {}
         taken = 0
@@ -133,7 +134,7 @@ class Candidates:
         return self.narrowed(self.fragment_indices[:taken], parts)
 
     def _physical_rows(self) -> I64:
-        """Physical rows of each fragment; from its data files where the manifest does not know."""
+        """Returns the physical rows of each fragment; from its data files if the manifest does not record them."""
         recorded = self.fragments.recorded_rows
         if recorded is not None:
             return recorded[self.fragment_indices]

@@ -1,7 +1,7 @@
-"""What is known of the columns of a version without reading their values.
+"""Statistics of the columns of a version, without reading their values.
 
 learned statistics, zone maps --> NULLs, smallest, largest
-BITMAPs, dictionaries         --> about how many distinct values
+BITMAPs, dictionaries         --> approximate number of distinct values
 pages                         --> bytes
 """
 
@@ -34,18 +34,18 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import value_text
 
 MOST_ITEMS: Final = 1 << 20
-"""Of larger dictionaries nothing is said."""
+"""Limit of dictionary items; larger dictionaries are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What is known of a column of a version; None for what is not.
+    """Statistics of a column of a version; None for unknown values.
 
-    num_bytes: of its pages in the data files, those of deleted rows included
-    num_nulls: rows
-    smallest, largest: no value is outside of them. NaN is larger than all numbers
-    is_exact: the smallest and the largest are values of rows, not only bounds
-    num_distinct: about how many values there are
+    num_bytes: of its pages in the data files, including deleted rows
+    num_nulls: number of rows
+    smallest, largest: bounds of all values. NaN is larger than all numbers
+    is_exact: the bounds are values of rows
+    num_distinct: approximate number of values
     """
 
     column: str
@@ -62,10 +62,10 @@ class ColumnStatistics:
 def column_statistics(
     snapshot: Snapshot, names: Sequence[str] | None = None, *, reads_values: bool = False
 ) -> list[ColumnStatistics]:
-    """What is known of top-level columns, in the order of the table.
+    """Returns the statistics of top-level columns, in the order of the table.
 
-    names: without, all of them
-    reads_values: what is not known is found out first; see `analyze`
+    names: all columns without it
+    reads_values: missing statistics are learned first; see `analyze`
     raises: ColumnNotFound; CorruptFile; InvalidArgument as `analyze`
     """
     fields = _chosen(snapshot, names)
@@ -76,9 +76,9 @@ def column_statistics(
 
 
 def _chosen(snapshot: Snapshot, names: Sequence[str] | None) -> list[Field]:
-    """Top-level fields by their names, all of them without.
+    """Returns top-level fields by name, or all of them.
 
-    raises: ColumnNotFound; InvalidArgument for a member of one
+    raises: ColumnNotFound; InvalidArgument for a member of a struct
     """
     schema = snapshot.manifest.schema
     if names is None:
@@ -98,7 +98,7 @@ def _of_field(candidates: Candidates, field: Field) -> ColumnStatistics:
     num_nulls = smallest = largest = None
     if known is not None:
         num_nulls = pc.sum(known.null_counts, skip_nulls=False).as_py() if len(known.null_counts) else 0
-        # of deleted rows some may have been NULL
+        # deleted rows may have been NULL
         num_nulls = num_nulls if not has_deletions or num_nulls == 0 else None
         smallest, largest = _extremes(known)
     kind = key_kind(arrow_field(field).type)
@@ -117,13 +117,13 @@ def _of_field(candidates: Candidates, field: Field) -> ColumnStatistics:
 
 
 def _extremes(known: PageStatistics) -> tuple[Any, Any]:
-    """The least and the greatest bound; None without values, and where a bound is not known."""
+    """Returns the least and the greatest bound; None without values, and for an unknown bound."""
     have_values = pc.less(known.null_counts, known.num_values)
     mins, maxs = known.mins.filter(have_values), known.maxs.filter(have_values)
     nans = known.nan_counts.filter(have_values) if known.nan_counts is not None else None
     has_nan = nans is not None and nans.null_count == 0 and (pc.sum(nans).as_py() or 0) > 0
     if nans is not None and not nans.null_count:
-        # a zone of NaN alone has no bounds, and needs none
+        # a zone with only NaN has no bounds, and needs none
         has_numbers = pc.less(pc.add(known.null_counts, known.nan_counts), known.num_values).filter(have_values)
         mins, maxs = mins.filter(has_numbers), maxs.filter(has_numbers)
     smallest = _value(mins, 0) if len(mins) and not mins.null_count else None
@@ -134,7 +134,7 @@ def _extremes(known: PageStatistics) -> tuple[Any, Any]:
 
 
 def _value(bounds: pa.Array, place: int) -> Any:
-    """The value at a place in the order of bounds, none of which is NULL; text where Python has no such value."""
+    """Returns the bound at a position in ascending order; none is NULL. Text if Python has no such value."""
     at = int(order.ascending(bounds)[place])
     try:
         return bounds[at].as_py()
@@ -143,7 +143,7 @@ def _value(bounds: pa.Array, place: int) -> Any:
 
 
 def _learned(candidates: Candidates, field: Field) -> PageStatistics | None:
-    """What was learned, if it was of all rows."""
+    """Returns the learned statistics, if they cover all rows."""
     files = candidates.snapshot.open_fragments.files
     type = arrow_field(field).type
     kind = key_kind(type)
@@ -161,7 +161,7 @@ def _learned(candidates: Candidates, field: Field) -> PageStatistics | None:
 
 
 def _in_zone_maps(candidates: Candidates, field: Field) -> PageStatistics | None:
-    """What a zone map knows, if it is of all rows."""
+    """Returns the statistics of a zone map, if it covers all rows."""
     for segment, opened in _segments(candidates, field):
         if isinstance(opened, ZoneMap) and plain_type(opened.type) == plain_type(arrow_field(field).type):
             assert segment.fragment_ids is not None
@@ -174,7 +174,7 @@ def _in_zone_maps(candidates: Candidates, field: Field) -> PageStatistics | None
 
 
 def _in_bitmap(candidates: Candidates, field: Field) -> int | None:
-    """How many values a BITMAP of all rows has."""
+    """Returns the number of values of a BITMAP that covers all rows."""
     for segment, opened in _segments(candidates, field):
         if isinstance(opened, Bitmaps):
             ids = candidates.fragments.table.ids[candidates.fragment_indices]
@@ -187,7 +187,7 @@ def _in_bitmap(candidates: Candidates, field: Field) -> int | None:
 
 
 def _segments(candidates: Candidates, field: Field) -> list[tuple[IndexSegment, Opened]]:
-    """The index segments on a field that can be used."""
+    """Returns the usable index segments of a field."""
     snapshot = candidates.snapshot
     if not snapshot.use_indices or snapshot.manifest.index_section is None or snapshot.manifest.data_format == "0.1":
         return []
@@ -207,7 +207,7 @@ def _segments(candidates: Candidates, field: Field) -> list[tuple[IndexSegment, 
 
 
 def _in_dictionaries(candidates: Candidates, field: Field) -> int | None:
-    """The items of the largest dictionary of a page; None where a page has values without one."""
+    """Returns the number of items of the largest page dictionary; None if a page has values without one."""
     most = None
     for fragment_index in candidates.fragment_indices.tolist():
         for column in candidates.open(fragment_index).columns_of(field):

@@ -1,8 +1,8 @@
-"""Types that hold the same values in fewer bytes, for consumers that can use them.
+"""Types that represent the same values in fewer bytes, for consumers that support them.
 
-Texts whose pages are all stored with a small dictionary stay dictionaries, so that grouping and comparing them
-works on integers; those of a letter or two, which writers store as they are, become dictionaries. Decimals of at
-most 18 digits fit 64 bits.
+Text columns whose pages all have a small dictionary stay dictionaries, so that grouping and comparing works on
+integers. Texts of one or two letters, which writers store without one, become dictionaries. Decimals of up to 18
+digits fit 64 bits.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,15 +18,15 @@ MAX_DICTIONARY_ITEMS = 10_000
 """A larger dictionary costs a consumer more per batch than it saves."""
 
 MAX_FILES = 512
-"""Tables of more data files keep their texts, for every footer has to be read to know."""
+"""Limit of data files for text columns, because every footer must be read."""
 
 # Not binaries: DuckDB takes no dictionaries of them; see `providers.duckdb.tables.widen`.
 _TEXTS = (pa.types.is_string, pa.types.is_large_string)
 
 
 def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
-    """The compact type of each top-level column that has one. Opens the data files when there are text columns, but not
-    where each of them takes a request: then texts stay texts."""
+    """Returns the compact type of each top-level column that has one. Opens the data files if there are text
+    columns, except on remote stores, where texts stay texts."""
     schema = snapshot.manifest.schema
     compact: dict[str, pa.DataType] = {}
     texts = []
@@ -46,7 +46,7 @@ def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
 
 
 def _with_dictionaries(fields: list[Field], fragments: Iterable[OpenFragment]) -> list[Field]:
-    """Those of the fields of which every page has a small dictionary or short texts, or one value in all rows."""
+    """Returns the fields whose pages all have a small dictionary, short texts, or one value in all rows."""
     remaining = dict.fromkeys(fields, False)
     for fragment in fragments:
         for field in list(remaining):

@@ -1,4 +1,4 @@
-"""What users give as a filter -> predicates over the columns of a version."""
+"""Conversion of the user's filters to predicates over the columns of a version."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def to_predicate(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
-    """The predicate that a filter means: SQL text, an Arrow expression, or a predicate as it is.
+    """Converts a filter to a predicate: SQL text, an Arrow expression, or a predicate, which is returned unchanged.
 
-    raises: ColumnNotFound; InvalidArgument for a filter that makes no sense for the types; UnsupportedFeature for SQL
-        that a filter cannot have
+    raises: ColumnNotFound; InvalidArgument for a filter that is invalid for the types; UnsupportedFeature for
+        unsupported SQL
     """
     if filter is None or isinstance(filter, Predicate):
         return filter
@@ -44,7 +44,7 @@ _parsed: WeakKeyDictionary[Snapshot, LruCache[str, Predicate]] = WeakKeyDictiona
 
 
 def _schema(snapshot: Snapshot) -> pa.Schema:
-    """The columns that a filter may use."""
+    """Returns the schema of the columns that a filter may use."""
     hidden = system_columns.available(stable_row_ids=snapshot.manifest.has_stable_row_ids)
     return pa.schema([*snapshot.manifest.schema.arrow, *(system_columns.field(name) for name in hidden)])
 

@@ -1,7 +1,7 @@
-"""Rows of a large table that cannot have one of the keys of a merge are left out before the join.
+"""Pre-filter of a merge: drops rows of a large table that cannot have one of the keys before the join.
 
-A filter of one hash: each key sets a flag of a table, and a row whose key comes to a flag that is not set has none of
-them. Most of the others are told by the join, which looks each row up in a hash table and takes ten times as long.
+A Bloom filter with one hash: each key sets a flag of a table, and a row whose key maps to an unset flag has none of
+the keys. The join, which looks up each row in a hash table and takes ten times as long, excludes the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lance_sql import _kernels
 from lance_sql.values.arrays import I64
 
 MAX_KEYS: Final = 1 << 18
-"""Of more keys, too many flags would be set."""
+"""Limit of keys; more would set too many flags."""
 
 _LEAST_BITS: Final = 16
 _MOST_BITS: Final = 22
@@ -23,7 +23,7 @@ _FLAGS_A_KEY: Final = 32
 
 
 class KeyFilter:
-    """The flags of some keys.
+    """Flags of some keys.
 
     keys: of a type that `can_be_filtered`; NULL sets no flag
     """
@@ -36,14 +36,14 @@ class KeyFilter:
         self._flags = _kernels.key_filter(_numbers(values), values.type.bit_width // 8, bits)
 
     def rows(self, keys: pa.Array) -> I64:
-        """The positions of rows that may have one of the keys, ascending: all that have one are among them.
+        """Returns the positions of rows that may have one of the keys, ascending. No matching row is missed.
 
-        keys: of the same type as those of the filter
+        keys: of the same type as the filter's keys
         """
         return _kernels.passing_keys(_numbers(keys), keys.type.bit_width // 8, self._flags)
 
     def over(self, batches: Iterable[pa.RecordBatch], column: str) -> Iterator[pa.RecordBatch]:
-        """The rows of batches that may have one of the keys in a column; all where it is of another type."""
+        """Yields the rows of batches that may have one of the keys in a column; all rows if its type differs."""
         for batch in batches:
             keys = batch.column(column)
             if keys.type != self._type:
@@ -57,12 +57,12 @@ class KeyFilter:
 
 
 def can_be_filtered(type: pa.DataType) -> bool:
-    """Whether keys of a type are numbers that are equal where the keys are."""
+    """Whether keys of a type are numbers that are equal if and only if the keys are."""
     return bool(pa.types.is_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)))
 
 
 def _numbers(keys: pa.Array) -> pa.Buffer:
-    """A number for each key; any for NULL."""
+    """Returns the buffer of a number for each key; arbitrary for NULL."""
     width = keys.type.bit_width // 8
     values = keys.buffers()[1]
     if values is None or not len(keys):

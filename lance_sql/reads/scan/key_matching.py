@@ -1,6 +1,6 @@
-"""Which rows of a table have the keys of which rows of a source.
+"""Matching of rows of a table with rows of a source by key.
 
-Keys are compared as `values.keys` has it. NULL is equal to nothing, not even to another NULL, unless that is asked for.
+Keys are compared by the rules of `values.keys`. NULL is equal to nothing, not even to another NULL, unless requested.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from lance_sql.values.arrays import I64, U64, BoolMask
 from lance_sql.values.coalesce import gathered
 
 MAX_LISTED_KEYS: Final = 4096
-"""Of up to so many keys each is looked for in what is known of pages, and in indices; of more, only their range."""
+"""Limit of keys that are looked up one by one in page statistics and indices; for more, only their range is used."""
 
 MAX_TESTED_KEYS: Final = 16
-"""Up to so many keys are looked for in each row."""
+"""Limit of keys that are tested in each row."""
 
 MIN_PART_ROWS: Final = 1024 * 1024
-"""At least so many rows of the table, or as many as the source has, are matched at a time."""
+"""Minimum number of rows of the table that are matched at a time, unless the source has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Matches:
     """Pairs of rows with equal keys, in the table's scan order.
 
     addresses, ids: of the table's rows
-    source: the row of the source for each
-    unmatched: rows of the source that are in no pair, ascending
+    source: the matching row of the source for each
+    unmatched: rows of the source without a match, ascending
     """
 
     addresses: U64
@@ -47,19 +47,19 @@ class Matches:
     unmatched: I64
 
     def only(self, chosen: BoolMask) -> Matches:
-        """Some of the pairs."""
+        """Returns some of the pairs."""
         return Matches(self.addresses[chosen], self.ids[chosen], self.source[chosen], self.unmatched)
 
 
 def match(
     snapshot: Snapshot, source: pa.Table, on: Sequence[str], *, one_each: bool = True, nulls_are_equal: bool = False
 ) -> Matches:
-    """The rows of a version that the rows of `source` match.
+    """Matches the rows of a version with the rows of `source`.
 
     on: key columns, which both have
     one_each: a row may be matched by one row of the source only
-    nulls_are_equal: NULL is a key like others
-    raises: InvalidArgument when two rows of the source match one row, and for keys that `values.keys` refuses
+    nulls_are_equal: compare NULL like other keys
+    raises: InvalidArgument if two rows of the source match one row, and for keys that `values.keys` refuses
     """
     for name in on:
         keys.check(name, source.schema.field(name).type)
@@ -89,10 +89,10 @@ def match(
 def _candidates(
     snapshot: Snapshot, column: pa.ChunkedArray, on: Sequence[str], *, with_nulls: bool
 ) -> Iterator[pa.RecordBatch]:
-    """The keys and addresses of rows of the table, among which all are that match.
+    """Yields the keys and addresses of rows of the table, including all that match.
 
     column: the first column of the keys
-    with_nulls: NULL is one of them
+    with_nulls: NULL matches
     """
     columns = [*on, ROW_ADDRESS]
     if pa.types.is_dictionary(column.type):
@@ -103,7 +103,7 @@ def _candidates(
     if not _is_ordered(type):
         return scan(snapshot, columns, None)
     field = pc.field(on[0])
-    # Arrow finds no least duration
+    # Arrow cannot compute min/max of durations
     bounds = pc.min_max(column.cast(pa.int64()) if pa.types.is_duration(type) else column)
     within = (field >= bounds["min"].cast(type)) & (field <= bounds["max"].cast(type))
     if with_nulls:
@@ -114,11 +114,12 @@ def _candidates(
     listed = scanning(snapshot, columns, among | field.is_null() if with_nulls else among)
     if len(column) <= MAX_TESTED_KEYS or pa.types.is_boolean(type):
         return watched(snapshot, listed.to_reader())
-    # planning leaves out what has none of the keys; to look for many of them in each row takes longer than a join
+    # planning prunes fragments and pages without any of the keys; testing each row for many keys takes longer than
+    # a join
     return watched(snapshot, scanning(snapshot, columns, within).task(listed.plan.fragments()).to_reader())
 
 
 def _is_ordered(type: pa.DataType) -> bool:
-    """Whether a filter compares values of a type as keys are compared: it has no constants of extension types, and
-    NaN is not within bounds."""
+    """Whether a filter compares values of a type like keys. Filters have no constants of extension types, and NaN
+    is outside all bounds."""
     return not (isinstance(type, pa.BaseExtensionType) or pa.types.is_floating(type))

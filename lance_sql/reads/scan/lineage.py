@@ -1,8 +1,8 @@
-"""Planning by row lineage: filters on system columns are answered from the manifest, before any data file is opened.
+"""Planning by row lineage: filters on system columns are evaluated from the manifest, before any data file is opened.
 
-The bounds of ids, addresses and versions of all fragments are columns of the manifest: most fragments are ruled out,
-or taken whole, by comparing these. The others are looked at one by one: versions are stored as runs, and evaluated
-once per run; ids and addresses row by row, unless a list of them says which rows to look up. No page is read for it.
+The bounds of ids, addresses and versions of all fragments are columns of the manifest. Most fragments are pruned,
+or taken whole, by comparing these. The others are evaluated one by one: versions once per run; ids and addresses
+row by row, unless a list of them names the rows to look up. No page is read.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _LINEAGE_COLUMNS = frozenset((name,) for name in system_columns.NAMES)
 
 
 def is_lineage(predicate: Predicate) -> bool:
-    """Whether the predicate reads system columns only, or nothing at all."""
+    """Whether the predicate reads only system columns, or nothing at all."""
     return predicate.columns <= _LINEAGE_COLUMNS
 
 
 def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidates:
-    """The live rows that pass every predicate; all of them must be `is_lineage`."""
+    """Returns the live rows that pass every predicate; all of them must be `is_lineage`."""
     constants = [part for part in predicates if not part.columns]
     if constants and not len(matching(_ONE_ROW, constants)):
         return candidates.narrowed(candidates.fragment_indices[:0], {})
@@ -76,7 +76,7 @@ def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidate
 
 
 def with_row_ids(candidates: Candidates, wanted: U64) -> I64:
-    """The indices of fragments that may have a row with one of these ids."""
+    """Returns the indices of fragments that may have a row with one of these ids."""
     ids = _statistics(candidates)[ROW_ID,]
     ascending = np.sort(wanted)
     first = np.searchsorted(ascending, ids.mins.fill_null(0).to_numpy(), "left")
@@ -86,13 +86,13 @@ def with_row_ids(candidates: Candidates, wanted: U64) -> I64:
 
 
 def matching(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> RowRanges:
-    """The positions in the batch where every predicate is true."""
+    """Returns the positions in the batch where every predicate is true."""
     mask = evaluate(And(tuple(predicates)) if len(predicates) > 1 else predicates[0], batch)
     return true_ranges(mask)
 
 
 def _statistics(candidates: Candidates) -> Mapping[Path, PageStatistics]:
-    """What is known of the system columns of each fragment."""
+    """Returns the statistics of the system columns of each fragment."""
     snapshot, table, fragment_indices = candidates.snapshot, candidates.fragments.table, candidates.fragment_indices
     addresses = _addresses(table, fragment_indices)
     statistics: dict[Path, PageStatistics] = {(ROW_ADDRESS,): addresses, (ROW_ID,): addresses}
@@ -109,7 +109,7 @@ def _addresses(table: FragmentTable, fragment_indices: I64) -> PageStatistics:
 
 
 def _bounded(sequences: SequenceBounds, fragment_indices: I64, *, default: int | None) -> PageStatistics:
-    """default: the value of every row where there is no sequence; None when that is damage"""
+    """default: the value of every row without a sequence; None if that is damage"""
     least, greatest = sequences.least[fragment_indices], sequences.greatest[fragment_indices]
     known = sequences.are_known[fragment_indices]
     if default is not None:
@@ -132,9 +132,9 @@ def _as_statistics(least: U64, greatest: U64, known: BoolMask) -> PageStatistics
 def _select_rows(
     rows: RowRanges, fragment: OpenFragment, passed: RowRanges | None, by_rows: Sequence[Predicate]
 ) -> RowRanges:
-    """Those of the rows that pass.
+    """Returns those of the rows that pass.
 
-    passed: the rows of the fragment whose versions do; None for all of them
+    passed: the rows of the fragment whose versions pass; None for all of them
     """
     if passed is not None:
         rows = row_ranges.intersect(rows, passed)
@@ -151,7 +151,7 @@ def _select_rows(
 
 
 def _listed(predicate: Predicate) -> tuple[str, U64] | None:
-    """The column of ids or addresses, and the only numbers that the predicate lets pass; None for other predicates."""
+    """Returns the column of ids or addresses, and the numbers that the predicate allows; None for other predicates."""
     match predicate:
         case Compare("=", ColumnRef((name,)), Literal(value)) if name in _NUMBERS:
             values: Sequence[object] = [value]
@@ -163,7 +163,7 @@ def _listed(predicate: Predicate) -> tuple[str, U64] | None:
 
 
 def _numbered(fragment: OpenFragment, column: str, numbers: U64) -> RowRanges:
-    """The rows of a fragment with these ids or addresses, looked up one by one."""
+    """Looks up the rows of a fragment with these ids or addresses."""
     if column == ROW_ID:
         _, offsets = fragment.row_id_sequence.positions(numbers)
         return row_ranges.from_sorted(np.unique(offsets))
@@ -177,7 +177,7 @@ def _system_batch(fragment: OpenFragment, rows: RowRanges, predicates: Sequence[
 
 
 def _select_runs(fragments: Sequence[OpenFragment], predicates: Sequence[Predicate]) -> list[RowRanges]:
-    """The rows of each fragment whose runs of versions pass."""
+    """Returns the rows of each fragment whose runs of versions pass."""
     edges, created, updated = [], [], []
     for fragment in fragments:
         a, b = fragment.created_at_sequence, fragment.last_updated_at_sequence
@@ -197,7 +197,7 @@ def _select_runs(fragments: Sequence[OpenFragment], predicates: Sequence[Predica
     for runs in edges:
         inside = row_ranges.clip(passed, first, first + len(runs)) - first
         first += len(runs)
-        # neighbouring runs touch, so a range of runs is a range of rows
+        # neighboring runs touch, so a range of runs is a range of rows
         out.append(np.stack((runs[inside[:, 0], 0], runs[inside[:, 1] - 1, 1]), axis=1))
     return out
 

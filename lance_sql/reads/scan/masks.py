@@ -1,4 +1,4 @@
-"""Answers of a filter as row ranges."""
+"""Filter results as masks, flags and row ranges."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +10,13 @@ from lance_sql.values.row_ranges import RowRanges
 
 
 def from_flags(flags: U8) -> pa.BooleanArray:
-    """A mask that is true where a byte is 1, and false where it is 0."""
+    """Converts flags to a mask that is true where a byte is 1, and false where it is 0."""
     bits = pa.py_buffer(np.packbits(flags, bitorder="little"))
     return pa.BooleanArray.from_buffers(pa.bool_(), len(flags), [None, bits], 0)
 
 
 def to_flags(mask: pa.BooleanArray) -> U8:
-    """A byte for each row: 1 where the mask is true; 0 where it is false or NULL."""
+    """Converts a mask to a byte for each row: 1 where it is true; 0 where it is false or NULL."""
     validity, values = mask.buffers()
     if mask.null_count:
         values = bitmap_and(values, validity, mask.offset + len(mask))
@@ -25,12 +25,12 @@ def to_flags(mask: pa.BooleanArray) -> U8:
 
 
 def num_runs(flags: U8) -> int:
-    """How many runs of ones there are."""
+    """Counts the runs of ones."""
     return int(flags[0]) + int(np.count_nonzero(flags[1:] > flags[:-1]))
 
 
 def both(one: pa.BooleanArray, other: pa.BooleanArray) -> pa.BooleanArray:
-    """True where both masks are; else false or NULL.
+    """Returns a mask that is true where both masks are; else false or NULL.
 
     one: without NULLs
     """
@@ -40,7 +40,7 @@ def both(one: pa.BooleanArray, other: pa.BooleanArray) -> pa.BooleanArray:
 
 
 def true_ranges(mask: pa.BooleanArray) -> RowRanges:
-    """The positions where the mask is true; false and NULL do not count."""
+    """Returns the positions where the mask is true; false and NULL do not count."""
     validity, values = mask.buffers()
     if mask.null_count:
         values = bitmap_and(values, validity, mask.offset + len(mask))

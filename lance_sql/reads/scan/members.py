@@ -1,4 +1,4 @@
-"""Members of structs, as the kernels read them: values of their own, NULL where a struct around them is."""
+"""Members of structs as columns for the kernels, NULL if an enclosing struct is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lance_sql.values.row_ranges import RowRanges
 
 
 def stored_member(field: Field, path: Path) -> Field | None:
-    """The member of a field that a path leads to, through structs whose members have columns of their own; None where
-    that is not what it leads to.
+    """Returns the member of a field at a path, through structs whose members have columns of their own; None for
+    other fields.
 
     field: cut down to the member
     path: the names below the field
@@ -29,7 +29,7 @@ def stored_member(field: Field, path: Path) -> Field | None:
 
 
 def member(fragment: OpenFragment, field: Field, path: Path, rows: RowRanges) -> tuple[pa.DataType, NativeRows] | None:
-    """The type of a member, and some of its rows; None where Python has a part in reading it.
+    """Returns the type of a member, and some of its rows; None if Python is needed to read it.
 
     field, path: see `stored_member`
     raises: CorruptFile, UnsupportedFeature

@@ -1,6 +1,6 @@
-"""IS NULL and IS NOT NULL by the layouts of pages: a page without definition levels has no NULL.
+"""IS NULL and IS NOT NULL from page layouts: a page without definition levels has no NULL.
 
-Engines ask whether the key of every join is NULL. Where the pages of a batch know, nothing is read for it.
+Engines test the key of every join for NULL. If the pages of a batch answer the test, nothing is read for it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from lance_sql.values.row_ranges import RowRanges
 
 
 def answered(plan: ReadPlan, batch: Batch) -> ReadPlan:
-    """The plan for the rows of a batch, in whose filter is no test that their pages answer, and none at all where all
-    rows are known to pass.
+    """Returns the plan for the rows of a batch, without tests that their pages answer, and without any filter if
+    all rows are known to pass.
 
     raises: CorruptFile, UnsupportedFeature
     """
     if all(piece.passes for piece in batch):
         return plan.unfiltered
-    # of short fragments all rows are read at once, for less than opening each of them
+    # reading all rows of short fragments costs less than opening each of them
     if not plan.null_tests or batch[0].is_short:
         return plan
     answers = {}
@@ -34,16 +34,17 @@ def answered(plan: ReadPlan, batch: Batch) -> ReadPlan:
 
 
 def _are_null(plan: ReadPlan, piece: Piece, path: Path) -> bool | None:
-    """Whether the values of a column are NULL in all rows of the piece, or in none; None where pages do not tell."""
+    """Returns whether the values of a column are NULL in all rows of the piece, or in none; None if pages do not
+    show it."""
     top = next(field for field in plan.filter_fields if field.name == path[0])
     columns = piece.fragment.columns_of(restrict(top, [path[1:]]))
     if not columns:
-        # no file has it
+        # no file has the column
         return True
     column_answers = [_in_pages(column, piece.rows, len(path)) for column in columns]
     if len(column_answers) == 1:
         return column_answers[0]
-    # members of a struct: it is there where one of them says so
+    # members of a struct: it is not NULL if one of them shows so
     return False if False in column_answers else None
 
 

@@ -1,7 +1,7 @@
-"""What a scan reads: the rows of each fragment that can match, and the filter that is left for them.
+"""Scan plans: the rows of each fragment that can match, and the residual filter for them.
 
-Planning works on the columns of the manifest: a fragment that it rules out, or that it takes whole, is never made a
-value of its own. It reads no page of values.
+Planning works on the columns of the manifest: fragments that are pruned or taken whole are never parsed. It reads
+no page of values.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
 MAX_PREFETCHED = 64
-"""Fragments whose files are opened ahead of their rows."""
+"""Number of fragments whose files are opened ahead of their rows."""
 
 _MAX_KEYS = 256
-"""Sets of columns for which it is known that they were read before."""
+"""Number of cached keys for sets of columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class FragmentScan:
-    """The rows of one fragment that are still candidates.
+    """Candidate rows of one fragment.
 
-    rows: physical offsets; deleted ones among them are left out when they are read
-    passing: offsets of rows that are known to pass the whole filter, which need not be among `rows`; None of none
+    rows: physical offsets; deleted ones are left out when they are read
+    passing: offsets of rows known to pass the whole filter, which need not be among `rows`; None if none are
     """
 
     fragment: Fragment
@@ -67,7 +67,7 @@ class FragmentScan:
         return row_ranges.count(self.rows)
 
     def part(self, rows: RowRanges) -> FragmentScan:
-        """Some of the rows, at least one."""
+        """Returns some of the rows, at least one."""
         known = (
             row_ranges.EMPTY
             if self.passing is None
@@ -78,7 +78,7 @@ class FragmentScan:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """How many of something there are, and how many of them are read."""
+    """Total number of items, and number of those that are read."""
 
     total: int
     selected: int
@@ -89,9 +89,9 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class RuledOut:
-    """What a source of evidence has ruled out: of each what was there before, and what it left.
+    """Counts before and after pruning by one source of evidence.
 
-    pages, num_bytes: of the columns that the scan reads; bytes as the data files have them
+    pages, num_bytes: of the columns that the scan reads; bytes as stored in the data files
     """
 
     fragments: Counter
@@ -112,10 +112,10 @@ class _Pages:
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """What every part of a scan does with the rows that it is given. Picklable: it needs no manifest.
+    """Columns and residual filter of a scan, for any of its rows. Picklable: it needs no manifest.
 
-    residual: the part of the filter that rows have yet to pass
-    filter_fields, filter_system_columns: what that part reads
+    residual: the part of the filter still to be evaluated on rows
+    filter_fields, filter_system_columns: inputs of that part
     """
 
     fragments: OpenFragments
@@ -125,13 +125,13 @@ class ReadPlan:
     filter_system_columns: tuple[str, ...]
 
     def open(self, fragment: Fragment) -> OpenFragment:
-        """The fragment, opened for reading."""
+        """Opens the fragment for reading."""
         return self.fragments.get(fragment)
 
     def prefetched(self, fragments: Iterable[FragmentScan], *, has_limit: bool) -> Iterator[FragmentScan]:
-        """The fragments, of which the next ones are opened together where that saves waiting.
+        """Yields the fragments, and opens the next ones together if that saves waiting.
 
-        has_limit: most of what follows may be for nothing
+        has_limit: most of the later fragments may not be needed
         """
         if self.fragments.concurrency <= 1:
             yield from fragments
@@ -146,7 +146,7 @@ class ReadPlan:
 
     @cached_property
     def delivered(self) -> Mapping[int, pa.DataType]:
-        """The types that columns have in the result, by field id, where those are not the table's."""
+        """Types of columns in the result, by field id, if they differ from the table's."""
         return {
             column.field.id: column.arrow.type
             for column in self.columns
@@ -155,69 +155,70 @@ class ReadPlan:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The fields that are read, filter columns first."""
+        """Fields that are read, filter columns first."""
         projected = (column.field for column in self.columns if column.field is not None)
         return tuple(dict.fromkeys([*self.filter_fields, *projected]))
 
     @cached_property
     def key(self) -> object:
-        """The same object for plans that read the same columns in the same types, as long as it is remembered."""
+        """Identical object for plans that read the same columns in the same types, as long as it is cached."""
         return _key(self.filter_fields, tuple((column.field, column.arrow) for column in self.columns))
 
     @cached_property
     def row_bytes(self) -> float:
-        """Bytes of Arrow data that a row takes by the types of the columns, without the bytes of strings and lists."""
+        """Arrow bytes per row by the types of the columns, without the bytes of strings and lists."""
         return sum(value_bytes(arrow_field(field).type, 0.0) for field in self.fields)
 
     @cached_property
     def reads_nothing(self) -> bool:
-        """Whether only the number of rows is wanted, with or without columns that have no values."""
+        """Whether only the number of rows is needed, with or without columns that have no values."""
         return self.residual is None and all(column.is_null for column in self.columns)
 
     @property
     def reads_filter(self) -> bool:
-        """Whether rows have to be looked at before it is known which of them pass."""
+        """Whether values of rows must be read to evaluate the filter."""
         return bool(self.filter_fields or self.filter_system_columns)
 
     @cached_property
     def delivers_system_columns(self) -> bool:
-        """Whether there are columns that the files do not have."""
+        """Whether there are columns that are not in the files."""
         return any(column.field is None and not column.is_null for column in self.columns)
 
     @cached_property
     def can_join(self) -> bool:
-        """Whether columns of several fragments can be put together: each has dictionaries of its own."""
+        """Whether columns of several fragments can be concatenated: each fragment has dictionaries of its own."""
         types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]
         return not any(_has_dictionary(type) for type in types)
 
     @cached_property
     def tests(self) -> tuple[Sequence[tuple[Field, ColumnTest]], Sequence[Predicate]]:
-        """The parts of the residual filter that test the values of a column, and the other parts."""
+        """Parts of the residual filter that test the values of a column, and the other parts."""
         tests, others = column_tests(conjuncts(self.residual)) if self.residual is not None else ([], [])
         fields = {field.name: field for field in self.filter_fields}
-        # not system columns, and not members of structs
+        # neither system columns nor members of structs
         on_fields = [(fields[test.path[0]], test) for test in tests if len(test.path) == 1 and test.path[0] in fields]
         elsewhere = [test for test in tests if len(test.path) > 1 or test.path[0] not in fields]
         return on_fields, [*others, *(part for test in elsewhere for part in test.predicates)]
 
     @cached_property
     def steps(self) -> Sequence[Step] | None:
-        """What rows pass for which the residual filter is true; None where a part of it is no test of one column."""
+        """Steps that rows pass if the residual filter is true; None if a part of it is not a test of one column."""
         return steps(self.residual) if self.residual is not None else []
 
     @cached_property
     def filter_bytes(self) -> int:
-        """The memory that the residual filter takes, roughly."""
+        """Approximate memory of the residual filter."""
         return 0 if self.residual is None else num_bytes(self.residual)
 
     @cached_property
     def null_tests(self) -> frozenset[Path]:
-        """The columns of the table that the residual tests for NULL."""
+        """Columns of the table that the residual filter tests for NULL."""
         tested = null_tests(self.residual) if self.residual is not None else frozenset()
         return frozenset(path for path in tested if path[0] not in self.filter_system_columns)
 
     def answered(self, answers: Mapping[Path, bool]) -> ReadPlan:
-        """The plan for rows of which it is known whether these columns are NULL; the same one for the same answers."""
+        """Returns the plan for rows with known answers about NULL in these columns; the same object for the same
+        answers."""
         if not answers or self.residual is None:
             return self
         key = frozenset(answers.items())
@@ -232,7 +233,7 @@ class ReadPlan:
 
     @cached_property
     def unfiltered(self) -> ReadPlan:
-        """The plan for rows that are known to pass."""
+        """Plan for rows that are known to pass."""
         return replace(self, residual=None, filter_fields=(), filter_system_columns=())
 
     def _answer(self, answers: Mapping[Path, bool], residual: Predicate) -> ReadPlan:
@@ -249,7 +250,7 @@ class ReadPlan:
         )
 
     def columns_of(self, fragment: OpenFragment) -> Iterator[Column]:
-        """The columns of all fields in a fragment, in the types that are delivered; opens its data files."""
+        """Yields the columns of all fields in a fragment, in the delivered types; opens its data files."""
         for field in self.fields:
             yield from fragment.columns_of(field, self.delivered.get(field.id))
 
@@ -258,9 +259,9 @@ class ReadPlan:
 class ScanPlan:
     """A planned scan of one version.
 
-    candidates: the rows that are left, in scan order
-    evidence: what each source has left of the rows, in the order in which they were asked
-    lineage: the part of the filter that planning has answered
+    candidates: the remaining rows, in scan order
+    evidence: results of the sources of evidence, in the order of evaluation
+    lineage: the part of the filter that planning has evaluated
     """
 
     snapshot: Snapshot
@@ -272,16 +273,16 @@ class ScanPlan:
 
     @property
     def residual(self) -> Predicate | None:
-        """The part of the filter that rows have yet to pass."""
+        """Part of the filter still to be evaluated on rows."""
         return self.read.residual
 
     @property
     def num_candidates(self) -> int:
-        """Live rows that planning left."""
+        """Number of live rows that planning left."""
         return self.candidates.num_rows
 
     def fragments(self) -> Iterator[FragmentScan]:
-        """The fragments with rows left, and these rows."""
+        """Yields the fragments with remaining rows, and these rows."""
         fragments = self.snapshot.manifest.fragments
         passing = [each.passing for each in self.evidence if each.passing is not None]
         for fragment_index, rows in self.candidates:
@@ -291,15 +292,15 @@ class ScanPlan:
             yield FragmentScan(fragment, rows, reduce(row_ranges.union, known) if known else None)
 
     def count_fragments(self) -> Counter:
-        """Fragments of the version."""
+        """Counts the fragments of the version."""
         return Counter(len(self.snapshot.manifest.fragments), len(self.candidates))
 
     def count_rows(self) -> Counter:
-        """Live rows of the version."""
+        """Counts the live rows of the version."""
         return Counter(Candidates.all_of(self.snapshot).num_rows, self.num_candidates)
 
     def count_passing(self) -> int:
-        """Live rows that are left, and known to pass the filter; reads deletions."""
+        """Counts the remaining live rows that are known to pass the filter; reads deletions."""
         return sum(
             row_ranges.count(self.snapshot.open(each.fragment).live(row_ranges.intersect(each.rows, each.passing)))
             for each in self.fragments()
@@ -307,12 +308,12 @@ class ScanPlan:
         )
 
     def count_pages(self) -> Counter:
-        """Pages of the columns that the scan reads; opens the data files."""
+        """Counts the pages of the columns that the scan reads; opens the data files."""
         whole, left = self._pages(Candidates.all_of(self.snapshot)), self._pages(self.candidates)
         return Counter(whole.pages, left.pages)
 
     def ruled_out(self) -> Iterator[tuple[Evidence, RuledOut]]:
-        """What each source has ruled out of what those before it had left; opens the data files."""
+        """Yields what each source has pruned after the sources before it; opens the data files."""
         before = Candidates.all_of(self.snapshot)
         for each in self.evidence:
             after = each.candidates
@@ -329,7 +330,7 @@ class ScanPlan:
             before = after
 
     def _pages(self, candidates: Candidates) -> _Pages:
-        """The pages of the columns that the scan reads, as far as they have rows of the candidates."""
+        """Counts the pages, of the columns that the scan reads, with rows of the candidates."""
         count = num_bytes = 0
         fragments = self.snapshot.manifest.fragments
         for fragment_index, rows in candidates:
@@ -347,7 +348,7 @@ def make_plan(
     """Plans a scan.
 
     predicate: over the table's fields and system columns
-    limit: at most so many rows
+    limit: maximum number of rows
     """
     by_lineage, residual = _divide(predicate)
     candidates = Candidates.all_of(snapshot)
@@ -364,7 +365,7 @@ def make_plan(
 
 
 def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicate: Predicate | None) -> ReadPlan:
-    """What is done with rows that planning has left; see `make_plan`."""
+    """Returns the plan for reading rows that planning has left; see `make_plan`."""
     _, residual = _divide(predicate)
     fields, system = filter_fields(snapshot, residual.columns) if residual is not None else ([], [])
     return ReadPlan(snapshot.open_fragments, tuple(columns), residual, tuple(fields), tuple(system))
@@ -372,7 +373,7 @@ def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicat
 
 @lru_cache(_MAX_KEYS)
 def _key(filter_fields: tuple[Field, ...], columns: tuple[tuple[Field | None, pa.Field], ...]) -> object:
-    """An object that is quickly hashed, which fields are not."""
+    """Returns an object with a fast hash, unlike fields."""
     return object()
 
 
@@ -383,7 +384,7 @@ def _has_dictionary(type: pa.DataType) -> bool:
 
 
 def _divide(predicate: Predicate | None) -> tuple[tuple[Predicate, ...], Predicate | None]:
-    """The parts of a filter that the manifest answers, and what is left of it for rows."""
+    """Splits a filter into the parts that the manifest answers, and the rest for rows."""
     parts = [part for part in conjuncts(predicate) if part != Const(True)] if predicate is not None else []
     by_lineage = tuple(part for part in parts if lineage.is_lineage(part))
     on_rows = tuple(part for part in parts if not lineage.is_lineage(part))

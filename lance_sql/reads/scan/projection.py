@@ -1,4 +1,4 @@
-"""Which columns a scan returns: names of the user -> fields of the table and system columns."""
+"""Projection: resolves the user's column names to fields of the table and system columns."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from lance_sql.table.snapshot import Snapshot
 class OutputColumn:
     """One column of the result.
 
-    field: the top-level field, cut down to what is needed of it; None for a system column and for NULLs
+    field: the top-level field, cut down to the needed parts; None for a system column and for NULLs
     path: the names below `field` that lead to the value; empty for the field itself
-    is_null: NULL in every row, of Arrow's type for that: a column that no file has
+    is_null: NULL in every row, of Arrow's null type: a column that no file has
     """
 
     name: str
@@ -27,16 +27,17 @@ class OutputColumn:
     is_null: bool = False
 
     def extract(self, array: pa.Array) -> pa.Array:
-        """The column's values from those of `field`: a member is NULL where a struct around it is."""
+        """Extracts the column's values from those of `field`: a member is NULL if an enclosing struct is."""
         for name in self.path:
             array = array.flatten()[array.type.get_field_index(name)]
         return array
 
 
 def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> tuple[OutputColumn, ...]:
-    """The columns that `names` mean, in that order; every column of the table without names.
+    """Resolves `names` to columns, in that order; every column of the table without names.
 
-    raises: ColumnNotFound; InvalidArgument for version columns on a table without stable row ids, and for names twice
+    raises: ColumnNotFound; InvalidArgument for version columns on a table without stable row ids, and for duplicate
+        names
     """
     manifest = snapshot.manifest
     if names is None:
@@ -66,7 +67,7 @@ def _output(snapshot: Snapshot, name: str, hidden: Sequence[str]) -> OutputColum
 
 
 def restrict(field: Field, paths: Iterable[tuple[str, ...]]) -> Field:
-    """The field with only those members that lie on one of `paths`; an empty path keeps all of them."""
+    """Returns the field with only the members on one of `paths`; an empty path keeps all of them."""
     wanted: dict[str, list[tuple[str, ...]]] = {}
     for path in paths:
         if not path:
@@ -79,7 +80,7 @@ def restrict(field: Field, paths: Iterable[tuple[str, ...]]) -> Field:
 
 
 def filter_fields(snapshot: Snapshot, paths: Iterable[tuple[str, ...]]) -> tuple[list[Field], list[str]]:
-    """What a filter over `paths` reads: top-level fields, cut down, and system columns."""
+    """Returns the inputs of a filter over `paths`: top-level fields, cut down, and system columns."""
     by_name: dict[str, list[tuple[str, ...]]] = {}
     for path in sorted(paths):
         by_name.setdefault(path[0], []).append(path[1:])

@@ -1,4 +1,5 @@
-"""Batches decoded ahead by a pool of threads that all scans of the process share, in order and in bounded number."""
+"""Prefetching of batches: a thread pool shared by all scans of the process decodes them ahead, in order and
+bounded."""
 
 import atexit
 import os
@@ -20,37 +21,37 @@ Result = TypeVar("Result")
 
 NUM_THREADS = min(os.cpu_count() or 1, 8)
 MAX_IN_FLIGHT = NUM_THREADS + 2
-"""Batches of one scan that are decoded or wait to be taken."""
+"""Limit of batches of one scan that are being decoded or wait to be taken."""
 
 NUM_WAITING_THREADS = 16
-"""Threads that decode batches whose bytes come from far away: most of them wait."""
+"""Number of threads that decode remote batches: most of them wait."""
 
 SECONDS_IDLE = 0.2
-"""When no scan has been read for so long, memory that Arrow's allocator has kept for the next batch is given back."""
+"""Idle time after which memory that Arrow's allocator holds for the next batch is released."""
 
 KEPT_BYTES = 2 * 1024 * 1024 * 1024
-"""Of released batches, kept for the next ones while scans run."""
+"""Limit of recycled memory of released batches while scans run."""
 
 SECONDS_TO_MEET = 0.05
-"""Threads that give memory back wait for each other at most so long."""
+"""Maximum time that threads wait for each other when they release memory."""
 
 SECONDS_TO_SETTLE = 2.0
-"""At exit, threads of an engine that are inside of a scan are waited for at most so long."""
+"""Maximum time to wait at exit for threads of an engine inside a scan."""
 
 
 class _Consumers:
-    """Counts the threads that are waiting for a result, and waits for them when Python ends.
+    """Counts the threads that wait for a result, and waits for them when Python exits.
 
-    Engines drop streams whose rows nobody wants, after a LIMIT for example, while a thread of theirs is inside. If
-    Python ended then, that thread would take the process down. The pool is shut down before `settle`, so that the
-    thread comes out with a result, or with an error when it asks for another one.
+    Engines drop streams that they no longer need, after a LIMIT for example, while one of their threads is inside.
+    If Python exited then, that thread would crash the process. The pool is shut down before `settle`, so that the
+    thread returns with a result, or with an error when it requests another one.
     """
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Begins anew, in a process that has one thread."""
+        """Resets the state, in a process with one thread."""
         self._lock = threading.Lock()
         self._num_inside = 0
         self._foreign = False
@@ -65,7 +66,7 @@ class _Consumers:
             self._num_inside -= 1
 
     def settle(self) -> None:
-        """Returns when no thread has been inside for a while."""
+        """Returns after no thread has been inside for a while."""
         end = time.monotonic() + SECONDS_TO_SETTLE
         quiet = 0
         while self._foreign and quiet < 3 and time.monotonic() < end:
@@ -75,45 +76,45 @@ class _Consumers:
 
 
 class _Scans:
-    """Counts the scans that are being read; memory that was kept for them goes back soon after the last one has ended.
+    """Counts the running scans. Memory cached for them is released soon after the last one has ended.
 
-    The kernels keep the buffers of released batches, whoever releases them (`_kernels.keep_buffers`), and Arrow's
-    allocator keeps freed memory for the thread that allocated it, which makes the next batch cheap: fresh
-    memory costs more than decoding into it. So nothing is given back while a scan runs, nor between queries that follow
-    each other closely. Only the thread itself can give its memory back, so every thread of the pool has to.
+    The kernels recycle the buffers of released batches, whichever thread releases them (`_kernels.keep_buffers`).
+    Arrow's allocator keeps freed memory for the thread that allocated it, which makes the next batch cheap: fresh
+    memory costs more than decoding into it. So nothing is released while a scan runs, nor between queries in quick
+    succession. Only the thread itself can release its memory, so every thread of the pool must do so.
     """
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Begins anew, in a process that has one thread."""
+        """Resets the state, in a process with one thread."""
         self._lock = threading.Lock()
         self._num_running = 0
         self._last_end = 0.0
         self._is_watched = False
 
     def begin(self) -> None:
-        """A scan is about to compute results."""
+        """Registers a scan that is about to compute results."""
         with self._lock:
             self._num_running += 1
             if self._num_running == 1:
                 _kernels.keep_buffers(KEPT_BYTES)
 
     def end(self) -> None:
-        """A scan has ended, or was dropped."""
+        """Unregisters a scan that has ended, or was dropped."""
         with self._lock:
             self._num_running -= 1
             self._last_end = time.monotonic()
             if self._num_running or self._is_watched:
                 return
             self._is_watched = True
-        # at exit there are no new threads, and no need for one
+        # at exit no new thread can start, and none is needed
         with suppress(RuntimeError):
             threading.Thread(target=self._watch, name="lance-sql-memory", daemon=True).start()
 
     def _watch(self) -> None:
-        """Waits until no scan has run for a while, or one runs whose end begins this anew."""
+        """Waits until no scan has run for a while, or one is running, whose end starts this again."""
         while True:
             time.sleep(SECONDS_IDLE)
             with self._lock:
@@ -142,14 +143,14 @@ def ordered(
     waits: bool = False,
     is_light: Callable[[Work], bool] = lambda _: False,
 ) -> Iterator[Result]:
-    """`run` of each piece of work, in order, computed ahead.
+    """Yields `run` of each piece of work, in order, computed ahead.
 
-    Nothing is computed before the first result is asked for. Dropping the iterator cancels what has not begun. Memory
-    that is not needed any more goes back to the system soon after the last such iterator has ended, not before.
+    Nothing is computed before the first result is requested. Dropping the iterator cancels work that has not
+    started. Unneeded memory is returned to the system soon after the last such iterator has ended, not before.
 
-    keeps_all: the consumer keeps every result and wants all of them
-    waits: `run` waits for requests most of the time, so that more of it is under way at once
-    is_light: whether work is too little to hand it to another thread
+    keeps_all: the consumer keeps every result and needs all of them
+    waits: `run` mostly waits for requests, so that more of it runs at once
+    is_light: whether work is too little to pass it to another thread
     """
     pieces = iter(work)
     pending: deque[tuple[Work, Future[Result] | None]] = deque()
@@ -159,27 +160,27 @@ def ordered(
         while True:
             with _consumers:
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                    # the first result is waited for at once: another thread would only begin later
+                    # the consumer waits for the first result anyway: another thread would only start later
                     is_here = window == 1 or is_light(piece)
                     pending.append((piece, None if is_here else _executor(waits).submit(run, piece)))
                 if not pending:
                     return
                 piece, future = pending.popleft()
-                # waiting for a thread takes longer than some of the work that has not begun
+                # waiting for a thread takes longer than some of the work that has not started
                 result = run(piece) if future is None or (keeps_all and future.cancel()) else future.result()
             yield result
-            # a consumer that comes back wants the rest as well
+            # a consumer that requests another result probably needs the rest as well
             window = most
 
 
 def waiting(call: Callable[[], Result]) -> Future[Result]:
-    """Makes a call that waits for requests most of the time, by a thread of those that decode what is far away."""
+    """Submits a call that mostly waits for requests to the thread pool for remote data."""
     return _executor(waits=True).submit(call)
 
 
 @contextmanager
 def running() -> Iterator[None]:
-    """While a scan runs, memory is kept for its next batches, and soon after the last one goes back to the system."""
+    """Keeps memory for later batches while a scan runs. It is returned to the system soon after the last scan."""
     _scans.begin()
     try:
         yield
@@ -189,7 +190,7 @@ def running() -> Iterator[None]:
 
 @contextmanager
 def _cancelled(pending: deque[tuple[Work, Future[Result] | None]]) -> Iterator[None]:
-    """What has not begun is cancelled in the end."""
+    """Cancels work that has not started at the end of the block."""
     try:
         yield
     finally:
@@ -202,14 +203,14 @@ _END: Any = object()
 
 
 def _give_back() -> None:
-    """Makes every thread of the pools give back what the allocator has kept for it; does not wait for them."""
+    """Makes every thread of the pools release the memory that the allocator holds for it; does not wait for them."""
     _kernels.keep_buffers(0)
     with _lock:
         pools = [(_pool, NUM_THREADS), (_waiting_pool, NUM_WAITING_THREADS)]
     for pool, num_threads in pools:
         if pool is None:
             continue
-        # a thread that has given its own back is held until the others have, so that none of them does it twice
+        # a thread that has released its memory waits until the others have, so that none of them does it twice
         barrier = threading.Barrier(num_threads)
         for _ in range(num_threads):
             # at exit there are no threads left
@@ -218,7 +219,7 @@ def _give_back() -> None:
 
 
 _BUFFERS = Measured("buffers of arrays", lambda: Usage(None, _kernels.kept_buffers()[0], None, KEPT_BYTES), _give_back)
-"""Those of arrays that were let go of, for the next ones."""
+"""Recycled array buffers."""
 
 
 def _release(barrier: threading.Barrier) -> None:
@@ -240,7 +241,7 @@ def _executor(waits: bool = False) -> ThreadPoolExecutor:
 
 
 def _forget_pool() -> None:
-    """A forked process has none of the threads of its parent."""
+    """Resets the pools in a forked process, which has none of its parent's threads."""
     global _pool, _waiting_pool, _lock
     _pool, _waiting_pool, _lock = None, None, threading.Lock()
     _kernels.forget_buffers()

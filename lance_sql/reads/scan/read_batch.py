@@ -1,7 +1,7 @@
-"""Reading a batch: the columns of the filter first, the other columns only for rows that passed.
+"""Reading a batch by late materialization: filter columns first, other columns only for rows that passed.
 
-A batch may have pieces of several fragments. Each column is read piece by piece, and put together before anything is
-computed, so that a table of many short fragments costs no more than its rows.
+A batch may have pieces of several fragments. Each column is read piece by piece, and concatenated before anything
+is computed, so that a table of many short fragments costs no more than its rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,16 +21,16 @@ from lance_sql.values import row_ranges, selection
 from lance_sql.values.row_ranges import RowRanges
 
 ROWS_PER_RUN = 8
-"""With a run of survivors in fewer rows of the batch than this, they are found cheaper by decoding everything."""
+"""If there is a run of survivors in fewer rows of the batch than this, decoding everything is cheaper."""
 
 ROWS_PER_FETCHED_RUN = 64
-"""With fewer runs, it pays off to ask a store that is far away only for the bytes of the survivors."""
+"""With fewer runs, it pays off to fetch only the bytes of the survivors from a remote store."""
 
 _NOTHING: Mapping[Field, pa.Array] = {}
 
 
 def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
-    """The rows of the batch that pass the residual filter; None when there are none."""
+    """Returns the rows of the batch that pass the residual filter; None without any."""
     if plan.residual is None:
         return _assemble(plan, batch, {})
     if len(batch) == 1 and not batch[0].is_short:
@@ -40,12 +40,12 @@ def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
 
 
 def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
-    """The rows of one piece that pass: what tests of encoded values rule out is not decoded for the other parts."""
+    """Returns the rows of one piece that pass. Rows excluded by tests of encoded values are not decoded for other
+    parts."""
     tests, others = plan.tests
     flags = np.ones(piece.num_rows, np.uint8)
     wanted = list(dict.fromkeys(column.field for column in plan.columns if column.field is not None))
-    # where a round of requests or the number of columns costs time, they are not asked for before it is known whether
-    # any row passes
+    # if a round of requests or the number of columns costs time, they are only read after a row has passed
     is_costly = plan.fragments.concurrency > 1 or _is_wide(piece, wanted)
     together = [] if others or is_costly else wanted
     filtered = piece.fragment.filter(
@@ -73,7 +73,7 @@ def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
 def _read_evaluated(
     plan: ReadPlan, batch: Batch, predicate: Predicate, mask: pa.BooleanArray | None = None
 ) -> pa.RecordBatch | None:
-    """The rows of the batch that pass a predicate, and are true in the mask."""
+    """Returns the rows of the batch that pass a predicate, and are true in the mask."""
     names = {path[0] for path in predicate.columns}
     fields = [field for field in plan.filter_fields if field.name in names]
     system = [name for name in plan.filter_system_columns if name in names]
@@ -95,7 +95,7 @@ def _read_passed(
     known: Mapping[Field, pa.Array],
     passed: Mapping[Field, pa.Array] = _NOTHING,
 ) -> pa.RecordBatch | None:
-    """The rows of the batch where the mask is true; None when there are none.
+    """Returns the rows of the batch where the mask is true; None without any.
 
     known: fields that have been read, for all rows of the batch
     passed: fields that have been read, for the rows where the mask is true
@@ -128,7 +128,7 @@ def _read_passed(
 
 
 def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num_rows: int) -> pa.RecordBatch:
-    """A batch of `num_rows` rows, even without columns."""
+    """Returns a batch of `num_rows` rows, even without columns."""
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), num_rows, [None]))
     if isinstance(fields[0], str):
@@ -137,7 +137,7 @@ def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num
 
 
 def _assemble(plan: ReadPlan, batch: Batch, known: Mapping[Field, pa.Array]) -> pa.RecordBatch:
-    """The projected columns of the batch; `known` holds the fields that have been read."""
+    """Returns the projected columns of the batch; `known` contains the fields that have been read."""
     wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
     missing = [field for field in wanted if field not in known]
     fields = {**known, **dict(zip(missing, _read_fields(plan, missing, batch), strict=True))}
@@ -173,7 +173,7 @@ def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[
 
 
 def _is_wide(piece: Piece, fields: Sequence[Field]) -> bool:
-    """Whether so many fields are better read together, and all rows of them."""
+    """Whether this number of fields is better read together, for all rows."""
     return wide_fragments.is_wide(piece.fragment.fragment, len(fields))
 
 
@@ -184,7 +184,7 @@ def _read_piece(plan: ReadPlan, fields: Sequence[Field], piece: Piece) -> list[p
 
 
 def _read_short(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:
-    """The fields of short pieces, whose files are read together where that is possible."""
+    """Reads the fields of short pieces, whose files are read together if possible."""
     small = small_fragments.read([piece.fragment for piece in batch], fields, plan.delivered)
     if None not in small.starts and len(small.columns[0]) == _num_rows(batch):
         return list(small.columns)
@@ -206,7 +206,7 @@ def _num_rows(batch: Batch) -> int:
 
 
 def _choose(batch: Batch, passed: RowRanges) -> list[Piece]:
-    """The rows at these positions of the batch."""
+    """Returns the rows at these positions of the batch."""
     chosen = []
     start = 0
     for piece in batch:

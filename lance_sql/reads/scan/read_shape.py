@@ -1,4 +1,4 @@
-"""What it takes to cut the rows of a fragment into batches: found once, and kept for all that read the same columns."""
+"""Shape of a fragment for splitting it into batches, cached for all scans that read the same columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values.arrays import I64
 
 PAGE_ROWS: Final = 32 * 1024
-"""Batches respect the borders of pages of at least so many rows."""
+"""Minimum average rows per page for batches to respect page borders."""
 
 _NUM_BYTES: Final = 512
 _BORDER_BYTES: Final = 8
@@ -22,12 +22,12 @@ _BORDER_BYTES: Final = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadShape:
-    """The columns that a plan reads of a fragment, in the types that are delivered.
+    """The columns of a fragment that a plan reads, in the delivered types.
 
-    row_bytes: Arrow data that a row of them takes, about
-    borders: rows with which their pages begin, int64, ascending
-    is_flat: whether a row has one value of each; `row_bytes` of others may be far too low
-    stored_bytes: of the columns in their files, about
+    row_bytes: approximate Arrow data per row
+    borders: first rows of their pages, int64, ascending
+    is_flat: whether a row has one value of each; otherwise `row_bytes` may be far too low
+    stored_bytes: approximate size of the columns in their files
     """
 
     row_bytes: float
@@ -58,7 +58,7 @@ def of(plan: ReadPlan, fragment: OpenFragment) -> ReadShape:
 
 
 def stored_bytes(column: Column) -> int:
-    """Of all pages of a column, about."""
+    """Returns the approximate size of all pages of a column."""
     return sum(column.page_bytes(page) for page in range(len(column.row_starts) - 1))
 
 

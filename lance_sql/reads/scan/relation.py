@@ -1,6 +1,6 @@
-"""The base of every scan: what follows from its batches.
+"""Base class of all scans: methods that follow from the stream of batches.
 
-Each kind of scan (of a version, a change feed, the answer of a search, a version with its write-ahead log) has its own
+Each kind of scan (of a version, a change feed, a search result, a version with its write-ahead log) has its own
 columns, schema and stream of batches.
 """
 
@@ -18,28 +18,28 @@ from lance_sql.values.frames import Frames
 
 
 class Relation(Frames):
-    """A read of some columns and rows. Subclasses are frozen dataclasses; every reader starts anew."""
+    """A read of some columns and rows. Subclasses are frozen dataclasses; every reader starts again."""
 
     columns: tuple[Any, ...]
 
     @property
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """The schema of every batch: the columns in the order they were asked for."""
+        """Schema of every batch: the columns in the requested order."""
 
     @abstractmethod
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The rows as a stream of batches. Nothing is read before the first batch is asked for.
+        """Returns the rows as a stream of batches. Nothing is read before the first batch is requested.
 
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
 
     def to_table(self) -> pa.Table:
-        """All rows in memory."""
+        """Returns all rows in memory."""
         return self.to_reader(keeps_all=True).read_all()
 
     def with_types(self, types: Mapping[str, pa.DataType]) -> Self:
-        """The same scan with other types for some of its columns, as `compact_types` proposes them; here none.
+        """Returns the same scan with other types for some of its columns, as `compact_types` proposes; here none.
 
         types: by column name
         """
@@ -47,7 +47,7 @@ class Relation(Frames):
         return self
 
     def with_nulls(self, index: int, name: str) -> Self:
-        """The same scan with one column more, of NULLs, for which nothing is read.
+        """Returns the same scan with an additional column of NULLs, for which nothing is read.
 
         index: of the column in the result
         """
@@ -64,28 +64,29 @@ class Relation(Frames):
 
 
 class OnePartRelation(Relation):
-    """A scan that is read as one part, because which rows it has is known only after all were looked at."""
+    """A scan that is read as one part, because its rows are only known after all candidates were read."""
 
     def count_rows(self) -> int:
-        """The number of rows."""
+        """Counts the rows."""
         return self._count_by_reading()
 
     def tasks(self, target_count: int) -> Sequence[Self]:
-        """The scan as one part."""
+        """Returns the scan as one part."""
         return [self]
 
     def task(self, parts: Iterable[object]) -> Self:
-        """A part without rows."""
+        """Returns a part without rows."""
         assert not list(parts)
         return replace(self, limit=0)  # type: ignore[type-var]  # a dataclass
 
     def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> Self:
-        """The same rows with other columns."""
+        """Returns the same rows with other columns."""
         return replace(self, columns=columns)  # type: ignore[type-var]  # a dataclass
 
 
 def cut(batches: Iterable[pa.RecordBatch], batch_size: int | None, limit: int | None) -> Iterator[pa.RecordBatch]:
-    """The first `limit` rows of some batches, in batches of at most `batch_size`; no batch is asked for behind them."""
+    """Yields the first `limit` rows of some batches, in batches of at most `batch_size`; requests no batch after
+    them."""
     left = limit
     if left == 0:
         return

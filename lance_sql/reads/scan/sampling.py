@@ -1,4 +1,4 @@
-"""A few rows that stand for all of a plan's candidates."""
+"""Sampling of a few rows that represent all candidates of a plan."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from lance_sql.values import row_ranges
 
 SPOTS = 8
 ROWS_PER_SPOT = 1024
-"""Rows are taken in runs, since values are stored in chunks of about so many."""
+"""Rows are taken in runs, because values are stored in chunks of about this size."""
 
 
 def sample(candidates: Candidates) -> list[FragmentScan]:
-    """Live rows at places that lie evenly over the candidates, in scan order; all of them where there are not more.
+    """Returns live rows at evenly spaced places among the candidates, in scan order; all of them if there are few.
 
-    raises: CorruptFile when a deletion file is damaged
+    raises: CorruptFile for a damaged deletion file
     """
     counts = candidates.counts()
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    # the middle of each of as many parts as there are spots
+    # the middle of each of `SPOTS` equal parts
     middles = total * (2 * np.arange(SPOTS, dtype=np.int64) + 1) // (2 * SPOTS)
     starts = np.maximum(middles - ROWS_PER_SPOT // 2, 0)
     spots = row_ranges.coalesce(np.stack((starts, np.minimum(starts + ROWS_PER_SPOT, total)), axis=1), 0)

@@ -1,4 +1,4 @@
-"""The scan that users hold: columns, a filter, a limit; planned when asked, read as it is consumed."""
+"""Scans for users: columns, a filter, a limit; planned on demand, read while consumed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from lance_sql.values import row_ranges
 
 @dataclass(frozen=True, repr=False)
 class Scan(Relation):
-    """A read of some columns and rows of one version. Immutable; every reader starts anew.
+    """A read of some columns and rows of one version. Immutable; every reader starts again.
 
     >>> scan = lance_sql.open("examples/orders.lance").scan(["id"], "id <= 3")
     >>> scan.to_table().num_rows
@@ -43,9 +43,9 @@ class Scan(Relation):
     batch_size: int | None
 
     def with_types(self, types: Mapping[str, pa.DataType]) -> Scan:
-        """The same scan with other types for some of its columns, as `compact_types` proposes them.
+        """Returns the same scan with other types for some of its columns, as `compact_types` proposes.
 
-        types: by column name; columns that the scan does not have are passed over
+        types: by column name; other names are ignored
         """
         columns = tuple(
             replace(column, arrow=column.arrow.with_type(types.get(column.name, column.arrow.type)))
@@ -55,30 +55,31 @@ class Scan(Relation):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The schema of every batch: the columns in the order they were asked for."""
+        """Schema of every batch: the columns in the requested order."""
         return pa.schema([column.arrow for column in self.columns], self.snapshot.manifest.schema.arrow.metadata)
 
     @cached_property
     def plan(self) -> ScanPlan:
-        """The fragments and rows that are read; made once, from the manifest, the indices and statistics."""
+        """Fragments and rows that are read; computed once, from the manifest, the indices and statistics."""
         with at(table=self.snapshot.label):
             return make_plan(self.snapshot, self.columns, self.predicate, self.limit)
 
     @cached_property
     def read_plan(self) -> ReadPlan:
-        """What is done with the rows, wherever they are; nothing is read for it."""
+        """Plan for reading any rows of the scan; nothing is read for it."""
         return make_read_plan(self.snapshot, self.columns, self.predicate)
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The rows as a stream of batches, in fragment order. Nothing is read before the first batch is asked for.
+        """Returns the rows as a stream of batches, in fragment order. Nothing is read before the first batch is
+        requested.
 
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
         return self._reading(keeps_all=keeps_all).to_reader()
 
     def count_rows(self) -> int:
-        """The number of rows; read from the manifest unless the filter needs values, and these only where it is not
-        known of all rows of a zone that they pass."""
+        """Counts the rows, from the manifest unless the filter needs values. Values are only read in zones whose
+        rows are not all known to pass."""
         plan = self.plan
         if plan.residual is None:
             return plan.num_candidates
@@ -90,9 +91,10 @@ class Scan(Relation):
         return decided + sum(int(batch.num_rows) for batch in task.to_reader())
 
     def sample_filter(self) -> FilterSample:
-        """What the filter leaves of the version's rows and whether it costs anything, judged by some thousands of rows.
+        """Estimates the share of the version's rows that pass the filter and whether it needs values, from a few
+        thousand rows.
 
-        Rows that pass may lie together where none was looked at: a share of 0 says that they are few, or clustered.
+        Matching rows may be clustered where none was sampled: a share of 0 means that they are few, or clustered.
 
         raises: as reading the columns of the filter
         """
@@ -101,7 +103,7 @@ class Scan(Relation):
         rows = sample(plan.candidates)
         if plan.residual is None or not rows:
             return FilterSample(share, is_free=True)
-        # by this thread, as one batch: the rows are few
+        # in this thread, as one batch: the rows are few
         batch = [batches.Piece(plan.read.open(each.fragment), each.rows) for each in rows]
         if not null_pages.answered(plan.read, batch).reads_filter:
             return FilterSample(share, is_free=True)
@@ -110,10 +112,10 @@ class Scan(Relation):
         return FilterSample(share * num_passed / sum(each.num_rows for each in rows), is_free=False)
 
     def explain(self, *, analyze: bool = False) -> str:
-        """What the scan reads and what each source of evidence has ruled out, as text; opens the data files, reads no
-        page of them.
+        """Describes the planned read, and the rows that each source of evidence has pruned, as text. Opens the data
+        files, but reads no page of them.
 
-        analyze: reads the scan as well, and says how many rows came of it and how long planning and reading took
+        analyze: also reads the scan, and reports the number of rows and the times of planning and reading
         """
         started = time.perf_counter()
         plan, snapshot = self.plan, self.snapshot
@@ -146,7 +148,8 @@ class Scan(Relation):
         return "\n".join(lines)
 
     def tasks(self, target_count: int) -> list[ScanTask]:
-        """The scan in at most `target_count` parts of nearly equal size, in scan order; each can be read anywhere."""
+        """Splits the scan into at most `target_count` parts of nearly equal size, in scan order; each can be read
+        anywhere."""
         fragments = tuple(self.plan.fragments())
         if self.limit is not None:
             return [self.task(fragments)] if fragments else []
@@ -161,7 +164,7 @@ class Scan(Relation):
         return [self.task(task) for task in tasks if task]
 
     def task(self, fragments: Iterable[FragmentScan]) -> ScanTask:
-        """A part of the scan: these rows, of which the part of the filter that needs values is still to be passed."""
+        """Returns a part of the scan: these rows, to which the residual filter still applies."""
         return ScanTask(self.read_plan, self.schema, tuple(fragments), self.limit, self.batch_size)
 
     def __repr__(self) -> str:
@@ -187,16 +190,16 @@ class Scan(Relation):
         return _Reading(plan.read, self.schema, plan.fragments(), self.limit, self.batch_size, keeps_all, num_rows)
 
     def __reduce__(self) -> tuple[type[Scan], tuple[object, ...]]:
-        # without the plan, which is made again from the manifest
+        # without the plan, which is computed again from the manifest
         return Scan, (self.snapshot, self.columns, self.predicate, self.limit, self.batch_size)
 
 
 @dataclass(frozen=True, slots=True)
 class FilterSample:
-    """What is known of a filter from a few rows.
+    """Estimates for a filter from a few rows.
 
-    share: of the version's rows that pass
-    is_free: rows are not looked at, for the manifest or the layouts of pages answer the filter
+    share: share of the version's rows that pass
+    is_free: rows are not read, because the manifest or page layouts answer the filter
     """
 
     share: float
@@ -205,14 +208,13 @@ class FilterSample:
 
 @dataclass(frozen=True, repr=False)
 class ScanTask:
-    """A part of a scan: some rows of some fragments, with all that reading them needs. Picklable.
+    """A part of a scan: some rows of some fragments, with everything needed to read them. Picklable.
 
-    Whoever reads it opens the data files and deletion files of its fragments, and neither a manifest nor anything of
-    other fragments.
+    Reading it opens the data files and deletion files of its fragments, but no manifest and no other fragments.
 
-    read: what is done with the rows
+    read: plan for reading the rows
     schema: of every batch
-    limit: at most so many rows
+    limit: maximum number of rows
     """
 
     read: ReadPlan
@@ -223,21 +225,21 @@ class ScanTask:
 
     @property
     def num_candidates(self) -> int:
-        """Rows to be read, before deleted ones are left out and the rest of the filter is applied."""
+        """Number of rows to be read, before removing deleted ones and applying the rest of the filter."""
         return sum(fragment.num_rows for fragment in self.fragments)
 
     def __repr__(self) -> str:
         return f"ScanTask({len(self.fragments)} fragments, {self.num_candidates} candidate rows)"
 
     def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> ScanTask:
-        """The same rows with other columns.
+        """Returns the same rows with other columns.
 
         schema: of these columns
         """
         return replace(self, read=replace(self.read, columns=columns), schema=schema)
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The task's rows, as `Scan.to_reader`."""
+        """Returns the task's rows, see `Scan.to_reader`."""
         return self._reading(keeps_all=keeps_all).to_reader()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -251,11 +253,11 @@ class ScanTask:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Rows on their way to batches.
+    """A stream of batches from rows of fragments.
 
-    fragments: with rows that are left; read once
+    fragments: with remaining rows; read once
     keeps_all: the consumer keeps every batch
-    num_rows: how many rows there are, where that is all that is read and is known
+    num_rows: number of rows, if nothing else is read and it is known
     """
 
     plan: ReadPlan
@@ -267,16 +269,16 @@ class _Reading:
     num_rows: int | None = None
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """A reader whose errors are this library's."""
+        """Returns a reader that raises this library's errors."""
         return pa.RecordBatchReader.from_batches(self.schema, iter(self))
 
     def to_capsule(self) -> object:
-        """An Arrow C stream."""
+        """Returns an Arrow C stream."""
         stream = self._stream() or _kernels.BatchStream(self._decoded(), self.schema, most_ahead=1, eager=False)
         return stream.__arrow_c_stream__()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """The batches, in scan order."""
+        """Yields the batches, in scan order."""
         stream = self._stream()
         if stream is None:
             yield from self._decoded()
@@ -285,8 +287,8 @@ class _Reading:
             yield pa.RecordBatch._import_from_c(batch.address, self.schema)
 
     def _stream(self) -> _kernels.BatchStream | None:
-        """The stream of the kernels; None where they read nothing by themselves."""
-        # with a limit, most of what is read ahead may be for nothing
+        """Returns the stream of the kernels; None if they cannot read anything alone."""
+        # with a limit, most of the prefetched data may not be needed
         if self.limit is not None or not runs.is_possible(self.plan):
             return None
         cutting = batches.Cutting(self.batch_size, self.keeps_all)
@@ -296,7 +298,7 @@ class _Reading:
             self.schema,
             most_ahead=read_ahead.MAX_IN_FLIGHT,
             eager=self.keeps_all,
-            # the parts are at their end before the last of them are decoded: only the end of the stream is behind that
+            # the parts end before the last of them are decoded: only the end of the stream comes after that
             at_end=release_memory if learned is None or not learned.has_folder else partial(_end, learned.save),
         )
 
@@ -311,7 +313,7 @@ class _Reading:
                 learned.save()
 
     def _without_values(self, num_rows: int) -> Iterator[pa.RecordBatch]:
-        """So many rows of columns that have no values."""
+        """Yields batches of `num_rows` rows for columns without values."""
         most = self.batch_size or batches.ROWS_OF_NOTHING
         for start in range(0, num_rows, most):
             count = min(most, num_rows - start)
@@ -330,11 +332,11 @@ class _Reading:
                 return
 
     def _decode(self, runs: Iterable[batches.Run]) -> Iterator[pa.RecordBatch]:
-        """The batches of some runs, read by Python's threads."""
+        """Yields the batches of some runs, read by Python's threads."""
         plan = self.plan
         waits = plan.fragments.concurrency > 1
         pieces = chain.from_iterable(run.pieces() for run in runs)
-        # what is read together is read by one thread, one piece after the other
+        # one thread reads joined pieces, one after the other
         joins = plan.can_join and self.batch_size is None and not waits
         most_rows = batches.ROWS_OF_NOTHING if plan.reads_nothing else batches.FIRST_BATCH_ROWS
         record_batches = read_ahead.ordered(

@@ -1,4 +1,4 @@
-"""Reading the rows that a change is about."""
+"""Reading the rows that a change affects."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
 _OFFSET = np.uint64(2**32 - 1)
-"""The part of an address that is the offset in the fragment."""
+"""Mask of the offset in the fragment in an address."""
 
 
 def scan(
     snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expression | Predicate | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that pass the filter, in scan order.
+    """Yields the rows that match the filter, in scan order.
 
     raises: as `Dataset.scan`
     """
@@ -40,7 +40,7 @@ def scan(
 
 
 def scanning(snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expression | Predicate | None = None) -> Scan:
-    """The scan of these rows.
+    """Returns the scan of these rows.
 
     raises: as `Dataset.scan`
     """
@@ -50,25 +50,25 @@ def scanning(snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expres
 def read_fragments(
     snapshot: Snapshot, columns: Sequence[str] | None, fragments: Sequence[Fragment]
 ) -> pa.RecordBatchReader:
-    """The live rows of some fragments, in their order.
+    """Returns the live rows of some fragments, in their order.
 
-    columns: all of the table without them
+    columns: all columns of the table without it
     """
     whole = (FragmentScan(each, row_ranges.single(0, snapshot.open(each).num_rows)) for each in fragments)
     return Scan(snapshot, resolve(snapshot, columns), None, None, None).task(whole).to_reader()
 
 
 def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> U64Set:
-    """The addresses of the rows that pass the filter.
+    """Returns the addresses of the rows that match the filter.
 
-    raises: as `scan`; CorruptFile where the manifest claims rows that are in no data file, which a filter that reads no
-        column would take for rows
+    raises: as `scan`; CorruptFile if the manifest claims rows that are in no data file, which a filter without
+        columns would count as rows
     """
     checked: set[int] = set()
 
     def parts() -> Iterator[U64Set]:
         for batch in scan(snapshot, [ROW_ADDRESS], filter):
-            # with the first rows of a fragment, before rows that are in no file pile up
+            # at the first rows of a fragment, before rows that are in no file accumulate
             passing = U64Set.of(numbers(batch, ROW_ADDRESS))
             ids = passing.parts.keys() - checked
             for fragment in snapshot.manifest.fragments.by_id(ids).values() if ids else ():
@@ -80,7 +80,7 @@ def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None
 
 
 def watched(snapshot: Snapshot, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows of a scan of the version, whose progress is told: the address of a row says how far it is."""
+    """Yields the same rows, and reports progress by their addresses."""
     return _watched(snapshot, batches) if progress.is_asked_for() else iter(batches)
 
 
@@ -98,9 +98,9 @@ def _watched(snapshot: Snapshot, batches: Iterable[pa.RecordBatch]) -> Iterator[
 
 
 def row_ids_at(snapshot: Snapshot, addresses: U64) -> U64:
-    """The ids of rows, which are their addresses in tables without stable ones.
+    """Returns the ids of rows, which are their addresses in tables without stable row ids.
 
-    addresses: those of one fragment side by side
+    addresses: grouped by fragment
     """
     if not snapshot.manifest.has_stable_row_ids or not len(addresses):
         return addresses
@@ -118,6 +118,6 @@ def row_ids_at(snapshot: Snapshot, addresses: U64) -> U64:
 
 
 def numbers(batch: pa.RecordBatch | pa.Table, name: str) -> U64:
-    """A system column of a batch, copied: a view would hold the other columns as well."""
+    """Copies a system column of a batch: a view would keep the other columns in memory."""
     values: U64 = np.array(batch.column(name).to_numpy())
     return values

@@ -1,4 +1,4 @@
-"""The columns that every table has beside its own: where a row is, and which versions made it.
+"""System columns of every table: the location of a row, and the versions that inserted and updated it.
 
     _rowid                          the stable row id, or the address on tables without stable row ids
     _rowaddr                        fragment id in the high 32 bits, offset in the low 32
@@ -30,12 +30,12 @@ TYPE = pa.uint64()
 
 
 def available(*, stable_row_ids: bool) -> tuple[str, ...]:
-    """The system columns of a table, in their usual order."""
+    """Returns the system columns of a table, in their usual order."""
     return NAMES if stable_row_ids else (ROW_ID, ROW_ADDRESS)
 
 
 def require(names: Sequence[str], *, stable_row_ids: bool, table: str) -> None:
-    """Raises InvalidArgument, saying why, when `names` has a version column that the table does not keep."""
+    """Raises InvalidArgument with the reason if `names` has a version column that the table does not have."""
     if not stable_row_ids and any(name in VERSION_COLUMNS for name in names):
         raise InvalidArgument(
             f"{table} was created without stable row ids, so row history is not recorded and the columns "
@@ -45,17 +45,17 @@ def require(names: Sequence[str], *, stable_row_ids: bool, table: str) -> None:
 
 
 def require_in_text(text: str, names: Sequence[str], table: str) -> None:
-    """`require` for a filter in SQL text: says why a version column that it names does not exist."""
+    """Applies `require` to a filter in SQL text: reports why a version column in it does not exist."""
     require([name for name in VERSION_COLUMNS if name in text], stable_row_ids=CREATED_AT in names, table=table)
 
 
 def field(name: str) -> pa.Field:
-    """The Arrow field of a system column."""
+    """Returns the Arrow field of a system column."""
     return pa.field(name, TYPE, nullable=False)
 
 
 def read(name: str, fragment: OpenFragment, rows: RowRanges) -> pa.Array:
-    """The column for `rows` (physical offsets) of a fragment."""
+    """Reads the column for `rows` (physical offsets) of a fragment."""
     if name == ROW_ID:
         values = fragment.row_ids(rows)
     elif name == ROW_ADDRESS:
@@ -68,5 +68,5 @@ def read(name: str, fragment: OpenFragment, rows: RowRanges) -> pa.Array:
 
 
 def addresses(fragment_id: int, rows: RowRanges) -> U64:
-    """The row addresses of `rows`."""
+    """Returns the row addresses of `rows`."""
     return row_ranges.expand(rows).astype(np.uint64) | np.uint64(fragment_id << 32)

@@ -1,4 +1,4 @@
-"""Rows by their ids, or by where they are."""
+"""Taking rows by their ids, or by their addresses."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -21,13 +21,13 @@ from lance_sql.values.arrays import I64, U64
 
 MAX_PART_ROWS: Final = 128 * 1024
 MAX_PART_BYTES: Final = 32 * 1024 * 1024
-"""Whoever puts rows together takes so many at a time, or as many as take so much memory."""
+"""Upper bounds for one part: rows and bytes."""
 
 
 def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64) -> pa.Table:
-    """The live rows with the ids `wanted`, in that order; an id may be wanted twice.
+    """Returns the live rows with the ids `wanted`, in that order; ids may be repeated.
 
-    raises: InvalidArgument for an id that no live row has
+    raises: InvalidArgument for an id without a live row
     """
     table, missing = _taken(snapshot, columns, wanted, _by_ids(snapshot, wanted))
     if len(missing):
@@ -37,9 +37,9 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64) -> pa
 
 
 def take_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: U64) -> pa.Table:
-    """The live rows at these addresses, in that order; an address may be wanted twice.
+    """Returns the live rows at these addresses, in that order; addresses may be repeated.
 
-    raises: InvalidArgument for an address at which no live row is
+    raises: InvalidArgument for an address without a live row
     """
     table, missing = _taken(snapshot, columns, addresses, _by_addresses(snapshot, addresses))
     if len(missing):
@@ -51,7 +51,7 @@ _Located = Iterator[tuple[OpenFragment, I64, I64]]
 
 
 def _by_ids(snapshot: Snapshot, wanted: U64) -> _Located:
-    """Fragments with some of the rows: which of `wanted` are there, and at which offsets."""
+    """Yields fragments with some of the rows: the indices in `wanted`, and the offsets."""
     for fragment_index in lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist():
         fragment = snapshot.open(snapshot.manifest.fragments[fragment_index])
         yield fragment, *fragment.row_id_sequence.positions(wanted)
@@ -68,7 +68,7 @@ def _by_addresses(snapshot: Snapshot, wanted: U64) -> _Located:
 
 
 def _taken(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64, located: _Located) -> tuple[pa.Table, U64]:
-    """The rows in the order of `wanted`, and those of `wanted` that are nowhere: there is no table then."""
+    """Returns the rows in the order of `wanted`, and the missing ones of `wanted`: then there is no table."""
     plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
     schema = pa.schema([column.arrow for column in columns])
     order = np.full(len(wanted), -1, np.int64)
@@ -101,10 +101,10 @@ def parts(
     more_bytes: float = 0.0,
     by_address: bool = False,
 ) -> Iterator[slice]:
-    """Which of the rows to take together, one part after the other, so that those of a part take a bounded memory.
+    """Yields the slices of rows to take together, each within a memory limit.
 
-    wanted: the ids of the rows, in the order in which they are taken
-    more_bytes: what each of them takes beside the columns, about
+    wanted: the ids of the rows, in the order of taking
+    more_bytes: approximate additional memory per row
     by_address: `wanted` are addresses
     """
     plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
@@ -118,11 +118,11 @@ def parts(
 
 
 def _in_order(table: pa.Table, order: I64) -> pa.Table:
-    """The rows of the table at the positions `order`."""
+    """Returns the rows of the table at the positions `order`."""
     try:
         return selection.take(table, pa.array(order))
     except pa.ArrowInvalid:
-        # dictionaries of several fragments may be more than one index type can count: a chunk for each change of them
+        # dictionaries of several fragments may exceed one index type: a chunk for each change of them
         batches = table.to_batches()
         ends = np.cumsum([batch.num_rows for batch in batches])
         owners = np.searchsorted(ends, order, side="right")

@@ -1,10 +1,10 @@
-"""Columns of a fragment that none of its files has, as the kernels read them.
+"""Columns of a fragment that none of its files has, in the form of the kernels.
 
-    row ids and addresses               runs of numbers that follow each other
+    row ids and addresses               runs of consecutive numbers
     versions of rows                    runs of equal numbers
-    fields that the table got later     NULL in every row
+    fields added to the table later     NULL in every row
 
-Each is a page of all rows, which is tested and read like those of files, and has no bytes to be fetched.
+Each is a page of all rows, which is tested and read like those of files, but has no bytes to be fetched.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values.row_ranges import RowRanges
 
 _ROWS_PER_RUN: Final = 4
-"""Numbers in shorter runs are made batch by batch, for the runs would take more memory than some batches of them."""
+"""Numbers in shorter runs are computed batch by batch, because the runs would take more memory than a few batches."""
 
 _PAGE_BYTES: Final = 2048
 _RUN_BYTES: Final = 16
-"""Counted for a page, and for each run of it."""
+"""Counted memory of a page, and of each of its runs."""
 
 
 def system_column(fragment: OpenFragment, name: str, rows: RowRanges) -> NativeRows | None:
-    """Some rows of a system column; None where Python makes it.
+    """Returns some rows of a system column; None if Python computes it.
 
     raises: CorruptFile
     """
@@ -45,13 +45,13 @@ def system_column(fragment: OpenFragment, name: str, rows: RowRanges) -> NativeR
 
 
 def missing_column(fragment: OpenFragment, name: str, type: pa.DataType, rows: RowRanges) -> NativeRows | None:
-    """Some rows of a column of NULLs; None for types whose arrays the kernels do not make."""
+    """Returns some rows of a column of NULLs; None for types whose arrays the kernels cannot build."""
     return _rows(fragment, name, rows, type, (_nulls, fragment.key, name, type), lambda: _nulls(fragment, type))
 
 
 @dataclass(frozen=True, slots=True)
 class _LeftToPython:
-    """What is kept of a column that the kernels do not make, so that it is asked for once."""
+    """Cached mark of a column that the kernels cannot build, so that they try once."""
 
     num_bytes: int = _PAGE_BYTES
 
@@ -60,7 +60,7 @@ class _LeftToPython:
 class _Page:
     """All rows of a fragment. It is opened for the type that it was made for.
 
-    num_bytes: that it takes
+    num_bytes: its memory
     """
 
     page: NativePage
@@ -114,9 +114,9 @@ def _rows(
     key: Hashable,
     make: Callable[[], _Page | None],
 ) -> NativeRows | None:
-    """Some rows of a column, which is made for all rows at first; None where it is left to Python.
+    """Returns some rows of a column, which is built for all rows first; None if it is left to Python.
 
-    key: by which it is kept
+    key: cache key
     """
     cache = fragment.files.page_cache
     column = cache.get(key)

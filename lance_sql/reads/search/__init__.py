@@ -1,4 +1,4 @@
-"""Rows ranked by how near their vectors are, or by their words, at any version."""
+"""Vector, full-text and hybrid search at any version."""
 
 from lance_sql.reads.search.asked import Asked
 from lance_sql.reads.search.hybrid import HybridQuery

@@ -1,4 +1,4 @@
-"""What a user asks for, as a query: by vectors, by words, or by both."""
+"""Search requests of the user, as queries by vectors, by words, or by both."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lance_sql.table.snapshot import Snapshot
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is asked for, of any version; see `Dataset.search`.
+    """A search request for any version; see `Dataset.search`.
 
-    scans_vectors: vectors are compared exactly, without their index
-    scans_words: words are searched without their index
+    scans_vectors: compares vectors exactly, without their index
+    scans_words: searches words without their index
     """
 
     vector: Any
@@ -38,9 +38,9 @@ class Asked:
     scans_words: bool = False
 
     def over(self, snapshot: Snapshot) -> VectorQuery | TextQuery | HybridQuery:
-        """The query over a version.
+        """Returns the query over a version.
 
-        raises: InvalidArgument for a query that makes no sense; as `vector_query` and `text_query`
+        raises: InvalidArgument for an invalid query; as `vector_query` and `text_query`
         """
         if self.vector is None and self.text is None:
             raise InvalidArgument("Give a vector, text, or both")

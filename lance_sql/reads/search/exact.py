@@ -1,4 +1,4 @@
-"""Distances of all allowed rows: the floor under every index, its refinement, and what rows get that none covers."""
+"""Exact distances of all allowed rows: the fallback without an index, refinement, and rows that no index covers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _MOST_THREADS: Final = 8
 
 
 def new_nearest(query: VectorQuery, k: int | None, *, is_bounded: bool = True) -> _kernels.NearestRows:
-    """Where rows are shown to.
+    """Returns a collector of nearest rows.
 
-    is_bounded: distances are true ones, so that the query's range holds for them
+    is_bounded: distances are exact, so that the query's range applies to them
     """
     low, high = (query.low, query.high) if is_bounded else (float("-inf"), float("inf"))
     return _kernels.NearestRows(query.num_queries, k or 0, low, high)
@@ -39,7 +39,7 @@ def new_nearest(query: VectorQuery, k: int | None, *, is_bounded: bool = True) -
 def search(
     query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None, metric: str, nearest: _kernels.NearestRows
 ) -> None:
-    """Shows all allowed rows of a version, by their addresses, with true distances.
+    """Adds all allowed rows of a version, by their addresses, with exact distances.
 
     raises: as reading them
     """
@@ -51,7 +51,7 @@ def search(
 def show_batches(
     query: VectorQuery, batches: Iterator[pa.RecordBatch], metric: str, nearest: _kernels.NearestRows
 ) -> None:
-    """Shows the rows of batches of vectors and addresses; several threads share them."""
+    """Adds the rows of batches of vectors and addresses; several threads share them."""
     lock = Lock()
 
     def work(own: _kernels.NearestRows) -> None:
@@ -66,7 +66,7 @@ def show_batches(
     batches = chain((each for each in (first, second) if each is not None), batches)
     count = min(os.cpu_count() or 1, _MOST_THREADS)
     if count == 1 or second is None:
-        # to start a thread takes longer than to compare a batch, on a busy machine much longer
+        # starting a thread takes longer than comparing a batch, on a busy machine much longer
         work(nearest)
         return
     others = [new_nearest(query, query.k) for _ in range(count)]
@@ -78,7 +78,7 @@ def show_batches(
 
 
 def show(query: VectorQuery, vectors: pa.Array, rows: U64, metric: str, nearest: _kernels.NearestRows) -> None:
-    """Shows rows with these vectors.
+    """Adds rows with these vectors.
 
     rows: their numbers
     """
@@ -122,7 +122,7 @@ def show(query: VectorQuery, vectors: pa.Array, rows: U64, metric: str, nearest:
 
 
 def _values(vectors: pa.Array) -> memoryview:
-    """The bytes of the values of fixed-size lists, from the first one on."""
+    """Returns the bytes of the values of fixed-size lists, from the first one on."""
     values = vectors.values
     width = values.type.bit_width // 8
     start = (values.offset + vectors.offset * vectors.type.list_size) * width
@@ -131,7 +131,7 @@ def _values(vectors: pa.Array) -> memoryview:
 
 
 def _have_all(vectors: pa.Array) -> BoolMask:
-    """Which vectors are there, with all of their values."""
+    """Returns which vectors are not NULL and contain no NULLs."""
     size = vectors.type.list_size
     inside = vectors.values.slice(vectors.offset * size, len(vectors) * size).is_valid()
     whole = inside.to_numpy(zero_copy_only=False).reshape(len(vectors), size).all(axis=1)
@@ -140,7 +140,7 @@ def _have_all(vectors: pa.Array) -> BoolMask:
 
 
 def _without_holes(vectors: pa.Array, rows: U64) -> tuple[pa.Array, U64]:
-    """Multivectors without the vectors that are NULL, or that have NULLs."""
+    """Returns multivectors without the vectors that are NULL or contain NULLs."""
     offsets = vectors.offsets.to_numpy()
     inner = vectors.values
     whole = _have_all(inner)

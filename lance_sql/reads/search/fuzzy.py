@@ -1,4 +1,4 @@
-"""Words of an index that are like others."""
+"""Words of an index that are similar to others."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lance_sql.format.index_files.full_text import TextPartition
 def expansions(
     words: Sequence[str], partitions: Sequence[TextPartition], distance: int, prefix_length: int, most: int
 ) -> dict[str, list[str]]:
-    """For each word those of the index that are at most so many letters from it, in the order of their bytes.
+    """Returns for each word those of the index within an edit distance, in byte order.
 
-    prefix_length: bytes that are the same
-    most: words for all of them together
+    prefix_length: number of bytes that must be equal
+    most: limit for all words together
     """
     every = sorted({word for each in partitions for word in each.words()})
     alike_words: dict[str, list[str]] = {}
@@ -32,7 +32,7 @@ def expansions(
 
 
 def is_within(a: str, b: str, distance: int) -> bool:
-    """Whether so many letters put in, left out or replaced make one text of the other."""
+    """Whether the edit distance of two texts is at most `distance`."""
     if abs(len(a) - len(b)) > distance:
         return False
     before = list(range(len(b) + 1))

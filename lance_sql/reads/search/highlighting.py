@@ -1,4 +1,4 @@
-"""Which words of a text a query has found: for pages, not for scores."""
+"""Highlighting of the words that a query has found in a text, for pages, not for scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ELLIPSIS: Final = "…"
 
 
 def highlighters(query: TextQuery, snapshot: Snapshot) -> Mapping[str, Highlighter]:
-    """For each column that a query looks into, what marks the words in its texts.
+    """Returns for each searched column a function that marks the words in its texts.
 
     raises: as the search
     """
@@ -42,7 +42,8 @@ def highlighters(query: TextQuery, snapshot: Snapshot) -> Mapping[str, Highlight
 
 @dataclass(frozen=True)
 class _Wanted:
-    """tokens, or those that differ from one by so many letters behind a prefix of so many bytes"""
+    """The tokens to mark. With fuzziness, also tokens that differ from one by that many letters after a common
+    prefix of bytes."""
 
     tokens: frozenset[str]
     fuzziness: int
@@ -83,7 +84,7 @@ class _Marker:
         return [*pieces, (_ELLIPSIS, False)] if last < len(text) else pieces
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Where words are that were found; n-grams that overlap are one."""
+        """Returns the positions of the found words; overlapping n-grams are merged."""
         spans: list[tuple[int, int]] = []
         for start, end, token in self.analyzer.spans(text):
             if any(each.has(token) for each in self.wanted):
@@ -95,7 +96,7 @@ class _Marker:
 
 
 def _searched(part: Part) -> Iterator[Match | Phrase]:
-    """The parts whose words a row is found by."""
+    """Yields the parts whose words find a row."""
     match part:
         case Match() | Phrase():
             yield part

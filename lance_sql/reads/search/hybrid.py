@@ -1,4 +1,4 @@
-"""Rows by vectors and by words: the best of each side, in one order."""
+"""Hybrid search by vectors and by words: the best rows of each side, in one order."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ F64 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class HybridQuery:
-    """Both queries, each for the candidates of its side.
+    """Both queries, each with the candidates of its side.
 
-    alpha: how much the distance counts, of 1
-    fusion: linear, of numbers from 0 to 1 among the candidates of a side; or rrf, by the ranks that rows have there
+    alpha: weight of the distance, of 1
+    fusion: linear, of values normalized to 0..1 among the candidates of a side; or rrf, by the ranks of rows there
     """
 
     vector: VectorQuery
@@ -51,7 +51,7 @@ class HybridQuery:
             raise InvalidArgument("Words go with one query vector")
 
     def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
-        """As `Ranker.rank`."""
+        """Ranks like `Ranker.rank`."""
         near, alike = self.vector.rank(snapshot, allowed), self.text.rank(snapshot, allowed)
         addresses = np.union1d(near.addresses, alike.addresses)
         distances, scores = (
@@ -79,19 +79,19 @@ class HybridQuery:
         )
 
     def describe(self) -> str:
-        """As `Ranker.describe`."""
+        """Describes like `Ranker.describe`."""
         return f"{self.k} rows, {self.fusion}, of {self.vector.describe()}, and of {self.text.describe()}"
 
 
 def _aligned(addresses: U64, of: U64, values: npt.NDArray[np.floating]) -> F64:
-    """The values of some of the rows; NaN for others."""
+    """Returns the values aligned to the rows; NaN for rows without one."""
     aligned = np.full(len(addresses), np.nan)
     aligned[np.searchsorted(addresses, of)] = values
     return aligned
 
 
 def _normalised(values: F64) -> F64:
-    """From 0 for the smallest to 1 for the greatest; one half where all are equal."""
+    """Scales values from 0 for the smallest to 1 for the greatest; one half if all are equal."""
     numbers = values[~np.isnan(values)]
     if len(numbers) == 0:
         return values

@@ -1,5 +1,5 @@
-"""Nearest rows by an index: the partitions whose centroids are nearest, the best rows of these by what is stored of
-them, and true distances of the best where they are asked for or other rows have them."""
+"""Nearest-neighbor search by an index: the partitions with the nearest centroids, their best rows by stored codes,
+and exact distances of the best if requested or if some rows are not indexed."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _BYTES_TOGETHER: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Probes:
-    """How many partitions are searched where nobody says it: those whose centroids are not much farther than the
-    nearest one. For at most `k` rows."""
+    """Default number of searched partitions, for at most `k` rows: those whose centroids are not much farther than
+    the nearest one."""
 
     k: int
     margin: float
@@ -75,8 +75,8 @@ _PROBES: Final = {"l2": _L2, "hamming": _L2, "cosine": _COSINE, "dot": _DOT}
 def search(
     query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None, index: ColumnIndex, metric: str
 ) -> tuple[_kernels.NearestRows, tuple[str, ...]] | None:
-    """The nearest rows by the segments of an index, by their addresses; what was done. None where the index has a row
-    twice: which of its vectors is the row's, nobody knows.
+    """Returns the nearest rows by the segments of an index, by their addresses, and notes. None if the index has a
+    row twice, because it is unknown which of its vectors is current.
 
     raises: as reading
     """
@@ -116,7 +116,7 @@ def search(
 
 
 def result(nearest: _kernels.NearestRows, query: int) -> tuple[U64, Array]:
-    """The rows and distances of a query."""
+    """Returns the rows and distances of a query."""
     count = nearest.count(query)
     rows, far = np.empty(count, np.uint64), np.empty(count, np.float32)
     nearest.result(query, rows, far)
@@ -147,7 +147,8 @@ def _probe(
     wanted: int,
     candidates: _kernels.NearestRows,
 ) -> tuple[int, int]:
-    """Shows the rows of the nearest partitions of a segment; how many were searched, for all queries, of how many."""
+    """Adds the rows of the nearest partitions of a segment; returns the number of searched ones, and of all, over
+    all queries."""
     searched = 0
     for number, vector in enumerate(query.vectors):
         asked = _normalised(vector) if segment.index.metric == "cosine" else vector
@@ -164,7 +165,7 @@ def _probe(
 
 
 def _together(segment: VectorSegment, numbers: RowNumbers, wanted: list[int]) -> Iterator[list[Probed]]:
-    """Partitions, some MiB of them at once."""
+    """Yields partitions in groups of some MiB."""
     probed: list[Probed] = []
     num_bytes = 0
     for partition in segment.index.partitions(wanted):
@@ -179,7 +180,7 @@ def _together(segment: VectorSegment, numbers: RowNumbers, wanted: list[int]) ->
 
 
 def _rounds(order: list[int], first: int, *, fixed: bool) -> Iterator[list[int]]:
-    """Partitions that are searched together: the first ones, then more, as long as there are too few rows."""
+    """Yields partitions that are searched together: the first ones, then more, as long as there are too few rows."""
     yield order[:first]
     step = max(first, 1)
     while not fixed and first < len(order):
@@ -191,14 +192,14 @@ def _rounds(order: list[int], first: int, *, fixed: bool) -> Iterator[list[int]]
 def _order(
     segment: VectorSegment, asked: npt.NDArray[np.float64], query: VectorQuery, wanted: int
 ) -> tuple[list[int], int]:
-    """The partitions, nearest first, and how many are searched at least."""
+    """Returns the partitions, nearest first, and the minimum number to search."""
     index = segment.index
     metric = "l2" if index.metric == "cosine" else index.metric
     far = vector_distances(metric, asked, index.centroids)
     order = np.argsort(far, kind="stable")
     if query.nprobes is not None:
         return order.tolist(), min(query.nprobes, len(order))
-    # the rule goes by k, not by how many candidates are refined
+    # the rule depends on k, not on the number of candidates to refine
     rule = next(each for each in _PROBES[index.metric] if (query.k or _UNBOUNDED) <= each.k)
     nearest = far[order[0]]
     reach = rule.margin * (abs(1 - nearest) if index.metric == "dot" else nearest)
@@ -220,7 +221,7 @@ def _compare(
     metric: str,
     nearest: _kernels.NearestRows,
 ) -> None:
-    """Shows candidates with their true distances."""
+    """Adds candidates with their exact distances."""
     for number in range(query.num_queries):
         rows, _ = result(candidates, number)
         addresses = np.sort(numbers.addresses(rows.view(np.int64)))

@@ -1,4 +1,4 @@
-"""Several queries at once: each row of a table of vectors, or of a list, with the rows that are nearest to it."""
+"""Joins by vectors: each row of a table of vectors, or of a list, with its nearest rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUERY_ROW_ID: Final = "_query_rowid"
 class JoinQuery:
     """Nearest rows of each of many vectors.
 
-    row_ids: of the rows that the vectors are from, u64[queries]; None of a list
+    row_ids: of the rows with the vectors, u64[queries]; None for a list
     """
 
     query: VectorQuery
@@ -40,7 +40,7 @@ class JoinQuery:
         object.__setattr__(self, "leading", (pa.field(QUERY_INDEX, pa.int32(), nullable=False), *ids))
 
     def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
-        """As `Ranker.rank`."""
+        """Ranks like `Ranker.rank`."""
         ranking = self.query.rank(snapshot, allowed)
         if self.row_ids is None:
             return ranking
@@ -48,7 +48,7 @@ class JoinQuery:
         return Ranking(ranking.addresses, {**ranking.scores, QUERY_ROW_ID: ids}, ranking.notes)
 
     def describe(self) -> str:
-        """As `Ranker.describe`."""
+        """Describes like `Ranker.describe`."""
         return self.query.describe()
 
 
@@ -62,14 +62,14 @@ def join_query(
     k: int | None = 10,
     **options: Any,
 ) -> JoinQuery:
-    """Queries of a table, or of a list of vectors.
+    """Returns the queries from a table, or from a list of vectors.
 
-    queries: a version of a table: rows whose vector is NULL are no queries, others are numbered in its order
+    queries: a version of a table, whose rows with a NULL vector are skipped, others are numbered in its order
     query_column: of that table; its only column of vectors without it
-    query_filter: only these rows of it
+    query_filter: uses only these rows of it
     k: rows of each query
     options: of `vector_query`
-    raises: InvalidArgument for queries that make none; as `vector_query` and `Dataset.scan`
+    raises: InvalidArgument for invalid queries; as `vector_query` and `Dataset.scan`
     """
     if k is None:
         raise InvalidArgument("A join needs k: all rows for every query are a cross join")
@@ -88,7 +88,7 @@ def join_query(
 
 
 def _read(queries: Snapshot, column: str | None, filter: str | None) -> tuple[Any, U64]:
-    """Vectors [n, d] of a table, and the ids of their rows."""
+    """Returns the vectors [n, d] of a table, and the ids of their rows."""
     chosen = resolve(queries, [vector_column(queries) if column is None else column, system_columns.ROW_ID])
     type = chosen[0].arrow.type
     if not pa.types.is_fixed_size_list(type):

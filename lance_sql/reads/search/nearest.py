@@ -1,4 +1,4 @@
-"""The nearest rows of a version: by the best way that there is to find them."""
+"""Nearest rows of a version, by an index or exactly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def rank(query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
-    """The nearest rows; see `Ranker.rank`."""
+    """Returns the nearest rows; see `Ranker.rank`."""
     index = column_index(snapshot, query) if query.metric is None or _may_use(query, snapshot) else NO_INDEX
     metric = query.metric or index.metric or query.default_metric
     if index.segments and metric == index.metric and _may_use(query, snapshot):
@@ -36,19 +36,19 @@ def rank(query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None) -> R
 
 
 def _may_use(query: VectorQuery, snapshot: Snapshot) -> bool:
-    """Whether an index may be searched: for all rows there is nothing to gain."""
+    """Whether an index may be searched: it does not help if all rows are wanted."""
     return query.use_index and snapshot.use_indices and query.k is not None
 
 
 def _why(query: VectorQuery, index: ColumnIndex, metric: str) -> tuple[str, ...]:
-    """Why an index that there is was not used."""
+    """Returns the reason why an existing index was not used."""
     if index.segments and index.metric != metric:
         return (f"index {index.name}: its metric is {index.metric}",)
     return index.notes if query.use_index else ()
 
 
 def ranking(query: VectorQuery, nearest: _kernels.NearestRows, notes: tuple[str, ...]) -> Ranking:
-    """The rows that were shown, whose numbers are addresses."""
+    """Returns the collected rows, whose numbers are addresses."""
     rows, distances, numbers = [], [], []
     for number in range(query.num_queries):
         addresses, far = indexed.result(nearest, number)

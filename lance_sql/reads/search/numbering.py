@@ -1,7 +1,7 @@
-"""The rows of a version by numbers that follow each other, so that a set of them is an array of flags.
+"""Consecutive numbers of the rows of a version, so that a set of rows is an array of flags.
 
 fragment      0             3          7
-number        0 .. 99       100 .. 149 150 ..      physical rows, deleted ones included
+number        0 .. 99       100 .. 149 150 ..      physical rows, including deleted ones
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from lance_sql.values.arrays import I64, U64, BoolMask
 
 _OFFSETS: Final = np.uint64(2**32 - 1)
 _SPARSE: Final = 4
-"""Ids are looked up in an array of all up to the greatest one, where these are at most so many times the rows."""
+"""Ids are looked up in a dense array if the greatest id is at most this multiple of the number of rows."""
 
 
 class RowNumbers:
-    """The rows of one version. Thread-safe: what it finds is the same whoever finds it."""
+    """Numbers of the rows of one version. Thread-safe: cached results are the same for all callers."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         candidates = Candidates.all_of(snapshot)
@@ -51,12 +51,12 @@ class RowNumbers:
 
     @property
     def num_rows(self) -> int:
-        """Physical rows."""
+        """Number of physical rows."""
         return int(self._firsts[-1])
 
     @cached_property
     def live(self) -> BoolMask:
-        """Which rows are not deleted."""
+        """Mask of the rows that are not deleted."""
         is_live = np.zeros(self.num_rows, np.bool_)
         for position, fragment_index in enumerate(self._fragment_indices):
             first = int(self._firsts[position])
@@ -67,14 +67,14 @@ class RowNumbers:
         return is_live
 
     def of_fragments(self, fragment_ids: frozenset[int]) -> BoolMask | None:
-        """Which rows are in these fragments; None for all of them."""
+        """Returns the mask of the rows in these fragments; None for all of them."""
         inside = np.array([number in fragment_ids for number in self._ids.tolist()], np.bool_)
         if inside.all():
             return None
         return np.repeat(inside, np.diff(self._firsts))
 
     def matching(self, predicate: Predicate) -> BoolMask:
-        """Which live rows pass a filter."""
+        """Returns the mask of the live rows that match a filter."""
         passing = np.zeros(self.num_rows, np.bool_)
         scan = Scan(self._snapshot, resolve(self._snapshot, [ROW_ADDRESS]), predicate, None, None)
         for batch in scan.to_reader():
@@ -82,7 +82,7 @@ class RowNumbers:
         return passing
 
     def of_addresses(self, addresses: U64) -> I64:
-        """The numbers of rows; -1 for those that are not there."""
+        """Returns the numbers of rows; -1 for missing ones."""
         if len(self._ids) == 0:
             return np.full(len(addresses), -1, np.int64)
         ids = addresses >> np.uint64(32)
@@ -93,7 +93,7 @@ class RowNumbers:
         return np.where(inside, numbers, -1)
 
     def of_row_ids(self, row_ids: U64) -> I64:
-        """The numbers of rows by their row ids, which are addresses in tables without stable ones."""
+        """Returns the numbers of rows by their row ids, which are addresses in tables without stable row ids."""
         if not self._snapshot.manifest.has_stable_row_ids:
             return self.of_addresses(row_ids)
         ids, numbers = self._by_row_id
@@ -107,14 +107,14 @@ class RowNumbers:
         return np.where(sorted_ids[at] == row_ids, numbers[at], -1)
 
     def of_partition(self, partition: Partition) -> I64:
-        """The numbers of the rows of a partition of an index, kept as long as the partition is held."""
+        """Returns the numbers of the rows of an index partition, cached as long as the partition is alive."""
         numbers = self._partitions.get(partition)
         if numbers is None:
             numbers = self._partitions[partition] = self.of_row_ids(partition.row_ids)
         return numbers
 
     def addresses(self, numbers: I64) -> U64:
-        """Where rows are."""
+        """Returns the addresses of rows."""
         position = np.searchsorted(self._firsts, numbers, side="right") - 1
         offsets = (numbers - self._firsts[position]).astype(np.uint64)
         addresses: U64 = self._ids[position] << np.uint64(32) | offsets
@@ -122,14 +122,14 @@ class RowNumbers:
 
     @cached_property
     def _by_row_id(self) -> tuple[I64, I64 | None]:
-        """For each id its number, where there are not many more ids than rows; else the ids in order, and their
+        """Number of each id, if ids are not much more numerous than rows; otherwise the sorted ids, and their
         numbers."""
         fragments = self._snapshot.manifest.fragments
         ids = [
             self._snapshot.open(fragments[fragment_index]).row_id_sequence.expand()
             for fragment_index in self._fragment_indices
         ]
-        # an id may be there twice: of an updated row, the old image is deleted
+        # an id may occur twice: the old image of an updated row is deleted
         numbers = np.flatnonzero(self.live)
         every = np.concatenate([np.empty(0, np.uint64), *ids])[numbers]
         greatest = int(every.max()) if len(every) else 0
@@ -149,7 +149,7 @@ _COUNTED: Final = Measured(
 
 
 def row_numbers(snapshot: Snapshot) -> RowNumbers:
-    """Those of a version; made once."""
+    """Returns the numbers of the rows of a version, computed once."""
     with _lock:
         numbers = _numbers_by_snapshot.get(snapshot)
     if numbers is None:

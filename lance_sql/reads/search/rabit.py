@@ -1,4 +1,4 @@
-"""Vectors by the signs of their rotated values, and by some more bits of each.
+"""Vectors quantized to the signs of their rotated values, and to some more bits of each.
 
 Source: RaBitQ; vector index specification, storage of RQ.
 """
@@ -16,11 +16,11 @@ from lance_sql.format.index_files.vector_index import Array, Partition, VectorIn
 from lance_sql.values.arrays import F32
 
 _MOST_AT_ONCE: Final = 1 << 22
-"""Values of codes that are unpacked at once."""
+"""Limit of code values that are unpacked at once."""
 
 
 class RabitVectors:
-    """Sign bits, and up to 8 more bits a value."""
+    """Codes of sign bits, and up to 8 more bits per value."""
 
     is_exact = False
 
@@ -50,7 +50,7 @@ class RabitVectors:
             raise UnsupportedFeature("RQ codes in the form of early releases")
         for name, width in rabit_codes.widths(self._size, self._bits).items():
             if name == "__error_factors":
-                # for leaving out rows early, which is not done here
+                # for skipping rows early, which is not implemented here
                 continue
             if name not in index.names:
                 raise CorruptFile(f"there is no column {name!r}")

@@ -1,4 +1,4 @@
-"""The base of scans over ranked rows."""
+"""Base class of scans over ranked rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lance_sql.reads.scan.relation import OnePartRelation
 class RankedScan(OnePartRelation):
     """A read of some columns of ranked rows. Immutable.
 
-    condition: on rows that were found
+    condition: filter on found rows
     """
 
     columns: tuple[OutputColumn, ...]
@@ -27,8 +27,8 @@ class RankedScan(OnePartRelation):
 
     @abstractmethod
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, in batches."""
+        """Yields the rows, in batches."""
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The rows as a stream of batches. Nothing is searched or read before the first batch is asked for."""
+        """Returns the rows as a stream of batches. Nothing is searched or read before the first batch is requested."""
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())

@@ -1,6 +1,6 @@
-"""What a search gives: rows in an order, with numbers that say why.
+"""Search results: ranked rows with scores.
 
-Evidence only rules rows out; a ranking puts those in order that a filter, the deletions and the version allow.
+Evidence only prunes rows; a ranking orders the rows that a filter, the deletions and the version allow.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ QUERY_INDEX: Final = "query_index"
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows, best first.
+    """Ranked rows, best first.
 
     addresses: of the rows, u64[n]
-    scores: for each of `Ranker.fields` its values, of n rows
-    notes: what was used, and what could not be used and why, for `explain`
+    scores: the values of each of `Ranker.fields`, of n rows
+    notes: used and unusable parts, with the reasons, for `explain`
     """
 
     addresses: U64
@@ -35,26 +35,26 @@ class Ranking:
 
 
 class Ranker(Protocol):
-    """A query, which puts rows in order. A value: it holds nothing of a version."""
+    """A query that ranks rows. It is a value, independent of any version."""
 
     @property
     def leading(self) -> tuple[pa.Field, ...]:
-        """Columns of its own in front of the table's."""
+        """Columns of its own before those of the table."""
         ...
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """Its numbers, behind the table's columns."""
+        """Score columns, after those of the table."""
         ...
 
     def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
-        """The best of the live rows of a version.
+        """Returns the best of the live rows of a version.
 
-        allowed: rows for which this is not true do not take part
+        allowed: excludes rows for which this is not true
         raises: CorruptFile, UnsupportedFeature
         """
         ...
 
     def describe(self) -> str:
-        """The query in one line."""
+        """Describes the query in one line."""
         ...

@@ -1,4 +1,4 @@
-"""How much of the nearest rows an index finds: searches by it against searches of every row."""
+"""Recall of an index: compares searches by it with exact searches."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SEED: Final = 7
 
 @dataclass(frozen=True)
 class Recall:
-    """What searches with a number of probes found.
+    """Recall of searches with a number of probes.
 
-    nprobes: None for as many as the index thinks right
-    share: of the nearest rows, 0 to 1, of all queries together
-    milliseconds: of one search
+    nprobes: None for the default of the index
+    share: of the nearest rows, 0 to 1, over all queries
+    milliseconds: duration of one search
     """
 
     nprobes: int | None
@@ -46,10 +46,11 @@ def recalls(
     refine_factor: int | None = None,
     num_queries: int = 100,
 ) -> list[Recall]:
-    """The recall of the index of a column, for queries that are vectors of rows: each finds itself, at least exactly.
+    """Measures the recall of the index of a column. The queries are vectors of rows, which an exact search finds
+    first.
 
     column: of vectors; the only one without it
-    raises: InvalidArgument without rows, or for a column of several vectors a row; as `vector_query`
+    raises: InvalidArgument without rows, or for a multivector column; as `vector_query`
     """
     name = vector_column(snapshot) if column is None else column
     queries = _sample(snapshot, name, num_queries)
@@ -57,7 +58,7 @@ def recalls(
     index = vector_query(snapshot, queries[0], name, k=k, refine_factor=refine_factor)
     if every.is_multivector:
         raise InvalidArgument("Indices of several vectors a row are not searched")
-    # by the metric of the index, as searches by it are
+    # by the metric of the index, like searches by it
     exact = _by_query(every, snapshot)
     measured = []
     for probes in nprobes:
@@ -75,20 +76,20 @@ def recalls(
 
 
 def _by_query(query: VectorQuery, snapshot: Snapshot) -> list[U64]:
-    """The rows of each query."""
+    """Returns the rows of each query."""
     ranking = query.rank(snapshot, None)
     numbers = ranking.scores[QUERY_INDEX].to_numpy()
     return [ranking.addresses[numbers == number] for number in range(query.num_queries)]
 
 
 def _sample(snapshot: Snapshot, name: str, count: int) -> list[list[float]]:
-    """Vectors of some rows, two at least, so that they are several queries."""
+    """Returns vectors of some rows, at least two, so that they are several queries."""
     live = [(each.id, snapshot.open(each).live_rows()) for each in snapshot.manifest.fragments]
     counts = np.array([row_ranges.count(rows) for _, rows in live], np.int64)
     total = int(counts.sum())
     if not total:
         raise InvalidArgument(f"{snapshot.name} has no rows")
-    # more than are asked for: some may be NULL
+    # more than requested: some may be NULL
     positions = np.unique(np.random.default_rng(_SEED).integers(0, total, 2 * count + 16))
     ends = np.cumsum(counts)
     (column,) = resolve(snapshot, [name])

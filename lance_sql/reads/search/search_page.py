@@ -1,4 +1,4 @@
-"""What a search has found, as a page: each row with its numbers, and with the words that it was found by."""
+"""Search results as an HTML page: each row with its scores, and with highlighted words."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TONES: Final = {"new": "ins", "changed": "upd", "gone": "del"}
 
 
 def search_page(scan: SearchScan) -> str:
-    """A page about a search.
+    """Renders a page about a search.
 
-    raises: MissingDependency where Jinja2 is not installed; as reading
+    raises: MissingDependency if Jinja2 is not installed; as reading
     """
     rows, ranker = scan.rows, scan.rows.ranker
     own = [field.name for field in (*ranker.leading, *ranker.fields)]
@@ -45,11 +45,11 @@ def answer_page(
     total: int,
     since: int | None = None,
 ) -> str:
-    """A page about rows that were found, or about what changed among them since a version.
+    """Renders a page about found rows, or about changes among them since a version.
 
     rows: at most `MOST_HITS` of them
     own: the columns that the table does not have
-    explained: how it was searched, by lines
+    explained: lines that describe the search
     """
     by_words = ranker.text if isinstance(ranker, HybridQuery) else ranker
     marks = highlighters(by_words, snapshot) if isinstance(by_words, TextQuery) else {}
@@ -75,7 +75,7 @@ def answer_page(
 
 
 def _first(reader: pa.RecordBatchReader) -> pa.Table:
-    """The first rows of a stream."""
+    """Returns the first rows of a stream."""
     batches, left = [], MOST_HITS
     for batch in reader:
         batches.append(batch.slice(0, left))
@@ -86,7 +86,7 @@ def _first(reader: pa.RecordBatchReader) -> pa.Table:
 
 
 def _hidden(rows: pa.Table) -> list[str]:
-    """Hundreds of numbers are nothing to look at."""
+    """Returns the vector columns, whose hundreds of numbers are not shown."""
     return [field.name for field in rows.schema if is_vector(field.type)]
 
 
@@ -96,7 +96,7 @@ def _hit(
     texts = [(name, _marked(row[name], marks[name])) for name in names if name in marks and row[name] is not None]
     shown = {name for name, _ in texts}
     numbered = [(name.lstrip("_").replace("_", " "), row[name], row.get(f"_previous{name}")) for name in numbers]
-    # the last number is what rows are ordered by
+    # rows are ordered by the last score
     strength = row[numbers[-1]] if numbers else None
     return {
         "rank": index + 1,
@@ -112,7 +112,7 @@ def _hit(
 
 
 def _marked(value: Any, mark: Highlighter) -> list[Piece]:
-    """A text, or the items of a list after each other."""
+    """Marks a text, or the items of a list one after the other."""
     pieces: list[Piece] = []
     left = 4 * MOST_CHARACTERS
     for text in [value] if isinstance(value, str) else [each for each in value if each is not None]:
@@ -128,7 +128,7 @@ def _number(value: float | None) -> str | None:
 
 
 def _strengths(values: Sequence[float | None]) -> list[float | None]:
-    """From nearly nothing for the last row to 1 for the best one."""
+    """Scales values from 0.04 for the last row to 1 for the best one."""
     numbers = [value for value in values if value is not None]
     low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     return [

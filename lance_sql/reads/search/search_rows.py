@@ -1,4 +1,4 @@
-"""The rows that a search finds, as a relation: what engines and users read columns of."""
+"""Rows that a search finds, as a relation whose columns engines and users read."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SearchRows:
-    """The best rows of a version for a query, with the table's columns and the numbers of the ranking.
+    """Best rows of a version for a query, with the table's columns and the scores of the ranking.
 
-    allowed: only these rows take part
-    prefilter: conditions of a scan on the table's columns belong to `allowed`, rather than to what was found
+    allowed: restricts the search to these rows
+    prefilter: adds conditions of a scan on the table's columns to `allowed`, instead of filtering the found rows
     """
 
     snapshot: Snapshot
@@ -43,23 +43,23 @@ class SearchRows:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The table's columns, and those of the ranking."""
+        """Columns of the table, and those of the ranking."""
         stored = self.snapshot.manifest.schema.arrow
         return pa.schema([*self.ranker.leading, *stored, *self.ranker.fields], stored.metadata)
 
     @property
     def system_columns(self) -> tuple[str, ...]:
-        """Those of the table."""
+        """System columns of the table."""
         return system_columns.available(stable_row_ids=self.snapshot.manifest.has_stable_row_ids)
 
     @property
     def compact_types(self) -> Mapping[str, pa.DataType]:
-        """None: values come in the table's types."""
+        """Empty: values have the table's types."""
         return {}
 
     @cached_property
     def ranking(self) -> Ranking:
-        """The rows that the query finds; searched once."""
+        """Rows that the query finds; searched once."""
         with at(table=self.snapshot.label):
             return self.ranker.rank(self.snapshot, self.allowed)
 
@@ -71,10 +71,10 @@ class SearchRows:
         limit: int | None = None,
         batch_size: int | None = None,
     ) -> SearchScan:
-        """Some columns of the rows, best first.
+        """Returns some columns of the rows, best first.
 
         columns: all of `schema` without it
-        filter: on what was found; on what takes part as well, of the table's columns, with `prefilter`
+        filter: on the found rows; with `prefilter`, conditions on the table's columns restrict the search
         raises: as `Dataset.scan`
         """
         chosen = self.resolve(self.schema.names if columns is None else columns)
@@ -88,7 +88,7 @@ class SearchRows:
         return SearchScan(rows, columns=chosen, condition=both(*after), limit=limit, batch_size=batch_size)
 
     def resolve(self, names: Sequence[str]) -> tuple[OutputColumn, ...]:
-        """The columns that names mean.
+        """Resolves names to columns.
 
         raises: as `projection.resolve`
         """
@@ -100,12 +100,12 @@ class SearchRows:
         return tuple(OutputColumn(name, None, (), own[name]) if name in own else next(stored) for name in names)
 
     def with_numbers(self, names: Sequence[str]) -> list[str]:
-        """The names, and those of the ranking's columns that are not among them."""
+        """Returns the names, and the missing ones of the ranking's columns."""
         leading = [field.name for field in self.ranker.leading if field.name not in names]
         return [*leading, *names, *(field.name for field in self.ranker.fields if field.name not in names)]
 
     def is_own(self, column: OutputColumn) -> bool:
-        """Whether a column is no column of the table."""
+        """Whether a column is not a column of the table."""
         return column.is_null or (column.field is None and column.name not in system_columns.NAMES)
 
     def _condition(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
@@ -125,7 +125,7 @@ class SearchRows:
 
 
 def both(*parts: Predicate | None) -> Predicate | None:
-    """What is true where all parts are; None without any."""
+    """Returns the conjunction of the parts; None without any."""
     given = [part for part in parts if part is not None]
     return conjunction(given) if given else None
 
@@ -138,12 +138,12 @@ def search_rows(
     updated_from: int | None = None,
     prefilter: bool = False,
 ) -> SearchRows:
-    """The rows that a query finds.
+    """Returns the rows that a query finds.
 
-    filter: only these rows take part
-    updated_from: only rows that this version, or a later one, inserted or updated
-    raises: as `Dataset.scan`; InvalidArgument for `updated_from` on a table without stable row ids, and for a query of
-        another kind
+    filter: restricts the search to these rows
+    updated_from: restricts the search to rows inserted or updated by this version, or a later one
+    raises: as `Dataset.scan`; InvalidArgument for `updated_from` on a table without stable row ids, and for an
+        unsupported query object
     """
     if not hasattr(ranker, "rank"):
         raise InvalidArgument(

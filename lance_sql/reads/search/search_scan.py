@@ -1,4 +1,4 @@
-"""A read of the rows of a ranking: a scan like any other, but that its rows come best first."""
+"""Scans of ranked rows: like any other, except that rows come best first."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SearchScan(RankedScan):
-    """Some columns of the best rows. Immutable; the search is made once, when it is first asked for.
+    """Some columns of the best rows. Immutable; the search runs once, on demand.
 
-    columns: those without a field are the numbers of the ranking, or system columns
-    condition: on rows that were found: fewer than k may be left
+    columns: those without a field are scores of the ranking, or system columns
+    condition: filter on found rows: fewer than k may be left
     """
 
     rows: SearchRows
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The schema of every batch: the columns in the order they were asked for."""
+        """Schema of every batch: the columns in the requested order."""
         return pa.schema([column.arrow for column in self.columns], self.rows.snapshot.manifest.schema.arrow.metadata)
 
     @property
     def ranking(self) -> Ranking:
-        """The rows that were found."""
+        """Found rows."""
         return self.rows.ranking
 
     def count_rows(self) -> int:
-        """The number of rows."""
+        """Counts the rows."""
         if self.condition is None:
             count = len(self.ranking.addresses)
             return count if self.limit is None else min(count, self.limit)
         return super().count_rows()
 
     def explain(self, *, analyze: bool = False) -> str:
-        """What is searched and how, as text; the search is made for it.
+        """Describes the search as text; runs it first.
 
-        analyze: reads the rows as well, and says how many came of it
+        analyze: also reads the rows, and reports their number
         """
         started = time.perf_counter()
         ranking, snapshot = self.ranking, self.rows.snapshot
@@ -77,10 +77,9 @@ class SearchScan(RankedScan):
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """A page in one file, which needs no network: the best 200 rows with their numbers, and the words that they
-        were found by.
+        """Renders a self-contained HTML page: the best 200 rows with their scores, and highlighted words.
 
-        raises: MissingDependency where Jinja2 is not installed; as reading
+        raises: MissingDependency if Jinja2 is not installed; as reading
         """
         from lance_sql.reads.search.search_page import search_page
 
@@ -109,7 +108,7 @@ class SearchScan(RankedScan):
                 yield self._read(self.columns, chosen)
 
     def _read(self, columns: Sequence[OutputColumn], positions: I64) -> pa.RecordBatch:
-        """Columns of the rows at some positions of the ranking."""
+        """Returns columns of the rows at some positions of the ranking."""
         rows, ranking = self.rows, self.ranking
         stored = [column for column in columns if not rows.is_own(column)]
         taken = take_at(rows.snapshot, stored, ranking.addresses[positions]).combine_chunks() if stored else None

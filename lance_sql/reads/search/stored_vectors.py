@@ -1,4 +1,4 @@
-"""Distances of a query to the vectors that an index stores: as they are, or by their codes.
+"""Distances of a query to the vectors stored in an index: exact ones, or by codes.
 
 Source: vector index specification, sections on product, scalar and RaBitQ quantisation.
 """
@@ -26,9 +26,9 @@ _vectors_by_index: Final[WeakKeyDictionary[VectorIndex, StoredVectors]] = WeakKe
 
 
 class Probed(NamedTuple):
-    """A partition that is searched.
+    """A partition to be searched.
 
-    rows: the numbers of its rows, negative for those that are not there
+    rows: the numbers of its rows, negative for missing ones
     """
 
     centroid: Array
@@ -37,46 +37,46 @@ class Probed(NamedTuple):
 
 
 class StoredVectors(Protocol):
-    """The vectors of a segment.
+    """Stored vectors of a segment.
 
-    is_exact: its distances are those of the vectors themselves
+    is_exact: distances are those of the vectors themselves
     """
 
     is_exact: bool
 
     def prepare(self, query: Array) -> Any:
-        """What distances of a query need, for all partitions."""
+        """Prepares a query for the distances to all partitions."""
         ...
 
     def show(
         self, nearest: _kernels.NearestRows, query: int, prepared: Any, probed: Sequence[Probed], allowed: BoolMask
     ) -> int:
-        """Shows the rows of partitions that take part; how many these are.
+        """Adds the allowed rows of partitions; returns their number.
 
-        query: its number
-        allowed: which rows take part, by their numbers
+        query: number of the query
+        allowed: mask of the allowed rows, by their numbers
         """
         ...
 
 
 def show_distances(nearest: _kernels.NearestRows, query: int, distances: F32, rows: I64, allowed: BoolMask) -> int:
-    """Shows those of some rows that take part, whose distances are known; how many these are."""
+    """Adds the allowed ones of some rows with known distances; returns their number."""
     passed = (rows >= 0) & allowed[np.maximum(rows, 0)] if len(allowed) else np.zeros(len(rows), np.bool_)
     nearest.add_distances(query, distances, passed.view(np.uint8), rows.view(np.uint64), len(rows))
     return int(passed.sum())
 
 
 class WithDistances(ABC):
-    """Vectors whose distances are made for a whole partition."""
+    """Vectors whose distances are computed for a whole partition."""
 
     @abstractmethod
     def distances(self, prepared: Any, centroid: Array, partition: Partition) -> F32:
-        """Of each row of a partition."""
+        """Returns the distance of each row of a partition."""
 
     def show(
         self, nearest: _kernels.NearestRows, query: int, prepared: Any, probed: Sequence[Probed], allowed: BoolMask
     ) -> int:
-        """As `StoredVectors.show`."""
+        """Adds rows like `StoredVectors.show`."""
         return sum(
             show_distances(nearest, query, self.distances(prepared, each.centroid, each.partition), each.rows, allowed)
             for each in probed
@@ -84,7 +84,7 @@ class WithDistances(ABC):
 
 
 def stored_vectors(index: VectorIndex) -> StoredVectors:
-    """How the vectors of a segment are stored; codebooks and rotations are read once.
+    """Opens the stored vectors of a segment; codebooks and rotations are read once.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -100,9 +100,9 @@ def stored_vectors(index: VectorIndex) -> StoredVectors:
 
 
 def vector_distances(metric: str, query: Array, vectors: Array, value_bits: int | None = None) -> F32:
-    """Of rows [n, d] to a query; both of one type.
+    """Returns the distances of rows [n, d] to a query; both of one type.
 
-    value_bits: of the rows, where these are 16 and the query has 32
+    value_bits: of the rows, if these have 16 bits and the query has 32
     """
     rows = np.ascontiguousarray(vectors)
     out = np.empty(len(rows), np.float32)
@@ -120,7 +120,7 @@ def vector_distances(metric: str, query: Array, vectors: Array, value_bits: int 
 
 
 class FlatVectors(WithDistances):
-    """Vectors as they are; normalised for cosine."""
+    """Unquantized vectors; normalized for cosine."""
 
     is_exact = True
 
@@ -140,7 +140,7 @@ class FlatVectors(WithDistances):
 
 
 class ProductCodes:
-    """Each part of a vector is a code, of 8 or 4 bits, for an item of a codebook."""
+    """Product quantization: each part of a vector is a code of 8 or 4 bits for an item of a codebook."""
 
     is_exact = False
 
@@ -179,7 +179,7 @@ class ProductCodes:
 
 
 class ScalarCodes(WithDistances):
-    """Each value is a byte between two bounds."""
+    """Scalar quantization: each value is a byte between two bounds."""
 
     is_exact = False
 
@@ -214,4 +214,4 @@ class ScalarCodes(WithDistances):
 
 
 class RotatedBits(RabitVectors, WithDistances):
-    """Bits of rotated vectors."""
+    """RaBitQ codes: bits of rotated vectors."""

@@ -1,6 +1,6 @@
-"""A column of text at one version: the documents that its index has, and those of rows that no index covers.
+"""A text column at one version: the documents of its index, and those of rows that no index covers.
 
-Of several documents of a row the last one counts: indices that were merged keep those of earlier images.
+The last one of several documents of a row counts: merged indices keep those of earlier images.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _MOST_PREPARED: Final = 32 << 20
 
 _MOST_NUMBERS: Final = 4096
 _NOT_THERE: Final = -1
-"""Of words, for each partition."""
+"""Number of a word that is not in a partition."""
 
 
 @dataclass(frozen=True)
 class ScoredList:
-    """The documents of a word, u32, with ratios, f32, and their windows; see `_kernels.prepare_word_list`."""
+    """Documents of a word, u32, with ratios, f32, and their windows; see `_kernels.prepare_word_list`."""
 
     documents: U32
     ratios: F32
@@ -52,7 +52,7 @@ class ScoredList:
 
     @property
     def num_bytes(self) -> int:
-        """The memory that it takes."""
+        """Memory of the arrays."""
         return 64 + self.documents.nbytes + self.ratios.nbytes + self.starts.nbytes + self.greatest.nbytes
 
 
@@ -60,8 +60,8 @@ class Documents(Protocol):
     """Some documents of a column.
 
     rows: the number of the row of each; -1 for one that does not count
-    lengths: tokens of each, as scores take them
-    is_indexed: words of an index, so that words that are like others are found among them
+    lengths: number of tokens of each, as scores use it
+    is_indexed: words come from an index, in which similar words can be found
     """
 
     rows: I64
@@ -69,13 +69,13 @@ class Documents(Protocol):
     is_indexed: bool
 
     def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-        """Those that have a token, ascending, and how often."""
+        """Returns the documents with a token, ascending, and its frequencies."""
         ...
 
 
 @dataclass
 class IndexedDocuments:
-    """Those of a partition of an index."""
+    """Documents of a partition of an index."""
 
     partition: TextPartition
     rows: I64
@@ -91,7 +91,7 @@ class IndexedDocuments:
     )
 
     def number_of(self, token: str) -> int | None:
-        """Of a token among those of the partition; None where it is not there."""
+        """Returns the number of a token in the partition; None if it is missing."""
         number = self._numbers.get_or_make(token, lambda: self._find(token))
         return None if number == _NOT_THERE else number
 
@@ -100,9 +100,9 @@ class IndexedDocuments:
         return _NOT_THERE if number is None else number
 
     def scored(self, token: str, average: np.float32) -> ScoredList | None:
-        """The documents that have a token, as the kernels want them; None without any.
+        """Returns the documents with a token, in the form of the kernels; None without any.
 
-        average: tokens of a document
+        average: average number of tokens of a document
         """
         number = self.number_of(token)
         if number is None:
@@ -130,7 +130,7 @@ class IndexedDocuments:
 
 @dataclass
 class FreshDocuments:
-    """Those of rows that no index covers, taken apart when they are searched."""
+    """Documents of rows that no index covers, tokenized on the fly."""
 
     rows: I64
     lengths: F32
@@ -144,10 +144,10 @@ class FreshDocuments:
 
 @dataclass
 class TextColumn:
-    """What a column has.
+    """Documents and statistics of a text column.
 
-    count, total: documents, and tokens in all of them, by which scores of an index go
-    fresh: rows without an index, by numbers of their own
+    count, total: number of documents, and of their tokens, for scores of an index
+    fresh: rows without an index, with numbers of their own
     """
 
     column: OutputColumn
@@ -160,14 +160,14 @@ class TextColumn:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def num_indexed(self, token: str) -> int:
-        """Documents of the index that have a token."""
+        """Returns the number of indexed documents with a token."""
         if token not in self._counts:
             numbers = ((each, each.number_of(token)) for each in self.indexed)
             self._counts[token] = sum(each.partition.count(number) for each, number in numbers if number is not None)
         return self._counts[token]
 
     def num_fresh(self, token: str) -> int:
-        """Documents of rows without an index that have a token."""
+        """Returns the number of documents with a token among rows without an index."""
         postings = self.fresh.words.get(token)
         return 0 if postings is None else len(postings[0])
 
@@ -181,9 +181,9 @@ def open_column(
     use_index: bool,
     fast_search: bool,
 ) -> TextColumn:
-    """The documents of a column.
+    """Opens the documents of a column.
 
-    raises: CorruptFile, UnsupportedFeature for an index that cannot be read: what its words are nobody knows
+    raises: CorruptFile, UnsupportedFeature for an unreadable index, whose words are unknown
     """
     (column,) = resolve(snapshot, [name])
     segments = _segments(snapshot, column) if use_index and snapshot.use_indices else []
@@ -203,7 +203,7 @@ def open_column(
 
 
 def analyzer_of(snapshot: Snapshot, name: str, numbers: RowNumbers, *, use_index: bool) -> Analyzer:
-    """How the texts of a column are taken apart.
+    """Returns the tokenizer of the texts of a column.
 
     raises: as `open_column`
     """
@@ -215,7 +215,7 @@ def analyzer_of(snapshot: Snapshot, name: str, numbers: RowNumbers, *, use_index
 
 @dataclass(frozen=True)
 class _Indexed:
-    """What the index of a column has at a version; see `TextColumn`."""
+    """Index of a column at a version; see `TextColumn`."""
 
     analyzer: Analyzer
     documents: Sequence[IndexedDocuments]
@@ -233,7 +233,7 @@ _COUNTED: Final = Measured(
 def _indexed(
     snapshot: Snapshot, name: str, segments: Sequence[IndexSegment], live: frozenset[int], numbers: RowNumbers
 ) -> _Indexed:
-    """The documents of all segments; read once for each version."""
+    """Returns the documents of all segments; read once for each version."""
     with _lock:
         by_column = _indexed_by_snapshot.setdefault(snapshot, {})
         indexed = by_column.get(name)
@@ -261,7 +261,7 @@ def _read_indexed(
             rows = numbers.of_row_ids(partition.row_ids)
             counts = (rows >= 0) & (flags[np.maximum(rows, 0)] if len(flags) else False)
             rows = np.where(counts, rows, -1)
-            # of several the last one stays
+            # the last one of several counts
             last[rows[counts]] = first + np.flatnonzero(counts)
             first += len(rows)
             indexed.append(IndexedDocuments(partition, rows, _lengths(partition, index.block_size)))
@@ -278,12 +278,12 @@ def _read_indexed(
 
 
 def _segments(snapshot: Snapshot, column: OutputColumn) -> list[IndexSegment]:
-    """Those of the first index of the column."""
+    """Returns the segments of the first index of the column."""
     inside = column.field
     assert inside is not None
     for name in column.path:
         inside = next(child for child in inside.children if child.name == name)
-    # of a list, the index is of the list or of its items
+    # the index of a list column is on the list or on its items
     ids = {inside.id, *(child.id for child in inside.children)}
     every = [each for each in snapshot.indices() if each.kind is FULL_TEXT]
     name_of = next((each.name for each in every if set(each.field_ids[:1]) & ids), None)
@@ -324,7 +324,7 @@ def _fresh(
     fragments: frozenset[int],
     analyzer: Analyzer,
 ) -> FreshDocuments:
-    """The documents of rows of some fragments."""
+    """Tokenizes the documents of rows of some fragments."""
     words: dict[str, tuple[list[int], list[int]]] = {}
     rows: list[int] = []
     lengths: list[int] = []
@@ -348,5 +348,5 @@ def _fresh(
 
 
 def tokens_of(analyzer: Analyzer, texts: Iterable[Any]) -> list[list[Token]]:
-    """The tokens of some values of a column."""
+    """Returns the tokens of some values of a column."""
     return [analyzer.tokens(text) if text is not None else [] for text in texts]

@@ -1,4 +1,4 @@
-"""A query for words as a user gives it: words, or a query object as Lance's servers have it."""
+"""Full-text queries of the user: words, or a query object in the form of Lance's servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_ROWS: Final = 2**32
 class Match:
     """Documents with any of the words, or with all.
 
-    fuzziness: letters by which a word of the index may differ
+    fuzziness: maximum number of letters by which a word of the index may differ
     """
 
     column: str
@@ -40,7 +40,7 @@ class Match:
 class Phrase:
     """Documents with the words in this order.
 
-    slop: positions by which each gap may be wider than that of the query
+    slop: number of positions by which each gap may be wider than that of the query
     """
 
     column: str
@@ -50,7 +50,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Boolean:
-    """Documents for which all of `must` are true, or without any, one of `should`; and none of `must_not`."""
+    """Documents that match all of `must`, or, without any, one of `should`; and none of `must_not`."""
 
     must: tuple[Part, ...]
     should: tuple[Part, ...]
@@ -59,7 +59,7 @@ class Boolean:
 
 @dataclass(frozen=True)
 class Boost:
-    """Documents of `positive`, with less for those of `negative`."""
+    """Documents of `positive`, with lower scores for those of `negative`."""
 
     positive: Part
     negative: Part
@@ -78,9 +78,9 @@ Part: TypeAlias = Match | Phrase | Boolean | Boost | MultiMatch
 
 @dataclass(frozen=True)
 class TextQuery:
-    """A query for words.
+    """A full-text query.
 
-    k: rows; None for all
+    k: number of rows; None for all
     """
 
     part: Part
@@ -91,16 +91,16 @@ class TextQuery:
     fields: tuple[pa.Field, ...] = (pa.field(SCORE, pa.float32()),)
 
     def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
-        """As `Ranker.rank`."""
+        """Ranks like `Ranker.rank`."""
         return text_ranking.rank(self, snapshot, allowed)
 
     def describe(self) -> str:
-        """As `Ranker.describe`."""
+        """Describes like `Ranker.describe`."""
         return f"{'all' if self.k is None else self.k} rows by words: {_said(self.part)}"
 
 
 def _said(part: Part) -> str:
-    """A query in words."""
+    """Describes a query in words."""
     match part:
         case Match():
             said = f"{'all' if part.needs_all else 'any'} of {part.terms!r} in {part.column}"
@@ -126,9 +126,9 @@ def text_query(
     use_index: bool = True,
     fast_search: bool = False,
 ) -> TextQuery:
-    """A query, where it makes sense for the table.
+    """Returns a query, after validating it for the table.
 
-    raises: InvalidArgument for what makes none; ColumnNotFound; UnsupportedFeature for queries that are not known
+    raises: InvalidArgument for an invalid query; ColumnNotFound; UnsupportedFeature for unsupported queries
     """
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < _MOST_ROWS):
         raise InvalidArgument(f"k={k!r} is not a number of at least 1")
@@ -145,7 +145,7 @@ def is_text(type: pa.DataType) -> bool:
 
 
 class _Reader:
-    """Makes values of a query object."""
+    """Parser of query objects."""
 
     def __init__(self, snapshot: Snapshot, column: str | None) -> None:
         self._snapshot = snapshot

@@ -1,4 +1,4 @@
-"""Scores of rows for a query for words: BM25 over the documents of an index, and of rows that it does not cover.
+"""Scores of rows for a full-text query: BM25 over the documents of an index, and of rows that it does not cover.
 
 Source: BM25; full text index specification, scores.
 """
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from lance_sql.reads.search.text_query import Match, Part, Phrase, TextQuery
 
 Hits = tuple[BoolMask, F32]
-"""Which rows there are by their numbers, and their scores; 0 for other rows."""
+"""Mask of the rows by their numbers, and their scores; 0 for other rows."""
 
 _ONE: Final = np.float32(1)
 _HALF: Final = np.float32(0.5)
 
 
 def rank(query: TextQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
-    """The best rows; see `Ranker.rank`."""
+    """Returns the best rows; see `Ranker.rank`."""
     from lance_sql.reads.search.text_query import Match
 
     search = _Search(query, snapshot, allowed)
@@ -52,10 +52,10 @@ def rank(query: TextQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ran
 
 
 class _Search:
-    """One search.
+    """State of one search.
 
     numbers: of the version's rows
-    columns: that it has looked into, by name
+    columns: searched columns, by name
     """
 
     def __init__(self, query: TextQuery, snapshot: Snapshot, allowed: Predicate | None) -> None:
@@ -65,7 +65,7 @@ class _Search:
         self._passing = self.numbers.live if allowed is None else self.numbers.matching(allowed)
 
     def hits(self, part: Part) -> Hits:
-        """The rows of a part of the query."""
+        """Returns the rows of a part of the query."""
         from lance_sql.reads.search.text_query import Boolean, Boost, Match, MultiMatch, Phrase
 
         match part:
@@ -98,11 +98,11 @@ class _Search:
                 return passing, np.where(passing, total, 0).astype(np.float32)
 
     def best(self, part: Match, k: int | None) -> Ranking:
-        """The best rows for some words, for which the kernels pass over most documents."""
+        """Returns the best rows for some words, for which the kernels skip most documents."""
         column = self._column(part.column)
         pairs = list(dict.fromkeys(column.analyzer.tokens(part.terms)))
         times = Counter(token for _, token in pairs)
-        # a token at each position of the query, and n-grams are all at one
+        # each position of the query has a token, but all n-grams are at one position
         needed = len(times) if part.needs_all and column.analyzer.base != "ngram" else 1
         nearest = _kernels.NearestRows(1, k or 0, float("-inf"), float("inf"))
         allowed = self._passing.view(np.uint8)
@@ -161,14 +161,14 @@ class _Search:
     def _scored(
         self, column: TextColumn, tokens: Sequence[Token], alike: Mapping[str, Sequence[str]] | None, *, needs_all: bool
     ) -> Hits:
-        """Rows that have any token, or one at each position of the query.
+        """Returns the rows that have any token, or one at each position of the query.
 
-        alike: what stands for each token in the index, where that is not the token itself
+        alike: indexed words that replace each token; None for the token itself
         """
         passing = np.zeros(self.numbers.num_rows, np.bool_)
         scores = np.zeros(self.numbers.num_rows, np.float32)
         groups: tuple[tuple[Sequence[Documents], bool], ...] = ((column.indexed, False), ((column.fresh,), True))
-        # a token that is twice at one position counts once there
+        # a token that occurs twice at one position counts once there
         pairs = list(dict.fromkeys(tokens))
         for documents, is_fresh in groups:
             count = column.count + (len(column.fresh.rows) if is_fresh else 0)
@@ -218,7 +218,7 @@ class _Search:
 
 
 def has_phrase(tokens: Sequence[Token], phrase: Sequence[Token], slop: int) -> bool:
-    """Whether the tokens of a phrase follow each other in a text, with gaps that are at most `slop` wider."""
+    """Whether the tokens of a phrase follow each other in a text, with gaps at most `slop` wider."""
     positions: dict[str, list[int]] = {}
     for position, token in tokens:
         positions.setdefault(token, []).append(position)
@@ -239,7 +239,7 @@ def has_phrase(tokens: Sequence[Token], phrase: Sequence[Token], slop: int) -> b
 
 def _idf(count: int, having: int) -> np.float32:
     ratio = (np.float32(count - having) + _HALF) / (np.float32(having) + _HALF) + _ONE
-    # in 64 bits and rounded once: NumPy's logarithm of 32 bits has another last bit now and then
+    # in 64 bits and rounded once: the last bit of NumPy's 32-bit logarithm differs now and then
     return np.float32(math.log(float(ratio)))
 
 
@@ -250,10 +250,10 @@ def _bm25(
     average: np.float32,
     wanted: set[int],
 ) -> tuple[F32, BoolMask]:
-    """The score of each document, and which have a token.
+    """Returns the score of each document, and the mask of those with a token.
 
     positions: of each token in the query
-    wanted: positions of which all need a token
+    wanted: positions that all need a token
     """
     count = len(documents.rows)
     scores = np.zeros(count, np.float32)
@@ -266,7 +266,7 @@ def _bm25(
         which, often = having
         frequency = often.astype(np.float32)
         norm = K1 * (_ONE - B + B * documents.lengths[which] / average)
-        # in this order, so that every bit is that of pylance
+        # in this order, so that every bit equals that of pylance
         weight = idf[token] * ((K1 + _ONE) * frequency / (frequency + norm))
         # once for each position of the query
         for position in every:

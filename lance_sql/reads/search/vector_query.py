@@ -1,4 +1,4 @@
-"""A query vector as a user gives it, checked against the column that it is compared with."""
+"""Query vectors of the user, checked against the searched column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lance_sql.reads.search.ranking import DISTANCE, QUERY_INDEX, Ranking
 from lance_sql.table.snapshot import Snapshot
 
 METRICS: Final = ("l2", "cosine", "dot", "hamming")
-"""By the numbers that they have in kernels and in index files. l2 is squared, dot is 1 - the product."""
+"""Distance metrics, by their numbers in kernels and in index files. l2 is squared, dot is 1 - the product."""
 
 _MOST_ROWS: Final = 2**32
 MOST_QUERIES: Final = 2**16
@@ -29,10 +29,10 @@ class VectorQuery:
     """One query, or several with `query_index`.
 
     column: a fixed-size list of numbers, or a list of them: a multivector
-    vectors: in the type of the column's values (f32 for f16), [queries, dimension]; of a multivector all are one query
-    k: rows for each query; None for all
-    metric: None for that of the index, or the column's first one
-    low, high: distances are from `low` on and below `high`
+    vectors: in the type of the column's values (f32 for f16), [queries, dimension]; all of a multivector are one query
+    k: number of rows for each query; None for all
+    metric: None for that of the index, or the default of the column
+    low, high: distances are at least `low` and below `high`
     """
 
     column: OutputColumn
@@ -60,35 +60,35 @@ class VectorQuery:
 
     @property
     def vector_type(self) -> pa.DataType:
-        """Of one vector."""
+        """Type of one vector."""
         return self.column.arrow.type.value_type if self.is_multivector else self.column.arrow.type
 
     @property
     def value_bits(self) -> int:
-        """Of a value of the column."""
+        """Bits of a value of the column."""
         return int(self.vector_type.value_type.bit_width)
 
     @property
     def dimension(self) -> int:
-        """Values of a vector."""
+        """Number of values of a vector."""
         return int(self.vector_type.list_size)
 
     @property
     def num_queries(self) -> int:
-        """Queries that get an answer of their own."""
+        """Number of queries with a result of their own."""
         return 1 if self.is_multivector else len(self.vectors)
 
     @property
     def default_metric(self) -> str:
-        """Where neither the user nor an index says one."""
+        """Metric if neither the user nor an index defines one."""
         return "hamming" if self.value_bits == 8 else "l2"
 
     def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
-        """As `Ranker.rank`."""
+        """Ranks like `Ranker.rank`."""
         return nearest.rank(self, snapshot, allowed)
 
     def describe(self) -> str:
-        """As `Ranker.describe`."""
+        """Describes like `Ranker.describe`."""
         many = f"{self.num_queries} vectors" if self.is_many else "a vector"
         most = "all rows" if self.k is None else f"{self.k} rows"
         return f"{most} nearest to {many} of {self.dimension} values in {self.column.name}"
@@ -107,9 +107,9 @@ def vector_query(
     fast_search: bool = False,
     distance_range: tuple[float | None, float | None] | None = None,
 ) -> VectorQuery:
-    """A query, where it makes sense for the column.
+    """Returns a query, after validating it for the column.
 
-    raises: InvalidArgument for what makes none; ColumnNotFound; UnsupportedFeature for a column of other values
+    raises: InvalidArgument for an invalid query; ColumnNotFound; UnsupportedFeature for a column of other values
     """
     (chosen,) = resolve(snapshot, [vector_column(snapshot) if column is None else column])
     _check_type(chosen, snapshot)
@@ -155,9 +155,9 @@ def is_vector(type: pa.DataType) -> bool:
 
 
 def vector_column(snapshot: Snapshot) -> str:
-    """The only column of vectors.
+    """Returns the name of the only vector column.
 
-    raises: InvalidArgument where there are none or several
+    raises: InvalidArgument if there are none or several
     """
     names: list[str] = [each.name for each in snapshot.manifest.schema.arrow if is_vector(each.type)]
     if len(names) != 1:
@@ -185,7 +185,7 @@ def _check_metric(metric: str, column: OutputColumn, *, bits: int) -> None:
 
 
 def _vectors(given: Any, type: pa.DataType, name: str, *, is_multi: bool) -> tuple[npt.NDArray[Any], bool]:
-    """The queries as rows, and whether there are several."""
+    """Returns the queries as rows, and whether there are several."""
     if isinstance(given, pa.Array | pa.ChunkedArray | pa.Scalar):
         given = given.to_pylist() if not isinstance(given, pa.Scalar) else given.as_py()
     try:

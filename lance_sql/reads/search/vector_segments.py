@@ -1,4 +1,4 @@
-"""The index of a column of vectors: which of its segments can be searched, and why others cannot."""
+"""Index of a vector column: its usable segments, and the reasons why others are not used."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MOST_VERSION: Final = 2
 
 @dataclass(frozen=True)
 class VectorSegment:
-    """A segment that can be searched.
+    """A usable segment.
 
-    fragment_ids: what it covers of the version
+    fragment_ids: covered fragments of the version
     """
 
     index: VectorIndex
@@ -33,10 +33,10 @@ class VectorSegment:
 
 @dataclass(frozen=True)
 class ColumnIndex:
-    """What there is of the index of a column.
+    """Usable part of the index of a column.
 
     name: None without an index
-    metric: None where it is not known, or there is no index
+    metric: None if it is unknown, or if there is no index
     """
 
     name: str | None
@@ -49,9 +49,9 @@ NO_INDEX: Final = ColumnIndex(None, None, (), ())
 
 
 def column_index(snapshot: Snapshot, query: VectorQuery) -> ColumnIndex:
-    """The first index of the query's column; later ones are not used.
+    """Opens the first index of the query's column; later ones are not used.
 
-    raises: InvalidArgument where the metric of an index is not known, and the query has none
+    raises: InvalidArgument if the metric of the index is unknown, and the query has none
     """
     number = _field_id(query)
     every = [each for each in snapshot.indices() if each.kind is VECTOR and number in each.field_ids[:1]]
@@ -83,7 +83,7 @@ def column_index(snapshot: Snapshot, query: VectorQuery) -> ColumnIndex:
 
 
 def _field_id(query: VectorQuery) -> int:
-    """Of the vectors: of a member, where they are inside of structs."""
+    """Returns the field id of the vectors, which may be a member of structs."""
     field = query.column.field
     assert field is not None
     for name in query.column.path:
@@ -117,7 +117,7 @@ def _check(query: VectorQuery, index: VectorIndex) -> StoredVectors:
 
 
 def _said_metric(segment: IndexSegment) -> str | None:
-    """What the manifest records of the metric: field 1 of the details, which is left out for the first one."""
+    """Returns the metric in the manifest: field 1 of the details, which is omitted for the first metric."""
     details = segment.details
     if not details:
         return None

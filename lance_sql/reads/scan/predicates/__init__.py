@@ -1,11 +1,11 @@
-"""Filters: one tree, several languages into it (SQL text, Arrow expressions, engines), one exact evaluation.
+"""Filters: one tree, several input languages (SQL text, Arrow expressions, engines), one exact evaluation.
 
     SQL text --------- from_sql ---+
                                    +--> Predicate --> evaluate(predicate, batch) -> true/false/NULL per row
     Arrow expression - from_arrow -+             `-> may_match(predicate, statistics) -> maybe/no per page
 
-Engines have removed a filter from their plan when it arrives here, so it is evaluated exactly or refused by
-name, never ignored. The SQL parser and Arrow's compute functions are imported when a filter is first used.
+Engines have already removed the filter from their plan, so it is evaluated exactly, or refused with an error that
+names it. The SQL parser and Arrow's compute functions are imported when a filter is first used.
 """
 
 from .arrow import from_arrow

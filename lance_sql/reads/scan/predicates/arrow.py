@@ -1,8 +1,8 @@
-"""From an Arrow expression to a predicate: the filters of DuckDB, DataFusion and of Arrow's own users.
+"""Conversion of Arrow expressions to predicates: the filters of DuckDB, DataFusion and Arrow users.
 
-The answer is SQL's, whoever wrote the expression: engines hand over `is_in` and float comparisons and expect
-their own semantics, not Arrow's. What the tree has no word for is left to Arrow as an Opaque leaf, unless it
-reads a floating-point column, where Arrow's order could differ: that is refused.
+The semantics are SQL's for all callers: engines pass `is_in` and float comparisons and expect their own semantics,
+not Arrow's. Expressions without a tree form are left to Arrow as an Opaque leaf, unless they read a floating-point
+column, where Arrow's order could differ: those are refused.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ _CONDITIONS: Final = frozenset(
         "is_in",
     ]
 )
-"""Functions that are true, false or unknown."""
+"""Functions whose result is true, false or unknown."""
 
 _Typed: TypeAlias = tuple[ColumnRef, pa.DataType]
 
 
 def from_arrow(expression: pc.Expression, schema: pa.Schema, *, table: str = "the table") -> Predicate:
-    """The predicate of a `pyarrow.compute.Expression`, in SQL semantics.
+    """Converts a `pyarrow.compute.Expression` to a predicate, in SQL semantics.
 
-    schema: the columns that the filter may use; table: how messages call the table
-    raises: ColumnNotFound; InvalidArgument for types that cannot be compared; UnsupportedFeature for what can
-    neither be translated nor left to Arrow
+    schema: the columns that the filter may use; table: name of the table in messages
+    raises: ColumnNotFound; InvalidArgument for types that cannot be compared; UnsupportedFeature for expressions
+    that can neither be translated nor left to Arrow
 
     >>> import pyarrow.compute as pc
     >>> schema = pa.schema([("qty", pa.int64())])
@@ -79,7 +79,7 @@ def from_arrow(expression: pc.Expression, schema: pa.Schema, *, table: str = "th
 
 
 class _UnknownFormError(Exception):
-    """This part has no translation; it becomes an Opaque leaf."""
+    """Raised for a part without a translation, which becomes an Opaque leaf."""
 
 
 class _Translator:
@@ -157,7 +157,7 @@ class _Translator:
         return folding.member(column, type, from_array(listed))
 
     def _choice(self, condition: Node, then: Node, otherwise: Node) -> Predicate:
-        """if_else whose condition is never unknown, as `if_else(is_valid(x), is_in(x), null)`."""
+        """Converts if_else with a condition that is never unknown, as `if_else(is_valid(x), is_in(x), null)`."""
         test = self.predicate(condition)
         if not _is_known(test):
             raise _UnknownFormError
@@ -206,14 +206,14 @@ class _Translator:
         return predicate
 
     def _check(self, predicate: Opaque) -> None:
-        """Binds the expression to the schema now, so that a mistake does not wait for the first batch."""
+        """Binds the expression to the schema now, so that an error is raised before the first batch."""
         names = {path[0] for path in predicate.paths}
         empty = pa.RecordBatch.from_pylist([], pa.schema([f for f in self._schema if f.name in names]))
         evaluate(predicate, empty)
 
 
 def _chain(call: Function) -> Iterator[Node]:
-    """The operands of `a & b & c`, however they are nested to the left."""
+    """Returns the operands of `a & b & c`, for any nesting to the left."""
     parts: list[Node] = []
     node: Node = call
     while isinstance(node, Function) and node.name == call.name and len(node.arguments) == 2:
@@ -233,7 +233,7 @@ def _fields(node: Node) -> Iterator[tuple[str, ...]]:
 
 
 def _equal(left: Predicate, right: Predicate) -> Predicate:
-    """Both true or both false; unknown where one is unknown."""
+    """Returns a predicate that is true if both are true or both false; unknown if one is unknown."""
     return disjunction([conjunction([left, right]), conjunction([negate(left), negate(right)])])
 
 
@@ -246,7 +246,7 @@ def _is_known(predicate: Predicate) -> bool:
 
 
 def _without_cast(node: Node) -> Node:
-    """A cast constant as the constant itself: comparisons are exact between all types anyway."""
+    """Evaluates the cast of a constant: comparisons are exact between all types anyway."""
     if isinstance(node, Function) and node.name == "cast" and isinstance(node.arguments[0], Constant):
         scalar = node.arguments[0].scalar
         try:
@@ -263,7 +263,7 @@ def _cast_target(call: Function) -> pa.DataType:
 
 
 def _widens(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether a cast keeps every value and its order, so that a comparison needs no cast at all."""
+    """Whether a cast preserves every value and its order, so that a comparison needs no cast at all."""
     if source == target:
         return True
     if pa.types.is_integer(source):

@@ -1,12 +1,12 @@
-"""Arrow expressions as trees: `pyarrow.compute.Expression` shows its structure only in its serialized form.
+"""Arrow expressions as trees: `pyarrow.compute.Expression` exposes its structure only in its serialized form.
 
 That form is an Arrow IPC file with one record batch of one row. Its columns are the literals and the function
-options; its schema's metadata is the expression in prefix order, as pairs whose keys repeat:
+options. The metadata of its schema is the expression in prefix order, as pairs with repeated keys:
 
     literal <column>      field_ref <name>      nested_field_ref <n>, then n field_ref
     call <function>, arguments, [options <column>], end <function>
 
-The layout is internal to Arrow; a test holds it down over every form.
+The layout is internal to Arrow; a test pins it for every form.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Constant:
 class Function:
     """A call. options: the function's options as a struct, None without.
 
-    pairs: where the whole call is in the serialized form, a half-open range
+    pairs: position of the whole call in the serialized form, a half-open range
     """
 
     name: str
@@ -52,14 +52,14 @@ Node: TypeAlias = Field | Constant | Function
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A whole expression: its tree, and what is needed to serialize a part of it again."""
+    """A whole expression: its tree, and the data for serializing a part of it."""
 
     root: Node
     batch: pa.RecordBatch
     pairs: tuple[tuple[str, str], ...]
 
     def serialize(self, function: Function) -> bytes:
-        """One call of the tree as an expression of its own, in Arrow's serialization."""
+        """Serializes one call of the tree as an expression of its own, in Arrow's format."""
         start, end = function.pairs
         metadata = pa.KeyValueMetadata(list(self.pairs[start:end]))
         batch = self.batch.replace_schema_metadata(metadata)
@@ -70,7 +70,7 @@ class Decoded:
 
 
 def decode(expression: object) -> Decoded:
-    """The tree of a `pyarrow.compute.Expression`.
+    """Parses a `pyarrow.compute.Expression` into a tree.
 
     raises: UnsupportedFeature for an expression that Arrow cannot serialize (a column given by its position),
     or serializes in a form that this module does not know
@@ -85,7 +85,7 @@ def decode(expression: object) -> Decoded:
 
 
 def _parse(pairs: list[tuple[str, str]], batch: pa.RecordBatch, expression: object) -> Node:
-    """One pass with a stack of open calls, so that a long chain of ORs costs no recursion."""
+    """Parses pairs in one pass with a stack of open calls, so that a long chain of ORs needs no recursion."""
     open_calls: list[_OpenCall] = []
     position = 0
     while position < len(pairs):
@@ -145,7 +145,7 @@ _capsule_pointer: Final = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, c
 
 
 def _metadata_pairs(schema: pa.Schema) -> list[tuple[str, str]]:
-    """The schema's metadata in order; `schema.metadata` is a dict and loses repeated keys.
+    """Returns the schema's metadata in order; `schema.metadata` is a dict and loses repeated keys.
 
     source: Arrow C data interface, ArrowSchema.metadata: int32 count, then per entry two strings, each
     preceded by its int32 length

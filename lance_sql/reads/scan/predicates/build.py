@@ -1,4 +1,4 @@
-"""Smart constructors: predicates in their simplest form.
+"""Smart constructors: build predicates in their simplest form.
 
 Negation is pushed down to the leaves. That is exact because the order of values is total (NaN included): the
 opposite of `<` is `>=`.
@@ -16,7 +16,7 @@ MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "
 
 
 def conjunction(predicates: Iterable[Predicate]) -> Predicate:
-    """All of them; TRUE of none."""
+    """Returns the AND of predicates; TRUE for none."""
     parts: list[Predicate] = []
     for predicate in predicates:
         if predicate == Const(False):
@@ -31,7 +31,7 @@ def conjunction(predicates: Iterable[Predicate]) -> Predicate:
 
 
 def disjunction(predicates: Iterable[Predicate]) -> Predicate:
-    """At least one of them; FALSE of none."""
+    """Returns the OR of predicates; FALSE for none."""
     parts: list[Predicate] = []
     for predicate in predicates:
         if predicate == Const(True):
@@ -46,7 +46,7 @@ def disjunction(predicates: Iterable[Predicate]) -> Predicate:
 
 
 def negate(predicate: Predicate) -> Predicate:
-    """True where the predicate is false, unknown where it is unknown."""
+    """Returns a predicate that is true where the given one is false, and unknown where it is unknown."""
     match predicate:
         case Const(value):
             return Const(None if value is None else not value)
@@ -62,10 +62,10 @@ def negate(predicate: Predicate) -> Predicate:
 
 
 def always(operand: ColumnRef | Call) -> Predicate:
-    """True for every value, unknown for NULL."""
+    """Returns a predicate that is true for every value, unknown for NULL."""
     return Or((Not(IsNull(operand)), Const(None)))
 
 
 def never(operand: ColumnRef | Call) -> Predicate:
-    """False for every value, unknown for NULL."""
+    """Returns a predicate that is false for every value, unknown for NULL."""
     return And((IsNull(operand), Const(None)))

@@ -1,4 +1,4 @@
-"""Column names in filters: from the words of the user to a path in the schema."""
+"""Resolution of column names in filters to paths in the schema."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .tree import ColumnRef, Path
 
 
 def resolve_dotted(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[ColumnRef, pa.DataType]:
-    """Like `resolve`, but a top-level column whose name contains the dots wins over a struct's field."""
+    """Resolves names like `resolve`, but prefers a top-level column whose name contains the dots."""
     whole = _match(".".join(names), schema.names)
     return resolve(schema, names if whole is None else (whole,), table)
 
 
 def resolve(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[ColumnRef, pa.DataType]:
-    """The column of these names, outermost first, and its type.
+    """Returns the column of these names, outermost first, and its type.
 
-    Names match exactly, or else without regard to case when that leaves one column.
+    Names match exactly, or else case-insensitively if that leaves one column.
 
-    table: how messages call the table, "events.lance version 42"
-    raises: ColumnNotFound; InvalidArgument for a version column of a table that records no row history
+    table: name of the table in messages, "events.lance version 42"
+    raises: ColumnNotFound; InvalidArgument for a version column of a table without row lineage
     """
     name = _match(names[0], schema.names)
     if name is None:
@@ -54,7 +54,7 @@ def _match(name: str, candidates: Sequence[str]) -> str | None:
 
 
 def _raise_missing(schema: pa.Schema, name: str, table: str) -> NoReturn:
-    # What only an error needs: it is the planner's module, and a predicate alone does without it.
+    # Only errors need it: it is a module of the planner, which a predicate alone does not import.
     from lance_sql.reads.scan import system_columns
 
     system_columns.require([name], stable_row_ids=False, table=table)

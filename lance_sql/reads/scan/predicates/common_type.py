@@ -1,8 +1,8 @@
-"""The type in which SQL compares operands of several types, where values of one are rounded to it.
+"""Common type in which SQL compares operands of several types, if it rounds values of one to it.
 
-DuckDB finds one type for all that a comparison, a list or a BETWEEN has side by side: beside a double everything is a
-double, else beside a float everything is a float. Integers and decimals are compared exactly; text is read as the type
-that the others have in common.
+DuckDB finds one type for all operands of a comparison, a list or a BETWEEN. With a double everything becomes a
+double, else with a float everything becomes a float. Integers and decimals are compared exactly. Text is parsed as
+the common type of the others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNITS: Final = ("s", "ms", "us", "ns")
 
 
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType | None:
-    """The plain type that the types have in common; None where they have none.
+    """Returns the common plain type of the types; None without one.
 
     Integers of any width have int64, decimals the largest scale and any width.
     """
@@ -33,13 +33,13 @@ def common_type(types: Iterable[pa.DataType]) -> pa.DataType | None:
         return _moment(plain)
     if all(map(pa.types.is_time, plain)):
         return pa.time64("ns" if any(type.unit == "ns" for type in plain) else "us")
-    # text beside text or bytes is read as each column has it
+    # text beside text or bytes is parsed in the type of each column
     is_read = not is_text(plain[0]) and not is_bytes(plain[0])
     return plain[0] if is_read and all(type == plain[0] for type in plain) else None
 
 
 def type_of(constant: Constant) -> pa.DataType | None:
-    """The type that a constant brings along; None of NULL and of text, which take any."""
+    """Returns the type of a constant; None for NULL and for text, which take any."""
     if isinstance(constant, np.float32):
         return pa.float32()
     match constant:

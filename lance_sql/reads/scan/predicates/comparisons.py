@@ -1,7 +1,7 @@
-"""Arrays compared in SQL's order.
+"""Comparisons of arrays in SQL's order.
 
-Arrow's own kernels follow IEEE (NaN is unordered), have none for float16, and its set lookup tells -0.0 from
-0.0; everything here is what remains to be done about that.
+Arrow's own kernels follow IEEE (NaN is unordered), do not support float16, and their set lookup distinguishes -0.0
+from 0.0. This module handles the differences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TEXT_KINDS: Final = (pa.string(), pa.large_string(), pa.binary(), pa.large_bina
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """The array in a type that the kernels know; values stay as they are, text keeps its offsets' width."""
+    """Converts the array to a type of the kernels; values do not change, text keeps the width of its offsets."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if array.type in _TEXT_KINDS:
@@ -41,12 +41,12 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def scalar(value: Value, type: pa.DataType) -> pa.Scalar:
-    """A tree's value as a scalar of a plain type."""
+    """Converts a tree's value to a scalar of a plain type."""
     return values([value], type)[0]
 
 
 def values(items: list[Value], type: pa.DataType) -> pa.Array:
-    """The tree's values as an array of a plain type."""
+    """Converts the tree's values to an array of a plain type."""
     if pa.types.is_temporal(type):
         storage = pa.int32() if type.bit_width == 32 else pa.int64()
         return pa.array(items, storage).view(type)
@@ -54,7 +54,7 @@ def values(items: list[Value], type: pa.DataType) -> pa.Array:
 
 
 def compare_value(op: str, array: pa.Array, value: Value) -> pa.BooleanArray:
-    """`array op value`, NULL where the array is."""
+    """Computes `array op value`, NULL where the array is."""
     if isinstance(value, float):
         return _compare_float(op, array, value)
     return pc.call_function(_KERNELS[op], [array, scalar(value, array.type)])
@@ -76,7 +76,7 @@ def _compare_float(op: str, array: pa.Array, value: float) -> pa.BooleanArray:
 
 
 def compare_arrays(op: str, left: pa.Array, right: pa.Array) -> pa.BooleanArray:
-    """`left op right` row by row, NULL where either is."""
+    """Computes `left op right` row by row, NULL where either is."""
     if op in (">", ">="):
         return compare_arrays(MIRRORED[op], right, left)
     left, right = _common(left, right)
@@ -96,7 +96,7 @@ def compare_arrays(op: str, left: pa.Array, right: pa.Array) -> pa.BooleanArray:
 
 
 def is_member(array: pa.Array, items: tuple[Value, ...], has_null: bool) -> pa.BooleanArray:
-    """`array IN (items)`: NULL for NULL, and NULL instead of false when the list held a NULL."""
+    """Computes `array IN (items)`: NULL for NULL, and NULL instead of false if the list contained a NULL."""
     floating = pa.types.is_floating(array.type)
     listed = [item for item in items if item == item]
     if floating and 0.0 in listed:
@@ -111,7 +111,7 @@ def is_member(array: pa.Array, items: tuple[Value, ...], has_null: bool) -> pa.B
 
 
 def _common(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Both in one type that holds all values of both."""
+    """Casts both to one type that represents all values of both."""
     if left.type == right.type:
         return left, right
     kinds = left.type, right.type
@@ -131,12 +131,12 @@ def _common(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Numbers as the nearest ones of a floating-point type."""
+    """Converts numbers to the nearest ones of a floating-point type."""
     return rounding.cast_decimals(array, target) if is_decimal(array.type) else array.cast(target, safe=False)
 
 
 def _float(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """SQL's rule: a float beside an integer stays a float, beside a double it becomes one."""
+    """Returns the type by SQL's rule: a float with an integer stays a float, with a double it becomes one."""
     doubles = pa.types.is_float64(left) or pa.types.is_float64(right)
     return pa.float64() if doubles else pa.float32()
 
@@ -158,7 +158,7 @@ def _to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _exact_times(array: pa.Array) -> pa.Array:
-    """Dates, times, timestamps or durations of any unit as nanoseconds that cannot overflow."""
+    """Converts dates, times, timestamps or durations of any unit to nanoseconds that cannot overflow."""
     type = array.type
     if pa.types.is_date32(type):
         number, factor = array.view(pa.int32()).cast(pa.int64()), 86_400 * 10**9
@@ -172,7 +172,7 @@ def _exact_times(array: pa.Array) -> pa.Array:
 
 
 def take_answers(answers: pa.BooleanArray, indices: pa.Array, for_null: bool | None) -> pa.BooleanArray:
-    """The answers of dictionary values, once per row; rows without an index get the answer for NULL."""
+    """Takes the answers of dictionary values for each row; rows without an index get the answer for NULL."""
     taken = pc.take(answers, indices)
     if for_null is None or not indices.null_count:
         return taken
@@ -180,7 +180,7 @@ def take_answers(answers: pa.BooleanArray, indices: pa.Array, for_null: bool | N
 
 
 def constant(value: bool | None, num_rows: int) -> pa.BooleanArray:
-    """One answer for all rows."""
+    """Returns one answer for all rows."""
     if value is None:
         return pa.nulls(num_rows, pa.bool_())
     bits = np.full((num_rows + 7) // 8, 255 if value else 0, np.uint8)

@@ -1,4 +1,4 @@
-"""Constants as filters write them, and the plain types that they are compared in."""
+"""Constants of filters, and the plain types in which they are compared."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """A timestamp: nanoseconds since 1970-01-01. One without a zone is read as UTC."""
+    """A timestamp: nanoseconds since 1970-01-01. Without a zone, it is UTC."""
 
     nanoseconds: int
 
 
 @dataclass(frozen=True, slots=True)
 class TimeOfDay:
-    """Nanoseconds since midnight."""
+    """A time: nanoseconds since midnight."""
 
     nanoseconds: int
 
@@ -43,7 +43,7 @@ class Span:
 
 
 Constant: TypeAlias = bool | int | float | np.float32 | Decimal | str | bytes | Day | Instant | TimeOfDay | Span | None
-"""A float is a double, an np.float32 a single: SQL compares with them in different ways."""
+"""A float is a double, an np.float32 a single: SQL compares them differently."""
 
 
 UNIT_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -53,7 +53,7 @@ MAX_EXPONENT: Final = 400
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
-    """The type that a column's values have in comparisons: no dictionary, extension, half or short width."""
+    """Returns the type of a column's values in comparisons: no dictionary, extension, half or short width."""
     if isinstance(type, pa.BaseExtensionType):
         return plain_type(type.storage_type)
     if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
@@ -87,9 +87,9 @@ def is_decimal(type: pa.DataType) -> bool:
 
 
 def from_scalar(scalar: pa.Scalar) -> Constant:
-    """An Arrow scalar as a constant, exactly.
+    """Converts an Arrow scalar to a constant, exactly.
 
-    raises: UnsupportedFeature when filters have no constants of its type
+    raises: UnsupportedFeature for types without filter constants
     """
     if not scalar.is_valid:
         return None
@@ -109,16 +109,16 @@ def from_scalar(scalar: pa.Scalar) -> Constant:
 
 
 def from_array(values: pa.Array | pa.ChunkedArray) -> list[Constant]:
-    """The scalars of an array as constants; see `from_scalar`."""
+    """Converts the values of an array to constants; see `from_scalar`."""
     if pa.types.is_integer(values.type):
-        # thousands of keys, for example, which become Python values together
+        # thousands of keys, for example, are converted to Python values together
         integers: list[Constant] = values.to_pylist()
         return integers
     return [from_scalar(scalar) for scalar in values]
 
 
 def from_stored(value: Value, type: pa.DataType) -> Constant:
-    """A value of `type`, held as the tree holds it, as a constant."""
+    """Converts a value of `type`, as represented in the tree, to a constant."""
     if pa.types.is_float32(type):
         return np.float32(value)
     if not is_clock(type):
@@ -133,19 +133,19 @@ def from_stored(value: Value, type: pa.DataType) -> Constant:
 
 
 def is_clock(type: pa.DataType) -> bool:
-    """Dates, times, timestamps and durations, which Arrow stores as one integer."""
+    """Whether the type is a date, time, timestamp or duration, which Arrow stores as one integer."""
     return bool(pa.types.is_temporal(type) and not pa.types.is_interval(type))
 
 
 def unit_nanoseconds(type: pa.DataType) -> int:
-    """The length of a unit of a date, time, timestamp or duration type."""
+    """Returns the length of a unit of a date, time, timestamp or duration type."""
     if pa.types.is_date32(type):
         return NANOSECONDS_PER_DAY
     return UNIT_NANOSECONDS["ms" if pa.types.is_date64(type) else type.unit]
 
 
 def text(constant: Constant) -> str:
-    """The constant as a message shows it."""
+    """Formats the constant for messages."""
     match constant:
         case None:
             return "NULL"

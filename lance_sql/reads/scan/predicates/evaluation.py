@@ -1,6 +1,6 @@
-"""The answer of a predicate for each row of a batch.
+"""Evaluation of a predicate for each row of a batch.
 
-A leaf over one dictionary column is answered once per dictionary value; the rows take it by their indices.
+A leaf over one dictionary column is evaluated once per dictionary value; rows take the result by their indices.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 
 def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
-    """True, false or NULL (unknown) for each row; a row passes the filter where it is true.
+    """Evaluates to true, false or NULL (unknown) for each row; a row passes the filter where it is true.
 
-    batch: holds at least the columns of `predicate.columns`, under their top-level names
-    raises: InvalidArgument where a value makes the filter fail, such as an overflow in its arithmetic
+    batch: contains at least the columns of `predicate.columns`, under their top-level names
+    raises: InvalidArgument for a value that makes the filter fail, such as an overflow in its arithmetic
     """
     try:
         return _evaluate(predicate, _Columns(batch))
@@ -53,7 +53,7 @@ def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
 
 
 def passing(predicate: Predicate, path: Path, values: pa.Array) -> BoolMask:
-    """Whether the predicate is true for each value of the only column that it looks at.
+    """Returns whether the predicate is true for each value of the only column that it reads.
 
     path: of that column
     raises: as `evaluate`
@@ -69,7 +69,7 @@ def passing(predicate: Predicate, path: Path, values: pa.Array) -> BoolMask:
 
 
 def _passing_integers(predicate: Predicate, numbers: npt.NDArray[np.generic]) -> BoolMask | None:
-    """Whether the predicate is true for each number; None where it is more than comparisons with integers."""
+    """Returns whether the predicate is true for each number; None for more than comparisons with integers."""
     match predicate:
         case Compare(op, ColumnRef(), Literal(value)) if isinstance(value, int):
             return compared(op, numbers, value)
@@ -81,7 +81,7 @@ def _passing_integers(predicate: Predicate, numbers: npt.NDArray[np.generic]) ->
 
 
 class _Columns:
-    """The columns of a batch by path, each fetched once and in a type that the kernels know."""
+    """Columns of a batch by path, each fetched once and in a type of the kernels."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.batch = batch
@@ -89,7 +89,7 @@ class _Columns:
         self._plain: dict[Path, pa.Array] = {}
 
     def stored(self, path: Path) -> pa.Array:
-        """As the batch has it, perhaps a dictionary; NULL where a parent is NULL."""
+        """Returns the column as stored in the batch, possibly a dictionary; NULL where a parent is NULL."""
         array = self._stored.get(path)
         if array is None:
             array = self.batch.column(path[0])

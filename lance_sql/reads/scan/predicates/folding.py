@@ -1,6 +1,6 @@
 """Comparisons with constants, folded so that every literal of the tree is a value of its column's type.
 
-`small = 300` on an int8 column can hold for no value: it becomes "never" (false, but NULL for NULL), and
+`small = 300` on an int8 column is true for no value: it becomes "never" (false, but NULL for NULL), and
 `qty > 1.5` on integers becomes `qty > 1`.
 """
 
@@ -20,7 +20,7 @@ from .tree import Call, ColumnRef, Compare, Const, In, IsNull, Literal, Predicat
 
 
 def compare(op: str, operand: ColumnRef | Call, type: pa.DataType, constant: Constant) -> Predicate:
-    """`operand op constant`.
+    """Builds `operand op constant`.
 
     raises: InvalidArgument, naming the operand, its type and the constant, when they cannot be compared
     """
@@ -46,7 +46,7 @@ def compare(op: str, operand: ColumnRef | Call, type: pa.DataType, constant: Con
 
 
 def _compare_range(op: str, operand: ColumnRef | Call, first: Literal, last: Literal) -> Predicate:
-    """`operand op constant`, when the constant equals all values from `first` to `last`."""
+    """Builds `operand op constant` for a constant that equals all values from `first` to `last`."""
     if op in ("=", "<>"):
         inside = conjunction([Compare(">=", operand, first), Compare("<=", operand, last)])
         return inside if op == "=" else negate(inside)
@@ -54,14 +54,14 @@ def _compare_range(op: str, operand: ColumnRef | Call, first: Literal, last: Lit
 
 
 def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Constant]) -> Predicate:
-    """`operand IN (values)`; values that the type cannot hold match nothing."""
+    """Builds `operand IN (values)`; values that the type cannot represent match nothing."""
     literals: dict[Value, None] = {}
     ranges: list[Predicate] = []
     has_null = False
     plain = plain_type(type)
     low, high = positions.integer_bounds(plain) if pa.types.is_integer(plain) else (1, 0)
     for value in values:
-        # of thousands of keys each is where it is: a boolean is no integer here
+        # fast path for thousands of keys: the class test excludes booleans, which are not integers here
         if value.__class__ is int and low <= value <= high:
             literals[value] = None
             continue
@@ -84,7 +84,7 @@ def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Consta
 def compare_terms(
     op: str, left: ColumnRef | Call, left_type: pa.DataType, right: ColumnRef | Call, right_type: pa.DataType
 ) -> Predicate:
-    """`left op right` for two columns or functions of columns.
+    """Builds `left op right` for two columns or functions of columns.
 
     raises: InvalidArgument when their types have no common order
     """
@@ -94,21 +94,21 @@ def compare_terms(
 
 
 def same(left: Predicate, left_null: Predicate, right_null: Predicate) -> Predicate:
-    """`IS NOT DISTINCT FROM`: equal, or both NULL; never unknown. `left` is the plain equality."""
+    """Builds `IS NOT DISTINCT FROM`: equal, or both NULL; never unknown. `left` is the plain equality."""
     return disjunction(
         [conjunction([left_null, right_null]), conjunction([negate(left_null), negate(right_null), left])]
     )
 
 
 def same_as_constant(operand: ColumnRef | Call, type: pa.DataType, constant: Constant) -> Predicate:
-    """`operand IS NOT DISTINCT FROM constant`; never unknown."""
+    """Builds `operand IS NOT DISTINCT FROM constant`; never unknown."""
     if constant is None:
         return IsNull(operand)
     return conjunction([negate(IsNull(operand)), compare("=", operand, type, constant)])
 
 
 def match_text(kind: str, operand: ColumnRef | Call, type: pa.DataType, pattern: Constant) -> Predicate:
-    """Text starting with, ending with, containing or like `pattern`, in the kinds of TextMatch.
+    """Builds a match of text that starts with, ends with, contains or is like `pattern`, in the kinds of TextMatch.
 
     raises: InvalidArgument when the operand is not text
     """
@@ -120,7 +120,7 @@ def match_text(kind: str, operand: ColumnRef | Call, type: pa.DataType, pattern:
 
 
 def _locate(operand: ColumnRef | Call, type: pa.DataType, constant: Constant) -> Position | None:
-    """None for NULL."""
+    """Locates a constant among the values of a type; None for NULL."""
     if constant is None or pa.types.is_null(type):
         return None
     position = positions.locate(constant, type)
@@ -130,7 +130,7 @@ def _locate(operand: ColumnRef | Call, type: pa.DataType, constant: Constant) ->
 
 
 def _canonical(value: Value) -> Value:
-    """One key for the values that are equal: all zeros, all NaNs."""
+    """Returns one key for equal values: all zeros, all NaNs."""
     if isinstance(value, float):
         return _NAN if value != value else value + 0.0
     return value
@@ -141,7 +141,7 @@ _NAN = float("nan")
 
 
 def _family(type: pa.DataType) -> str | None:
-    """Types of one family are comparable with each other."""
+    """Returns the family of a type; types of one family are comparable."""
     plain = plain_type(type)
     if pa.types.is_integer(plain) or pa.types.is_floating(plain) or is_decimal(plain):
         return "number"

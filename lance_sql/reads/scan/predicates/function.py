@@ -1,4 +1,4 @@
-"""What a function inside of filters is: the types that it takes, and how its values are computed."""
+"""Definition of functions in filters: accepted types and evaluation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ Types: TypeAlias = Sequence[pa.DataType]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """result: the type for plain argument types, None where the function is not defined
+    """A function in filters.
+
+    result: the type for plain argument types, None if the function is not defined for them
     evaluate: the result type, then an array for each argument, constants repeated -> array
     """
 

@@ -1,6 +1,6 @@
-"""Quotients and rests of integers as SQL has them: rounded towards zero, the rest with the sign of the dividend.
+"""Quotients and remainders of integers as in SQL: rounded towards zero, the remainder with the sign of the dividend.
 
-Processors take ten times as long to divide by a number that may be another one each time as by one that they know.
+Processors divide ten times faster by a number that is fixed in advance than by one that may vary.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pyarrow as pa
 
 
 def quotient(left: pa.Array, right: pa.Array) -> pa.Array:
-    """`left / right`, both int64 or both uint64; NULL where one is.
+    """Computes `left / right`, both int64 or both uint64; NULL if one is.
 
-    raises: ArrowInvalid for a divisor of 0, and where the quotient does not fit
+    raises: ArrowInvalid for a divisor of 0, and for a quotient that does not fit
     """
     import pyarrow.compute as pc
 
@@ -27,7 +27,7 @@ def quotient(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def rest(left: pa.Array, right: pa.Array) -> pa.Array:
-    """`left % right`; see `quotient`."""
+    """Computes `left % right`; see `quotient`."""
     import pyarrow.compute as pc
 
     known = _by_one_number(left, right)
@@ -40,7 +40,7 @@ def rest(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def _by_one_number(left: pa.Array, right: pa.Array) -> tuple[npt.NDArray[Any], Any] | None:
-    """The dividends and their one divisor, where none of them is negative: there rounding down is rounding to zero."""
+    """Returns the dividends and their single divisor, if none is negative, where rounding down is rounding to zero."""
     if len(left) == 0 or right.null_count:
         return None
     divisors, values = _numbers(right), _numbers(left)
@@ -51,7 +51,7 @@ def _by_one_number(left: pa.Array, right: pa.Array) -> tuple[npt.NDArray[Any], A
 
 
 def _numbers(array: pa.Array) -> npt.NDArray[Any]:
-    """The values, with anything where they are NULL."""
+    """Returns the values, with arbitrary ones for NULLs."""
     stored = np.frombuffer(array.buffers()[1], "u8" if pa.types.is_uint64(array.type) else "i8")
     return stored[array.offset : array.offset + len(array)]
 

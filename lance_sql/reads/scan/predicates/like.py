@@ -8,9 +8,9 @@ from lance_sql.errors import InvalidArgument
 
 
 def simplify(pattern: str, escape: str | None) -> tuple[str, str]:
-    """What the pattern asks for: ("equal" | "prefix" | "suffix" | "contains", text) or ("like", pattern).
+    """Simplifies the pattern to ("equal" | "prefix" | "suffix" | "contains", text) or ("like", pattern).
 
-    escape: the character that makes the next one plain; None: there is none, a backslash is itself
+    escape: the character that makes the next one plain; None without one, so that a backslash is itself
     returns: a "like" pattern in which a backslash is the escape
     raises: InvalidArgument for a pattern that ends in its escape
     """
@@ -44,7 +44,7 @@ def simplify(pattern: str, escape: str | None) -> tuple[str, str]:
 
 
 def lower(text: str) -> str:
-    """The text in lower case by the same rules as a column's values."""
+    """Converts the text to lower case by the same rules as a column's values."""
     import pyarrow.compute as pc
 
     return str(pc.utf8_lower(pa.scalar(text, pa.string())).as_py())

@@ -1,4 +1,4 @@
-"""Functions of lists inside of filters."""
+"""List functions in filters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_list(type: pa.DataType) -> bool:
 
 
 def has_comparable_items(type: pa.DataType) -> bool:
-    """Whether items of a list are compared as SQL does; items that are floating-point numbers are not."""
+    """Whether items of a list are compared as in SQL; floating-point items are not."""
     if not is_list(type):
         return False
     item = plain_type(type.value_type)
@@ -46,7 +46,7 @@ def _membership(types: Types) -> pa.DataType | None:
 
 
 def _contains(result: pa.DataType, lists: pa.Array, wanted: pa.Array) -> pa.Array:
-    """Whether an item is equal to a constant; NULL for a list that is NULL, false for one without items."""
+    """Tests whether an item is equal to a constant; NULL for a NULL list, false for an empty one."""
     import pyarrow.compute as pc
 
     from . import comparisons

@@ -1,4 +1,4 @@
-"""Literals of SQL text as constants of a type."""
+"""Parsing of SQL literals to constants of a type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BOOLEANS: Final = {"true": True, "t": True, "1": True, "false": False, "f": Fal
 
 
 def parse(value: str, type: pa.DataType) -> Constant:
-    """Text as a constant of the type's own kind; None when it is not one."""
+    """Parses text as a constant of the type's own kind; None for invalid text."""
     if pa.types.is_boolean(type):
         return _BOOLEANS.get(value.strip().lower())
     if pa.types.is_floating(type):
@@ -47,18 +47,18 @@ def parse(value: str, type: pa.DataType) -> Constant:
         return None if nanoseconds is None else Day(nanoseconds // NANOSECONDS_PER_DAY)
     if pa.types.is_timestamp(type):
         nanoseconds = timestamps.parse_timestamp(value)
-        # an instant in text is one of microseconds, whatever a column has
+        # text represents instants in microseconds, regardless of the column
         unit = type.unit if type.tz is None or type.unit == "ns" else "us"
         return None if nanoseconds is None else Instant(_to_unit(nanoseconds, unit))
     if pa.types.is_time(type):
         nanoseconds = timestamps.parse_time(value)
-        # SQL has times in microseconds, whatever a column has
+        # SQL times are in microseconds, regardless of the column
         return None if nanoseconds is None else TimeOfDay(_to_unit(nanoseconds, "ns" if type.unit == "ns" else "us"))
     return None
 
 
 def _to_unit(nanoseconds: int, unit: str) -> int:
-    """A time in text as SQL reads it: cut after microseconds, and rounded to units that are longer."""
+    """Rounds a time in text as SQL does: truncated to microseconds, then rounded to longer units."""
     if unit == "ns":
         return nanoseconds
     microseconds = nanoseconds // 1000
@@ -77,7 +77,7 @@ def _parse_float(value: str, type: pa.DataType) -> float | np.float32 | None:
 
 
 def parse_decimal(value: str, scale: int) -> Decimal | None:
-    """The number in the text, rounded half up to `scale` digits as a cast from text does."""
+    """Parses a number, rounded half up to `scale` digits as a cast from text does."""
     try:
         number = Decimal(value.strip())
     except InvalidOperation:
@@ -88,7 +88,7 @@ def parse_decimal(value: str, scale: int) -> Decimal | None:
 
 
 def _parse_extension(value: str, type: pa.BaseExtensionType) -> Constant:
-    """Text as a value of an extension type. Of types over bytes, only the text of UUIDs is known."""
+    """Parses text as a value of an extension type. Of types over bytes, only UUIDs are supported."""
     if isinstance(type, pa.UuidType):
         try:
             return UUID(value.strip()).bytes
@@ -105,7 +105,7 @@ def _parse_bytes(value: str, type: pa.DataType) -> bytes | None:
 
 
 def parse_blob(value: str) -> bytes | None:
-    r"""The bytes of a blob literal: ASCII text in which \xNN stands for any byte."""
+    r"""Parses a blob literal: ASCII text in which \xNN represents any byte."""
     if not value.isascii() or re.search(r"\\(?!x[0-9a-fA-F]{2})", value):
         return None
     return re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes([int(match[1], 16)]), value.encode("ascii"))

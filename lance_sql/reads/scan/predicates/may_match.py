@@ -1,7 +1,7 @@
-"""What a predicate can be on a page of which only statistics are known: for each page, whether it may hold a match.
+"""Pruning of pages by statistics: whether each page may contain a match for a predicate.
 
-Each predicate is asked whether it may be true, or whether it may be false, for a row of the page; NOT asks for the
-other of the two. Whatever statistics do not tell is a maybe.
+For each predicate, the module computes whether it may be true, or may be false, for a row of the page. NOT swaps
+the two. Unknown statistics count as maybe.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Pages: TypeAlias = BoolMask
 
 _FEW_VALUES: Final = 64
-"""Of longer lists only the ends are looked at."""
+"""Limit of list values that are tested one by one; of longer lists only the ends are used."""
 
 _LIMITS: Final = {
     pa.from_numpy_dtype(name): np.iinfo(name)
@@ -36,15 +36,15 @@ _NEGATED: Final = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": 
 
 
 def may_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> Pages:
-    """Whether each of `num_pages` pages may hold a row for which the predicate is true.
+    """Returns whether each of `num_pages` pages may contain a row for which the predicate is true.
 
-    statistics: of the columns of which there are any; all of them over the same pages
+    statistics: of the columns with statistics; all of them over the same pages
     """
     return _possible(predicate, statistics, num_pages, True)
 
 
 def must_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> Pages:
-    """Whether the predicate is true for every row of each of `num_pages` pages, as far as statistics tell.
+    """Returns whether the predicate is true for every row of each of `num_pages` pages, according to the statistics.
 
     statistics: as for `may_match`
     """
@@ -52,7 +52,7 @@ def must_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], 
 
 
 def _certain(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int, answer: bool) -> Pages:
-    """For each page, whether this is the answer of the predicate for all of its rows."""
+    """Returns for each page whether the predicate has this answer for all of its rows."""
     match predicate:
         case Const(value):
             return np.full(num_pages, value is answer)
@@ -74,7 +74,7 @@ def _certain(predicate: Predicate, statistics: Mapping[Path, PageStatistics], nu
 
 
 def _possible(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int, answer: bool) -> Pages:
-    """For each page, whether this may be the answer of the predicate for one of its rows."""
+    """Returns for each page whether the predicate may have this answer for one of its rows."""
     match predicate:
         case Const(value):
             return np.full(num_pages, value is answer)
@@ -98,14 +98,14 @@ def _possible(predicate: Predicate, statistics: Mapping[Path, PageStatistics], n
 
 
 def _may_compare(op: str, known: PageStatistics, value: Value) -> Pages:
-    """Whether a value that is not NULL may stand to `value` as `op` says."""
+    """Returns whether a value that is not NULL may satisfy `op` with `value`."""
     if pa.types.is_floating(known.mins.type):
         return _may_compare_float(op, known, value)
     return _may_compare_numbers(op, known, value) & _have_values(known)
 
 
 def _may_compare_float(op: str, known: PageStatistics, value: Value) -> Pages:
-    # a NaN, which is above all other numbers, is in no bounds
+    # a NaN, which is above all other numbers, is outside all bounds
     have_nan = _may_have_nan(known)
     if value != value:
         match op:
@@ -122,7 +122,7 @@ def _may_compare_float(op: str, known: PageStatistics, value: Value) -> Pages:
 
 
 def _may_compare_numbers(op: str, known: PageStatistics, value: Value) -> Pages:
-    """Whether a value between the bounds may stand to `value` as `op` says."""
+    """Returns whether a value between the bounds may satisfy `op` with `value`."""
     match op:
         case "=":
             return _may_hold(known.mins, "<=", value) & _may_hold(known.maxs, ">=", value)
@@ -145,12 +145,12 @@ def _have_no_nulls(known: PageStatistics) -> Pages:
 
 
 def _have_values(known: PageStatistics) -> Pages:
-    """Whether there may be a value that is not NULL."""
+    """Returns whether there may be a value that is not NULL."""
     return _may_differ(known.null_counts, known.num_values)
 
 
 def _have_numbers(known: PageStatistics) -> Pages:
-    """Whether there may be one that is not NaN either."""
+    """Returns whether there may be a value that is neither NULL nor NaN."""
     import pyarrow.compute as pc
 
     if known.nan_counts is None:
@@ -172,7 +172,7 @@ def _may_be_one_of(known: PageStatistics, values: Sequence[Value]) -> Pages:
 
 
 def _may_hold_one_of(known: PageStatistics, values: Sequence[Value]) -> Pages:
-    """Whether one of several integers lies between the bounds."""
+    """Returns whether one of several integers is between the bounds."""
     type = known.mins.type
     ascending = np.sort(pa.array(values, type).to_numpy())
     floor, ceiling = pa.scalar(_LIMITS[type].min, type), pa.scalar(_LIMITS[type].max, type)
@@ -187,9 +187,9 @@ def _may_start_with(known: PageStatistics, prefix: str) -> Pages:
 
     from . import comparisons
 
-    # what starts with the prefix is at least the prefix, and a maximum below it would bound that away
+    # a text with the prefix is at least the prefix, which a maximum below the prefix excludes
     from_below = _may_hold(known.maxs, ">=", prefix)
-    # by bytes, which have the order of texts, for bounds in a file need not be any
+    # by bytes, which have the order of texts, because bounds in a file need not be valid text
     least = comparisons.plain(known.mins)
     least = least.view(pa.large_binary() if pa.types.is_large_string(least.type) else pa.binary())
     start = prefix.encode()
@@ -197,7 +197,7 @@ def _may_start_with(known: PageStatistics, prefix: str) -> Pages:
 
 
 def _may_hold(bounds: pa.Array, op: str, value: Value) -> Pages:
-    """`bound op value` for each page; true where there is no bound."""
+    """Computes `bound op value` for each page; true without a bound."""
     from . import comparisons
 
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -9,7 +9,7 @@ from .tree import And, ColumnRef, Const, IsNull, IsUnknown, Not, Or, Path, Predi
 
 
 def null_tests(predicate: Predicate) -> frozenset[Path]:
-    """The columns that the predicate tests for NULL."""
+    """Returns the columns that the predicate tests for NULL."""
     match predicate:
         case IsNull(ColumnRef(path)):
             return frozenset([path])
@@ -21,7 +21,7 @@ def null_tests(predicate: Predicate) -> frozenset[Path]:
 
 
 def answer_null_tests(predicate: Predicate, answers: Mapping[Path, bool]) -> Predicate:
-    """The predicate where each column in `answers` is NULL in all rows (true) or in none (false)."""
+    """Returns the predicate after setting each column in `answers` to NULL in all rows (true) or in none (false)."""
     match predicate:
         case IsNull(ColumnRef(path)) if path in answers:
             return Const(answers[path])

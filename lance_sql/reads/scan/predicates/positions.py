@@ -1,8 +1,8 @@
-"""The position of a constant among the values of a column type.
+"""Position of a constant among the values of a column type.
 
-A filter's constant rarely has the column's own type: `qty > 1.5`, `day = '2024-01-01'`, `small = 3000000000`.
-`locate` finds the values of the column next to such a constant, so that evaluation compares values of one type. Beside
-a constant in floating point, integers and decimals become floats first, as in SQL; several of them may then equal the
+The constant of a filter rarely has the column's own type: `qty > 1.5`, `day = '2024-01-01'`, `small = 3000000000`.
+`locate` finds the values of the column next to such a constant, so that evaluation compares values of one type. For
+a floating-point constant, integers and decimals become floats first, as in SQL. Several of them may then equal the
 constant.
 """
 
@@ -40,7 +40,7 @@ from .tree import Value
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a constant lies in a type: `floor` is the type's greatest value that is not above it.
+    """Position of a constant in a type: `floor` is the type's greatest value that is not above it.
 
     exact: the constant equals `floor`. A floor of None: every value of the type is above the constant.
     first: the least of several values that equal the constant, of which `floor` is the greatest; else None
@@ -52,9 +52,9 @@ class Position:
 
 
 def locate(constant: Constant, column: pa.DataType) -> Position | None:
-    """The constant's position among the plain values of a column's type; None when the two cannot be compared.
+    """Returns the constant's position among the plain values of a column's type; None if the two cannot be compared.
 
-    Text takes the type's own form: '7' is a number beside a number, a date beside a date, 16 bytes beside a UUID.
+    Text is parsed in the type's own form: as a number for a number, a date for a date, 16 bytes for a UUID.
     """
     type = plain_type(column)
     if isinstance(constant, str) and not is_text(type):
@@ -74,7 +74,7 @@ def locate(constant: Constant, column: pa.DataType) -> Position | None:
 
 
 def to_float(number: int | float | np.float32 | Decimal, type: pa.DataType) -> float | np.float32:
-    """A number as SQL casts it to a floating-point type."""
+    """Casts a number to a floating-point type, as in SQL."""
     kind = np.float32 if type.bit_width == 32 else np.float64
     with np.errstate(over="ignore"):
         rounded = rounding.nearest(number, kind) if isinstance(number, (int, Decimal)) else kind(number)
@@ -82,7 +82,7 @@ def to_float(number: int | float | np.float32 | Decimal, type: pa.DataType) -> f
 
 
 def integer_bounds(type: pa.DataType) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
+    """Returns the least and the greatest value of an integer type."""
     bits = type.bit_width
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if pa.types.is_signed_integer(type) else (0, (1 << bits) - 1)
 
@@ -113,7 +113,7 @@ def _locate_number(number: int | float | np.float32 | Decimal, type: pa.DataType
 
 
 def _locate_among(number: int | float | np.float32 | Decimal, scale: int, low: int, high: int) -> Position:
-    """The position of `number` among the integers low..high, each standing for itself / 10**scale."""
+    """Returns the position of `number` among the integers low..high, each representing itself / 10**scale."""
     if isinstance(number, int) and scale == 0 and low <= number <= high:
         return Position(number, True)
     if not math.isfinite(number):
@@ -135,7 +135,7 @@ def _locate_among(number: int | float | np.float32 | Decimal, scale: int, low: i
 
 
 def _locate_rounded(number: float | np.float32, scale: int, low: int, high: int) -> Position:
-    """The position of a floating-point number, beside which each of the integers is rounded to its type."""
+    """Returns the position of a floating-point number, to whose type each of the integers is rounded."""
     kind = np.float32 if isinstance(number, np.float32) else np.float64
     guess = math.floor(Fraction(float(number)) * 10**scale)
     floor = _last(lambda value: bool(rounding.scaled(value, scale, kind) <= number), guess, low, high)
@@ -147,9 +147,10 @@ def _locate_rounded(number: float | np.float32, scale: int, low: int, high: int)
 
 
 def _last(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int | None:
-    """The greatest of low..high for which `holds`, which is true up to some value and false above; None of none.
+    """Returns the greatest of low..high for which `holds`, which is true up to some value and false above; None if
+    never true.
 
-    guess: is near it
+    guess: a value near it
     """
     known, step = min(max(guess, low), high), 1
     if holds(known):
@@ -169,7 +170,8 @@ def _last(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int 
 
 
 def _locate_float(number: int | float | np.float32 | Decimal, type: pa.DataType) -> Position:
-    """Integers and decimals are rounded to the type, as SQL does; singles and doubles are compared as doubles."""
+    """Locates a number in a floating-point type. Integers and decimals are rounded to it; floats compare as
+    doubles."""
     kind = np.float32 if type.bit_width == 32 else np.float64
     if not isinstance(number, (float, np.float32)):
         return Position(float(rounding.nearest(number, kind)), True)

@@ -1,6 +1,6 @@
-"""From SQL text to a predicate: the condition of a WHERE clause; see `sql_dialect`.
+"""Conversion of SQL text to a predicate: the condition of a WHERE clause; see `sql_dialect`.
 
-The forms are a closed table. Whatever is not in it is refused by name; nothing of a filter is ever skipped.
+The forms are a closed table. Other forms raise an error that names them; no part of a filter is ever skipped.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .tree import Predicate
 
 
 def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predicate:
-    """The predicate of a SQL condition.
+    """Parses a SQL condition into a predicate.
 
-    Constants take the column's type exactly: nothing overflows or is rounded. A timestamp without a zone is
-    read as UTC beside a column with one.
+    Constants take the column's type exactly: nothing overflows or is rounded. A timestamp without a zone is UTC if
+    the column has a zone.
 
-    schema: the columns that the filter may use; table: how messages call the table
+    schema: the columns that the filter may use; table: name of the table in messages
     raises: ColumnNotFound; InvalidArgument for text that is not a condition, or types that cannot be compared;
-    UnsupportedFeature for SQL that filters do not have
+    UnsupportedFeature for unsupported SQL
 
     >>> schema = pa.schema([("qty", pa.int64()), ("day", pa.date32())])
     >>> str(from_sql("qty > 1.5 AND day < '2024-01-31'", schema))
@@ -30,7 +30,7 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
     """
     if not text.strip():
         raise InvalidArgument("The filter is empty: leave it out to take all rows, or give a condition in SQL")
-    # The parser costs a tenth of a second to import: only a SQL filter pays it.
+    # Importing the parser takes a tenth of a second: only SQL filters need it.
     import sqlglot
 
     from .sql_conditions import Conditions
@@ -43,7 +43,7 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
     except RecursionError:
         raise UnsupportedFeature("The filter is nested too deeply") from None
     if node.find(sqlglot.exp.RegexpLike) and any("~" in token.text for token in _operators(text)):
-        # the parser takes it for regexp_matches, which is content with a part of the text
+        # the parser converts it to regexp_matches, which also matches a part of the text
         raise UnsupportedFeature("The operator ~ is not supported in a filter: write regexp_full_match(column, '...')")
     try:
         return Conditions(schema, table).predicate(node)
@@ -52,7 +52,7 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
 
 
 def _operators(text: str) -> list[Any]:
-    """What of the text is neither a word nor a constant."""
+    """Returns the tokens of the text that are neither words nor constants."""
     import sqlglot
 
     from .sql_dialect import FilterSql
@@ -62,7 +62,7 @@ def _operators(text: str) -> list[Any]:
 
 
 def _reason(error: Exception) -> str:
-    """The parser's complaint without its markup: what, and at which column."""
+    """Returns the parser's error without its markup: the problem, and the column."""
     cause = error.__cause__ or error
     details = getattr(cause, "errors", None) or getattr(error, "errors", None)
     if not details or not details[0].get("description"):

@@ -1,4 +1,4 @@
-"""The conditions of SQL: comparisons, lists, patterns, and what connects them."""
+"""SQL conditions: comparisons, lists, patterns, and logical operators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .tree import COMPARISONS, Call, Const, IsNan, IsNull, IsUnknown, Predicate
 class Conditions:
     """Translates the conditions of one filter.
 
-    schema: the columns that the filter may use; table: how messages call the table
+    schema: the columns that the filter may use; table: name of the table in messages
     """
 
     def __init__(self, schema: pa.Schema, table: str) -> None:
@@ -44,7 +44,7 @@ class Conditions:
         return self._operands.operand(node)
 
     def is_condition(self, node: exp.Expr) -> bool:
-        """Whether the node is a comparison or the like, rather than a value."""
+        """Whether the node is a comparison or similar, rather than a value."""
         if isinstance(node, exp.Paren):
             return self.is_condition(node.this)
         if isinstance(node, exp.Anonymous):
@@ -52,7 +52,7 @@ class Conditions:
         return type(node) in _CONDITIONS
 
     def column(self, node: exp.Expr) -> Typed:
-        """The operand, which must not be a constant."""
+        """Returns the operand, which must not be a constant."""
         operand = self.operand(node)
         if isinstance(operand, Known):
             raise refuse(node.parent or node)
@@ -71,7 +71,7 @@ class Conditions:
         raise AssertionError(op)
 
     def _truth(self, node: exp.Expr) -> Predicate:
-        """A value as a condition: a boolean column."""
+        """Converts a value to a condition: a boolean column."""
         operand = self.operand(node)
         if isinstance(operand, Typed):
             if not pa.types.is_boolean(plain_type(operand.type)):
@@ -88,7 +88,7 @@ def _compare_constants(op: str, left: Constant, right: Constant, node: exp.Expr)
     numbers = (int, Decimal)
     floats = (float, np.float32)
     if isinstance(left, floats) and isinstance(right, floats):
-        # NaN is equal to itself, and above all others
+        # NaN is equal to itself, and above all other numbers
         one, other = ((value != value, 0.0 if value != value else float(value)) for value in (left, right))
         order = (one > other) - (one < other)
     elif isinstance(left, numbers) and isinstance(right, numbers):
@@ -121,7 +121,7 @@ def _comparison(op: str) -> _Translate:
 
 
 def _compare_condition(conditions: Conditions, op: str, side: exp.Expr, other: exp.Expr, node: exp.Expr) -> Predicate:
-    """`(a > 1) = true`: a condition beside TRUE, FALSE or NULL."""
+    """Converts `(a > 1) = true`: a condition compared with TRUE, FALSE or NULL."""
     other = other.unnest()
     if op not in ("=", "<>") or not isinstance(other, (exp.Boolean, exp.Null)):
         raise refuse(node)
@@ -132,7 +132,7 @@ def _compare_condition(conditions: Conditions, op: str, side: exp.Expr, other: e
 
 
 def _same(op: str) -> _Translate:
-    """IS [NOT] DISTINCT FROM."""
+    """Converts IS [NOT] DISTINCT FROM."""
 
     def translate(conditions: Conditions, node: exp.Expr) -> Predicate:
         left, right = _unified([conditions.operand(node.this), conditions.operand(node.expression)])
@@ -171,12 +171,12 @@ def _in(conditions: Conditions, node: exp.Expr) -> Predicate:
 
 
 def _unified(operands: list[Operand]) -> list[Operand]:
-    """The operands of one comparison, constants as values of the type that SQL compares all of them in."""
+    """Returns the operands of one comparison, with constants in the type in which SQL compares all of them."""
     types = [type for type in map(_own_type, operands) if type is not None]
     common = common_type(types)
     if common is None:
         return operands
-    # two columns find their own common type, three may be compared in that of the third
+    # two columns find their own common type, three may be compared in the type of the third
     has_columns = len(operands) > 2 and sum(isinstance(operand, Typed) for operand in operands) > 1
     return [_in_type(operand, common, has_columns) for operand in operands]
 
@@ -201,7 +201,7 @@ def _in_type(operand: Operand, common: pa.DataType, has_columns: bool) -> Operan
 
 
 def _is(conditions: Conditions, node: exp.Expr) -> Predicate:
-    """IS NULL, IS TRUE, IS FALSE."""
+    """Converts IS NULL, IS TRUE, IS FALSE."""
     tested = node.expression
     if isinstance(tested, exp.Null):
         if conditions.is_condition(node.this):
@@ -224,7 +224,7 @@ def _like(*, fold_case: bool) -> _Translate:
 
 
 def _escape(conditions: Conditions, node: exp.Expr) -> Predicate:
-    """LIKE ... ESCAPE 'c'."""
+    """Converts LIKE ... ESCAPE 'c'."""
     pattern = node.this
     escape = conditions.operand(node.expression)
     if type(pattern) not in (exp.Like, exp.ILike) or not isinstance(escape, Known):
@@ -294,7 +294,7 @@ def _is_finite(conditions: Conditions, node: exp.Expr) -> Predicate:
 
 
 def _anonymous(conditions: Conditions, node: exp.Expr) -> Predicate:
-    """Functions that the parser does not know by name."""
+    """Converts functions that the parser does not recognize by name."""
     if node.name.lower() == _IS_FINITE:
         if len(node.expressions) != 1:
             raise refuse(node)

@@ -1,4 +1,4 @@
-"""The SQL of filters: DuckDB's, in which names may stand in backticks as well, as Spark and projections have them."""
+"""SQL dialect of filters: DuckDB's, which also accepts names in backticks, as Spark and projections use them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sqlglot.dialects.duckdb import DuckDB
 
 
 class FilterSql(DuckDB):
-    """Parsed like DuckDB's SQL. To DuckDB itself a backtick is an error, so that nothing gets another meaning."""
+    """Dialect like DuckDB's SQL. DuckDB itself rejects backticks, so no text changes its meaning."""
 
     class Tokenizer(DuckDB.Tokenizer):
-        """Its tokens, and names in backticks."""
+        """Tokens of DuckDB, and names in backticks."""
 
         IDENTIFIERS: ClassVar = ['"', "`"]

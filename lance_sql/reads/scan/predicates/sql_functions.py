@@ -1,4 +1,4 @@
-"""Functions of texts and lists in SQL conditions, with the constants that they take."""
+"""Functions of texts and lists in SQL conditions, with their constant arguments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def length(operands: Operands, node: exp.Expr) -> Operand:
 
 
 def _of_text(function: str, operands: Operands, node: exp.Expr, *constants: Literal) -> Operand:
-    """The function of a text and of constants that are no NULLs."""
+    """Calls a function of a text and of constants that are not NULL."""
     operand = operands.operand(node.this)
     if not isinstance(operand, Typed) or not is_text(plain_type(operand.type)):
         raise refuse(node)
@@ -41,7 +41,7 @@ def _of_text(function: str, operands: Operands, node: exp.Expr, *constants: Lite
 
 
 def substring(operands: Operands, node: exp.Expr) -> Operand:
-    """substring(text, start, length), of which the characters are counted from 1."""
+    """Converts substring(text, start, length), with characters counted from 1."""
     start, length = _count(operands, node, "start"), _count(operands, node, "length")
     if start is None or start.value == 0 or length is None:
         raise refuse(node)
@@ -56,7 +56,7 @@ def left(operands: Operands, node: exp.Expr) -> Operand:
 
 
 def _count(operands: Operands, node: exp.Expr, argument: str) -> Literal | None:
-    """A constant that counts characters; None for anything else."""
+    """Returns a constant that counts characters; None for anything else."""
     operand = operands.operand(node.args[argument]) if node.args.get(argument) is not None else None
     value = operand.value if isinstance(operand, Known) else None
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MANY:
@@ -70,7 +70,7 @@ def trim(operands: Operands, node: exp.Expr) -> Operand:
 
 
 def regexp_matches(operands: Operands, node: exp.Expr) -> Operand:
-    """Whether a part of a text matches: RE2's syntax, as in DuckDB."""
+    """Tests whether a part of a text matches: RE2's syntax, as in DuckDB."""
     return _regexp(operands, node, "{}")
 
 

@@ -1,4 +1,4 @@
-"""What stands on a side of a comparison in SQL, and how the parts that filters do not have are refused."""
+"""Operands of comparisons in SQL, and errors for unsupported parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Operand: TypeAlias = Known | Typed
 
 
 def refuse(node: exp.Expr) -> UnsupportedFeature:
-    """The error for SQL that filters do not have, by the user's own words."""
+    """Returns the error for unsupported SQL, in the user's spelling."""
     text = shown(node)
     if isinstance(node, exp.Func):
         name = node.name if isinstance(node, exp.Anonymous) else node.sql_names()[0]
@@ -42,7 +42,7 @@ def refuse(node: exp.Expr) -> UnsupportedFeature:
 
 
 def shown(node: exp.Expr) -> str:
-    # what DuckDB does not have is refused here: the generator need not warn of it as well
+    # SQL that DuckDB does not support is refused here, so the generator need not warn about it
     return node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE)
 
 

@@ -1,4 +1,4 @@
-"""The operands of SQL conditions: constants, columns, and functions of columns."""
+"""Operands of SQL conditions: constants, columns, and functions of columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .tree import Call, Literal, Term
 class Operands:
     """Translates the operands of one filter.
 
-    schema: the columns that the filter may use; table: how messages call the table
+    schema: the columns that the filter may use; table: name of the table in messages
     """
 
     def __init__(self, schema: pa.Schema, table: str) -> None:
@@ -43,12 +43,12 @@ class Operands:
         return Typed(column, type)
 
     def call(self, function: str, node: exp.Expr, *operands: Operand) -> Operand:
-        """The function over operands of which at least one is a column.
+        """Calls the function on operands of which at least one is a column.
 
         A constant takes the first column's type if it fits exactly; another integer is an int64.
         """
         typed = [operand for operand in operands if isinstance(operand, Typed)]
-        # the result would be plain bytes, which text is compared with in another way
+        # the result would be plain bytes, which compare with text differently
         if not typed or any(isinstance(operand.type, (pa.UuidType, pa.OpaqueType)) for operand in typed):
             raise refuse(node)
         arguments: list[Term] = []
@@ -86,14 +86,14 @@ def _literal(value: Constant, column: pa.DataType) -> Literal | None:
 
 
 def _own_decimal(value: Decimal) -> pa.DataType:
-    """The type of a number in its own digits: rounded to those of a column it would be another one."""
+    """Returns the type of a number with its own digits: rounding it to a column's digits would change it."""
     _, digits, exponent = value.as_tuple()
     scale = max(-int(exponent), 0)
     return pa.decimal128(min(max(len(digits), scale + 1), _MAX_DIGITS), scale)
 
 
 def arrow_type(data_type: exp.DataType) -> pa.DataType | None:
-    """The Arrow type of a SQL type name; None for one that filters do not have."""
+    """Returns the Arrow type of a SQL type name; None for an unsupported one."""
     kind = data_type.this
     if kind == exp.DataType.Type.DECIMAL:
         parameters = [int(parameter.name) for parameter in data_type.expressions] or [18, 3]
@@ -103,7 +103,7 @@ def arrow_type(data_type: exp.DataType) -> pa.DataType | None:
 
 
 def _names(node: exp.Expr) -> list[str]:
-    """The identifiers of a column, outermost first."""
+    """Returns the identifiers of a column, outermost first."""
     assert isinstance(node, exp.Column)
     return [part.name for part in node.parts]
 
@@ -125,7 +125,7 @@ def _dot(operands: Operands, node: exp.Expr) -> Operand:
 
 
 def _bracket(operands: Operands, node: exp.Expr) -> Operand:
-    """`s['field']` of a struct column."""
+    """Converts `s['field']` of a struct column."""
     parent = node.this
     key = node.expressions[0] if len(node.expressions) == 1 else None
     if not isinstance(key, exp.Literal) or not key.is_string or not isinstance(parent, exp.Column):
@@ -141,7 +141,7 @@ def _literal_node(_: Operands, node: exp.Expr) -> Operand:
         return Known(float(text))
     if "." not in text:
         return Known(int(text))
-    # decimals have 38 digits; with more a number is a double
+    # decimals have 38 digits; a number with more is a double
     return Known(Decimal(text) if sum(map(str.isdigit, text)) <= _MAX_DIGITS else float(text))
 
 
@@ -187,12 +187,12 @@ def _arithmetic(function: str) -> _Translate:
 
 
 def _is_divisor(value: Constant) -> bool:
-    """A constant that makes a division defined for every row."""
+    """Whether a constant makes a division defined for every row."""
     return isinstance(value, int) and value is not True and value > 0
 
 
 def _fold(function: str, left: Constant, right: Constant) -> Constant:
-    """Arithmetic of two constants, None where it has no exact answer."""
+    """Computes arithmetic of two constants; None without an exact result."""
     match function, left, right:
         case "add" | "subtract", Day(days), Span(nanoseconds):
             return _fold(function, Instant(days * 86_400 * 10**9), Span(nanoseconds))
@@ -216,12 +216,12 @@ def _fold(function: str, left: Constant, right: Constant) -> Constant:
 
 
 def _function(name: str) -> _Translate:
-    """A function of one argument, the node's `this`."""
+    """Converts a function of one argument, the node's `this`."""
     return lambda operands, node: operands.call(name, node, operands.operand(node.this))
 
 
 def _part(operands: Operands, node: exp.Expr) -> Operand:
-    """extract(unit FROM x)."""
+    """Converts extract(unit FROM x)."""
     return _calendar_part(operands, node, node.name, node.expression)
 
 
@@ -243,7 +243,7 @@ def _coalesce(operands: Operands, node: exp.Expr) -> Operand:
 
 
 def _anonymous(operands: Operands, node: exp.Expr) -> Operand:
-    """Functions that the parser does not know by name."""
+    """Converts functions that the parser does not recognize by name."""
     name, arguments = node.name.lower(), node.expressions
     if name in ("strlen", "octet_length") and len(arguments) == 1:
         return operands.call("octet_length", node, operands.operand(arguments[0]))

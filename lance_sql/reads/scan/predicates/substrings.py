@@ -1,4 +1,4 @@
-"""Which texts contain another: the kernels look through all texts of an array at once."""
+"""Substring search: the kernels search all texts of an array at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lance_sql.format.layouts.plain import is_stored_with_offsets
 
 
 def contain(texts: pa.Array, pattern: str | bytes) -> pa.BooleanArray:
-    """Whether each text has the pattern inside; NULL where it is NULL."""
+    """Tests whether each text contains the pattern; NULL where it is NULL."""
     if not is_stored_with_offsets(texts.type) or not pattern or len(texts) == 0:
         return pc.match_substring(texts, pattern)
     is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)

@@ -1,7 +1,7 @@
-"""Functions of columns inside filters: what each accepts, returns, and how Arrow computes it.
+"""Functions of columns in filters: arguments, result types, and evaluation by Arrow.
 
-The table is closed: only functions that Arrow computes exactly as SQL defines them. Integers are computed as
-int64 with a check for overflow; uint64 keeps its type, or becomes a wide decimal where it may turn negative.
+The table is closed: it contains only functions that Arrow computes exactly as SQL defines them. Integers are
+computed as int64 with an overflow check. uint64 keeps its type, or becomes a wide decimal if it may turn negative.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MOST_DIGITS: Final = 38
 
 
 def result_type(function: str, types: Types) -> pa.DataType | None:
-    """The result's type, None when the function is unknown or takes no such arguments."""
+    """Returns the type of the result; None for an unknown function, or for unsupported arguments."""
     entry = FUNCTIONS.get(function)
     return None if entry is None else entry.result([plain_type(type) for type in types])
 
 
 def castable(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether CAST gives the value or the nearest number, or fails, for every value as SQL defines it."""
+    """Whether CAST returns the value or the nearest number, or fails, for every value as SQL defines it."""
     source = plain_type(source)
     if source == plain_type(target):
         return True
@@ -58,7 +58,7 @@ def _integers(types: Types) -> pa.DataType | None:
 
 
 def _decimals(types: Types) -> tuple[int, int] | None:
-    """The most digits before and behind the point, where all are decimals."""
+    """Returns the maximum digits before and after the point, if all are decimals."""
     if not all(pa.types.is_decimal128(type) for type in types):
         return None
     return max(type.precision - type.scale for type in types), max(type.scale for type in types)
@@ -76,7 +76,7 @@ def _sum(types: Types) -> pa.DataType | None:
 
 
 def _same_sign(types: Types) -> pa.DataType | None:
-    """Of the number itself, and of its negative."""
+    """Returns the result type of functions that keep the number or negate it."""
     if pa.types.is_decimal128(types[0]):
         return types[0]
     type = _sum(types)
@@ -85,7 +85,7 @@ def _same_sign(types: Types) -> pa.DataType | None:
 
 def _product(types: Types) -> pa.DataType | None:
     if _decimals(types) is not None:
-        # what Arrow gives a product has a digit more than it can take
+        # Arrow's result type of a product has one digit more than required
         return _decimal(sum(type.precision - type.scale for type in types) + 1, sum(type.scale for type in types))
     type = _sum(types)
     return None if type == _WIDE else type
@@ -115,12 +115,12 @@ def _clock_part(types: Types) -> pa.DataType | None:
 
 
 def _truncated(types: Types) -> pa.DataType | None:
-    """A timestamp of microseconds, whatever the argument is, as in DuckDB: text beside it is read as one."""
+    """Returns a timestamp of microseconds for any argument, as in DuckDB: text compared with it is parsed as one."""
     return pa.timestamp("us") if _is_naive(types[0]) else None
 
 
 def _is_naive(type: pa.DataType) -> bool:
-    """A timestamp without a zone: engines disagree on the calendar of one with."""
+    """Whether a type is a timestamp without a zone: engines disagree on the calendar of one with a zone."""
     return bool(pa.types.is_timestamp(type) and type.tz is None)
 
 
@@ -183,7 +183,7 @@ def _cast(result: pa.DataType, argument: pa.Array) -> pa.Array:
 
     if pa.types.is_floating(result):
         return comparisons.to_float(argument, result)
-    # Towards fewer units only timestamp -> date, which SQL floors as Arrow does when told not to mind.
+    # The only cast to a coarser unit is timestamp -> date, which SQL floors, as Arrow does without the safety check.
     return argument.cast(result, safe=not pa.types.is_date(result))
 
 

@@ -1,4 +1,4 @@
-"""Functions of texts inside of filters, as DuckDB defines them: a character is a code point."""
+"""Text functions in filters, as DuckDB defines them: a character is a code point."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from .constants import is_text
 from .function import Function, Types
 
-# What DuckDB trims: spaces of every width (category Zs), but no tabs and line ends.
+# DuckDB trims spaces of every width (category Zs), but no tabs or line ends.
 _SPACES: Final = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 
 
@@ -35,7 +35,7 @@ def _trim(name: str) -> Function:
 
 
 def _concatenation(nulls: str) -> Function:
-    """nulls: what a NULL makes of the text: "emit_null", or "replace", by nothing"""
+    """nulls: effect of a NULL on the text: "emit_null", or "replace", by nothing"""
 
     def evaluate(result: pa.DataType, *texts: pa.Array) -> pa.Array:
         import pyarrow.compute as pc
@@ -57,7 +57,7 @@ def _slice(result: pa.DataType, text: pa.Array, start: pa.Array, length: pa.Arra
 
 
 def _matches(result: pa.DataType, text: pa.Array, pattern: pa.Array) -> pa.Array:
-    """Whether a part of the text matches; the pattern is a constant."""
+    """Tests whether a part of the text matches; the pattern is a constant."""
     import pyarrow.compute as pc
 
     if not len(text):

@@ -1,4 +1,4 @@
-"""Dates and times in text, as SQL writes them, in nanoseconds."""
+"""Parsing of dates and times in SQL text to nanoseconds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _EPOCH_DAY: Final = datetime.date(1970, 1, 1).toordinal()
 
 
 def parse_timestamp(text: str) -> int | None:
-    """Nanoseconds since 1970-01-01 UTC of `2024-01-31[ 10:30[:15[.123456789]][+02[:00]]]`, else None.
+    """Parses `2024-01-31[ 10:30[:15[.123456789]][+02[:00]]]` to nanoseconds since 1970-01-01 UTC, else None.
 
-    Text without a zone is read as UTC.
+    Text without a zone is UTC.
     """
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
@@ -35,7 +35,7 @@ def parse_timestamp(text: str) -> int | None:
 
 
 def parse_time(text: str) -> int | None:
-    """Nanoseconds since midnight of `10:30[:15[.123456789]]`; None for other text."""
+    """Parses `10:30[:15[.123456789]]` to nanoseconds since midnight; None for other text."""
     match = _TIME_OF_DAY.fullmatch(text)
     return None if match is None else _time(*match.groups())
 
@@ -48,7 +48,7 @@ def _time(hour: str, minute: str, second: str | None, fraction: str | None) -> i
 
 
 def _offset(zone: str | None) -> int:
-    """How far the zone is ahead of UTC."""
+    """Returns the offset of the zone from UTC."""
     if zone is None or zone.upper() in ("Z", "UTC"):
         return 0
     digits = zone[1:].replace(":", "").ljust(4, "0")

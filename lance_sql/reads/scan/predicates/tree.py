@@ -1,4 +1,4 @@
-"""The predicate tree: what a filter means, whichever language it was written in.
+"""The predicate tree: the meaning of a filter, independent of its language.
 
 A predicate is true, false or unknown (NULL) for each row. Values are compared in SQL's order: NaN is equal to
 itself and greater than every other number, -0.0 equals 0.0, text and bytes are ordered by their bytes.
@@ -9,8 +9,8 @@ itself and greater than every other number, -0.0 equals 0.0, text and bytes are 
 A leaf over a ColumnRef and Literals can also be decided on statistics or on encoded values; a leaf with a
 Call, a Compare of two columns and an Opaque need the decoded rows.
 
-A Literal holds a value of its column's own type exactly: the translators fold every comparison that no value
-of the type can meet (`int32 = 3000000000`) before a tree exists. How a value is held:
+A Literal is exactly a value of its column's own type: the translators fold every comparison that no value of the
+type can satisfy (`int32 = 3000000000`) before a tree exists. Representation of values:
 
     bool          booleans
     int           integers; dates, times, timestamps and durations as stored, in the type's own unit
@@ -33,7 +33,7 @@ import pyarrow as pa
 Value: TypeAlias = bool | int | float | Decimal | str | bytes
 Path: TypeAlias = tuple[str, ...]
 
-# What the operators of Compare mean for two values that have an order.
+# Meaning of the operators of Compare for two ordered values.
 COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "=": operator.eq,
     "<>": operator.ne,
@@ -89,13 +89,13 @@ class Predicate:
 
     @property
     def columns(self) -> frozenset[Path]:
-        """The paths of all columns that the predicate reads."""
+        """Paths of all columns that the predicate reads."""
         return frozenset(_paths(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Const(Predicate):
-    """The same answer for every row; None is unknown."""
+    """One answer for every row; None is unknown."""
 
     value: bool | None
 
@@ -122,7 +122,7 @@ class Compare(Predicate):
 class In(Predicate):
     """The operand equals one of `values`, which are of `type` and at least one.
 
-    has_null: the list held a NULL too, so that "no match" is unknown instead of false
+    has_null: the list also contained a NULL, so that "no match" is unknown instead of false
     """
 
     operand: ColumnRef | Call
@@ -164,7 +164,7 @@ class TextMatch(Predicate):
     """The text operand starts with, ends with, contains or is like `pattern`; unknown where it is NULL.
 
     kind: prefix, suffix, contains: `pattern` is plain text
-          like: % is any text, _ one character, a backslash takes the next character as it is
+          like: % is any text, _ one character, a backslash takes the next character literally
     """
 
     kind: str
@@ -219,7 +219,7 @@ class Not(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Predicate):
-    """An Arrow expression that the tree has no word for, evaluated by Arrow itself on `paths`.
+    """An Arrow expression without a form in the tree, evaluated by Arrow itself on `paths`.
 
     payload: the expression in Arrow's own serialization
     """
@@ -239,7 +239,7 @@ _EPOCH: Final = datetime.datetime(1970, 1, 1)
 
 
 def conjuncts(predicate: Predicate) -> list[Predicate]:
-    """The predicates that must all be true for a row to pass."""
+    """Returns the predicates that must all be true for a row to pass."""
     if isinstance(predicate, And):
         return [part for argument in predicate.arguments for part in conjuncts(argument)]
     return [predicate]
@@ -264,7 +264,7 @@ def _paths(node: Predicate | Term) -> Iterator[Path]:
 
 
 def num_bytes(node: Predicate | Term) -> int:
-    """The memory that a predicate takes, roughly."""
+    """Returns the approximate memory of a predicate."""
     match node:
         case In(operand, values):
             return num_bytes(operand) + sum(map(_size, values))
@@ -316,7 +316,7 @@ def _literal_text(value: Value, type: pa.DataType) -> str:
 
 
 def _temporal_text(value: int, type: pa.DataType) -> str:
-    """A date, time or timestamp as text; the bare number with its type where Python's calendar ends."""
+    """Formats a date, time or timestamp as text; as the bare number with its type outside of Python's calendar."""
     try:
         if pa.types.is_date(type):
             days = value if pa.types.is_date32(type) else value / 86_400_000

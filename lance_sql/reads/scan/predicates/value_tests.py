@@ -1,4 +1,4 @@
-"""Predicates that look at one column as tests of its encoded values; see `format.layouts.matching`."""
+"""Predicates on one column as tests of its encoded values; see `format.layouts.matching`."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from .tree import (
 )
 
 MAX_SINGLE: Final = 16
-"""Values of IN that are looked for one after the other, where a page has no dictionary."""
+"""Limit of IN values that are tested one by one, for pages without a dictionary."""
 
 MAX_ALTERNATIVES: Final = 32
-"""Tests below OR: each of them decodes values again, and Arrow's evaluation decodes them once."""
+"""Limit of tests below OR: each of them decodes values again, while Arrow's evaluation decodes them once."""
 
-# What the kernels take as a number.
+# Limit of the kernels for numbers.
 _MAX_DIVISOR: Final = 2**48
 
 _OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -54,9 +54,9 @@ _FLOATS: Final = {32: ("<f", "<I"), 64: ("<d", "<Q")}
 
 @dataclass(frozen=True, slots=True)
 class ColumnTest:
-    """A test of a column, or of a member of structs, and the predicates that it stands for.
+    """A test of a column, or of a member of structs, and the predicates that it represents.
 
-    single: tests of which a value passes one, or all with `is_all`, if it passes this one; empty where these are many
+    single: tests equivalent to this one if a value passes one of them, or all with `is_all`; empty if there are many
     """
 
     path: Path
@@ -68,8 +68,7 @@ class ColumnTest:
 
 @dataclass(frozen=True, slots=True)
 class PairTest:
-    """Two columns, or members of structs, whose values have to compare by an operator of `Compare`; NULL compares with
-    nothing."""
+    """Two columns, or members of structs, whose values are compared by an operator of `Compare`; false for NULL."""
 
     left: Path
     op: str
@@ -78,8 +77,8 @@ class PairTest:
 
 @dataclass(frozen=True, slots=True)
 class RestTest:
-    """A column of integers, or a member of structs, whose rest by a divisor above 0 has to compare with a value; the
-    rest has the sign of the integer, and NULL compares with nothing."""
+    """An integer column, or member of structs, whose remainder by a divisor above 0 is compared with a value. The
+    remainder has the sign of the integer. The test is false for NULL."""
 
     path: Path
     divisor: int
@@ -89,7 +88,7 @@ class RestTest:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Lists of steps, of which a row passes all of one; no row passes without a list."""
+    """Lists of steps: a row must pass all steps of one list; without lists, no row passes."""
 
     lists: tuple[tuple[Step, ...], ...]
 
@@ -110,9 +109,9 @@ class _Answers:
 
 
 def column_tests(parts: Sequence[Predicate]) -> tuple[list[ColumnTest], list[Predicate]]:
-    """The parts of a filter, all of which must be true, as tests of columns; those that have no such form come second.
+    """Converts the parts of a filter, all of which must be true, to tests of columns; unsupported parts come second.
 
-    Two ranges of one column become one.
+    Two ranges of one column are merged.
     """
     tests = [_column_test(part) for part in parts]
     others = [part for part, test in zip(parts, tests, strict=True) if test is None]
@@ -134,16 +133,16 @@ def _merged(tests: Sequence[ColumnTest]) -> list[ColumnTest]:
 
 @lru_cache(maxsize=32)
 def steps(predicate: Predicate) -> Sequence[Step] | None:
-    """What a row passes for which the predicate is true; None where there are no tests for that, or too many.
+    """Returns the steps that a row passes if the predicate is true; None if there are none, or too many.
 
-    Scans with equal filters get the same tests, of which pages keep the answers: a dictionary is tested once.
+    Scans with equal filters get the same tests, whose results pages cache: a dictionary is tested once.
     """
     result = _steps(predicate, is_true=True)
     return result if result is not None and _num_alternatives(result) <= MAX_ALTERNATIVES else None
 
 
 def _num_alternatives(steps: Sequence[Step]) -> int:
-    """How many tests could look at rows that others have not ruled out."""
+    """Returns the number of tests that may read rows that others have not excluded."""
     lists = [each for step in steps if isinstance(step, AnyOf) for each in step.lists]
     return sum(len(each) + _num_alternatives(each) for each in lists) + sum(
         len(step.single) for step in steps if isinstance(step, ColumnTest)
@@ -151,16 +150,16 @@ def _num_alternatives(steps: Sequence[Step]) -> int:
 
 
 def _steps(predicate: Predicate, *, is_true: bool) -> Sequence[Step] | None:
-    """What a row passes for which the predicate is true, or false.
+    """Returns the steps that a row passes if the predicate is true, or false.
 
-    A predicate that is unknown passes neither, and NULL passes no test but the one for it: where NOT goes down to what
-    looks at one column, two answers are enough.
+    A row with an unknown predicate passes neither, and NULL passes no test but the one for it. Since NOT is pushed
+    down to tests of one column, two answers are enough.
     """
     match predicate:
         case Const(value):
             return [] if value is is_true else [AnyOf(())]
         case In(has_null=True) if not is_true:
-            # no value is unlike NULL
+            # NOT IN with a NULL is true for no value
             return [AnyOf(())]
         case Not(argument) if not isinstance(argument, IsNull):
             return _steps(argument, is_true=not is_true)
@@ -173,7 +172,7 @@ def _steps(predicate: Predicate, *, is_true: bool) -> Sequence[Step] | None:
                 together = [step for part in lists for step in part]
                 tests = [step for step in together if isinstance(step, ColumnTest)]
                 others = [step for step in together if not isinstance(step, ColumnTest)]
-                # a pair of columns is decoded for the rows that are left
+                # a pair of columns is decoded for the remaining rows
                 return [*_merged(tests), *sorted(others, key=lambda step: isinstance(step, AnyOf))]
             return [AnyOf(tuple(tuple(part) for part in lists))]
         case Compare(op, ColumnRef(left), ColumnRef(right)):
@@ -219,7 +218,7 @@ def _tests_of(predicates: Sequence[Predicate]) -> tuple[ValueTest, ...]:
 
 
 def _column_test_of_false(predicate: Predicate) -> ColumnTest | None:
-    """What a row passes for which the predicate is false, and not unknown."""
+    """Returns the test that a row passes if the predicate is false, and not unknown."""
     if isinstance(predicate, IsNull):
         return _column_test(Not(predicate))
     if isinstance(predicate, Not):
@@ -257,13 +256,13 @@ def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
 
 
 def _strings(op: str, value: Value, type: pa.DataType) -> StringRange | None:
-    """The strings of which `value op` is true; None for other types, and for no strings."""
+    """Returns the strings for which `value op` is true; None for other types, and for an empty range."""
     if not is_stored_with_offsets(type):
         return None
     text = value.encode() if isinstance(value, str) else value
     if not isinstance(text, bytes):
         return None
-    # the next string in the order of bytes
+    # the next string in byte order
     after = text + b"\0"
     low, end = {
         "=": (text, after),
@@ -277,13 +276,14 @@ def _strings(op: str, value: Value, type: pa.DataType) -> StringRange | None:
 
 
 def _beginning_with(prefix: bytes) -> StringRange:
-    """The strings with a prefix."""
+    """Returns the range of strings with a prefix."""
     cut = prefix.rstrip(b"\xff")
     return StringRange(prefix, cut[:-1] + bytes([cut[-1] + 1]) if cut else None)
 
 
 def _keys(op: str, value: Value, type: pa.DataType) -> KeyRange | None:
-    """The keys of the values of which `value op` is true; None for types without keys, and for no values."""
+    """Returns the keys of the values for which `value op` is true; None for types without keys, and for an empty
+    range."""
     located = _key(value, type)
     if located is None:
         return None
@@ -301,7 +301,7 @@ def _keys(op: str, value: Value, type: pa.DataType) -> KeyRange | None:
 
 
 def _key(value: Value, type: pa.DataType) -> tuple[ValueOrder, int, int] | None:
-    """The order of a type's keys, the bits of its values, and the key of a value."""
+    """Returns the order of a type's keys, the bits of its values, and the key of a value."""
     order = key_order(type)
     if order is None or pa.types.is_decimal128(type) != isinstance(value, Decimal):
         return None
@@ -319,13 +319,13 @@ def _unscaled(value: Decimal, scale: int) -> int:
     assert isinstance(exponent, int)
     number: int = int("".join(map(str, digits)))
     shift = exponent + scale
-    # a literal is a value of its column's type, so nothing but zeros is cut
+    # a literal is a value of its column's type, so only zeros are cut
     number = number * 10**shift if shift >= 0 else number // 10**-shift
     return -number if sign else number
 
 
 def _float_key(value: float, num_bits: int) -> int:
-    """See `ValueOrder.FLOAT`: -0.0 as 0.0, NaN above everything."""
+    """Returns the key of a float, see `ValueOrder.FLOAT`: -0.0 like 0.0, NaN above everything."""
     ones = (1 << num_bits) - 1
     highest = 1 << (num_bits - 1)
     if math.isnan(value):

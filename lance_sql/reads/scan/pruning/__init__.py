@@ -1,13 +1,13 @@
-"""What is known of rows before values are read, source by source. Each source rules out rows, or says which need no
+"""Pruning by evidence that is known before values are read. Each source prunes rows, or names rows that need no
 test; none adds any.
 
     filter --> row lineage --> scalar indices --> page statistics --> learned statistics
-                                                       the rows that are left are read and tested <--`
+                                                       the remaining rows are read and tested <--`
 
-A source is a module here and a line in `SOURCES`. The rows that are left are tested by the filter itself, but for the
-parts that row lineage answers exactly, and for rows of which all values of learned zones pass (`Evidence.passing`):
-these answers must be exact. Unknown is never "no match": what a source does not know of stays and is tested, and a
-source that is damaged says so in `Evidence.notes` and rules out nothing.
+A source is a module here and an entry of `SOURCES`. The filter itself tests the remaining rows, except for the
+parts that row lineage answers exactly, and for rows whose learned zones pass completely (`Evidence.passing`): these
+answers must be exact. Unknown never means "no match": rows that a source does not cover stay and are tested. A
+damaged source is reported in `Evidence.notes` and prunes nothing.
 """
 
 from lance_sql.reads.scan.pruning.learned import LearnedZones
@@ -17,6 +17,6 @@ from lance_sql.reads.scan.pruning.scalar_indices import ScalarIndices
 from lance_sql.reads.scan.pruning.source import Evidence, Source
 
 SOURCES: tuple[Source, ...] = (RowLineage(), ScalarIndices(), PageStatisticsSource(), LearnedZones())
-"""In the order in which they are asked: what is cheap and rules out much comes first."""
+"""Sources in the order of evaluation: cheap and effective ones come first."""
 
 __all__ = ["SOURCES", "Evidence", "Source"]

@@ -1,4 +1,4 @@
-"""The fragments that an index segment knows, and rows in its files as rows of these."""
+"""Fragments that an index segment covers, and conversion of rows in its files to rows of these."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _MAX_ROWS = 2**32
 class Covered:
     """Fragments of a version that a segment covers.
 
-    fragments: all of the version
-    fragment_indices: of the covered ones in the manifest, ascending
-    moves: where rewrites moved rows that the segment has at old addresses
-    unknown: rows of these fragments that the segment does not know, as numbers
+    fragments: all fragments of the version
+    fragment_indices: indices of the covered ones in the manifest, ascending
+    moves: moves of rows that the segment has at old addresses
+    unknown: rows of these fragments that the segment does not cover, as numbers
     """
 
     fragments: Fragments
@@ -42,7 +42,7 @@ class Covered:
 
     @classmethod
     def of(cls, candidates: Candidates, segment: IndexSegment, moves: FragmentReuse | None) -> Covered:
-        """What a segment covers, or knows some rows of."""
+        """Returns the fragments that a segment covers completely or in part."""
         assert segment.fragment_ids is not None
         fragment_indices = candidates.fragment_indices
         ids = candidates.fragments.table.ids[fragment_indices]
@@ -62,23 +62,23 @@ class Covered:
 
     @cached_property
     def num_rows(self) -> int:
-        """Rows of the covered fragments, deleted ones included; of an early writer's table an estimate."""
+        """Number of rows of the covered fragments, including deleted ones; an estimate for tables of early writers."""
         return int(self._rows[self.fragment_indices].sum())
 
     @cached_property
     def ids(self) -> U64:
-        """The ids of the fragments, ascending."""
+        """Ids of the fragments, ascending."""
         return np.sort(self.fragments.table.ids[self.fragment_indices])
 
     @cached_property
     def ids_in_files(self) -> U64:
-        """The ids of the fragments that the segment may have these rows in, ascending."""
+        """Ids of the fragments under which the segment may have these rows, ascending."""
         if self.moves is None:
             return self.ids
         return np.array(sorted(self.moves.sources(self.ids.tolist())), np.uint64)
 
     def and_unknown(self, known: KnownRows) -> KnownRows:
-        """What the segment knows, and the rows that it does not know."""
+        """Returns the known rows of the segment, and the rows that it does not cover."""
         if len(self.unknown) == 0:
             return known
         left = row_ranges.intersect(self.unknown, everything(known.fragment_indices))
@@ -89,13 +89,13 @@ class Covered:
         return self.fragments.table.physical_rows.astype(np.int64)
 
     def without(self, fragment_indices: I64) -> Covered:
-        """Without some fragments."""
+        """Returns the coverage without some fragments."""
         return replace(self, fragment_indices=np.setdiff1d(self.fragment_indices, fragment_indices, assume_unique=True))
 
     def addresses(self, addresses: U64) -> KnownRows:
-        """The rows at these addresses; those of other fragments are left out.
+        """Returns the rows at these addresses, without those of other fragments.
 
-        raises: CorruptFile for addresses behind the end of a fragment
+        raises: CorruptFile for addresses past the end of a fragment
         """
         if self.moves is not None:
             addresses = self.moves.moved(addresses)
@@ -108,7 +108,7 @@ class Covered:
         return KnownRows.of_numbers(self.fragment_indices, numbers_of(fragment_indices, offsets))
 
     def row_ids(self, row_ids: U64, candidates: Candidates) -> KnownRows:
-        """The rows with these stable ids, as far as they are in the covered fragments."""
+        """Returns the rows with these stable ids, if they are in the covered fragments."""
         row_ids = distinct(row_ids)
         inside = replace(candidates, fragment_indices=self.fragment_indices)
         parts = [np.empty(0, np.int64)]
@@ -118,10 +118,10 @@ class Covered:
         return KnownRows.of_numbers(self.fragment_indices, np.concatenate(parts))
 
     def rows(self, row_set: RowSet, *, with_ids_of: Candidates | None = None) -> KnownRows:
-        """The rows of a set.
+        """Returns the rows of a set.
 
-        with_ids_of: its numbers are stable row ids of these rows; addresses without it
-        raises: as `addresses`; CorruptFile for a set of ids that holds all of some
+        with_ids_of: the rows whose stable row ids the set contains; addresses without it
+        raises: as `addresses`; CorruptFile for a set of ids that contains all ids with a common upper half
         """
         if with_ids_of is not None:
             if len(row_set.whole):
@@ -135,17 +135,17 @@ class Covered:
         return known.with_segment(KnownRows(self.fragment_indices, self._as_rows(*moved[:3])))
 
     def tiled(self, zones: Zones) -> bool:
-        """Whether the zones of the covered fragments have each of their rows once."""
+        """Whether the zones of the covered fragments contain each of their rows once."""
         return self._on_zones(zones)[1]
 
     def _on_zones(self, zones: Zones) -> tuple[I64, bool]:
-        """The indices of the fragments of zones, and whether these tile the fragments; found once."""
+        """Returns the indices of the fragments of zones, and whether the zones tile these; cached."""
         last = self._last_zones
         if not last or last[0] is not zones:
             fragment_indices = self._indices_of(zones.fragment_ids.astype(np.uint64))
             inside = fragment_indices >= 0
             if self.moves is not None:
-                # zones that moved may have come apart, and those that did not may be of rows beside them
+                # moved zones may be split, and other zones may be of adjacent rows
                 last[:] = [zones, fragment_indices, False]
                 return fragment_indices, False
             rows = self._rows[self.fragment_indices]
@@ -169,24 +169,24 @@ class Covered:
         return []
 
     def zones_as_rows(self, zones: Zones, chosen: BoolMask) -> RowRanges:
-        """The rows of the chosen zones of covered fragments, in ascending ranges; zones may overlap."""
+        """Returns the rows of the chosen zones of covered fragments, in ascending ranges; zones may overlap."""
         if self.moves is not None:
             moved = self._moved(zones.fragment_ids[chosen], zones.starts[chosen], zones.ends[chosen])
             return self._as_rows(*moved[:3])
         return self._ranges(self._on_zones(zones)[0][chosen], zones.starts[chosen], zones.ends[chosen])
 
     def _moved(self, ids: I64, starts: I64, ends: I64) -> tuple[I64, I64, I64, I64]:
-        """Ranges of fragments where they are now, as `FragmentReuse.moved_ranges`."""
+        """Maps ranges of fragments to their current places, see `FragmentReuse.moved_ranges`."""
         if self.moves is None:
             return ids, starts, ends, np.arange(len(ids))
         return self.moves.moved_ranges(ids, starts, ends)
 
     def _as_rows(self, ids: I64, starts: I64, ends: I64) -> RowRanges:
-        """Ranges of fragments as numbers; those of other fragments are left out."""
+        """Converts ranges of fragments to numbers, without those of other fragments."""
         return self._ranges(self._indices_of(ids.astype(np.uint64)), starts, ends)
 
     def _ranges(self, fragment_indices: I64, first: I64, last: I64) -> RowRanges:
-        """Ranges of fragments, by the indices of these, as numbers; those with the index -1 are left out."""
+        """Converts ranges of fragments, by their indices, to numbers, without those with the index -1."""
         inside = fragment_indices >= 0
         starts = numbers_of(fragment_indices[inside], first[inside])
         ends = numbers_of(fragment_indices[inside], np.zeros(1, np.int64)) + last[inside]
@@ -202,19 +202,18 @@ class Covered:
         return np.stack((starts[firsts], reach[lasts]), axis=1)
 
     def without_zones(self, zones: Zones) -> I64:
-        """The indices of covered fragments that have no zone.
+        """Returns the indices of covered fragments without any zone.
 
-        Updates and compactions of early releases say that an index covers new fragments, of which its file knows
-        nothing.
+        Updates and compactions of early releases record that an index covers new fragments that are not in its file.
         """
         ids, _, _, _ = self._moved(zones.fragment_ids, zones.starts, zones.ends)
         missing: I64 = np.setdiff1d(self.fragment_indices, self._indices_of(ids.astype(np.uint64)))
         return missing
 
     def not_tiled(self, zones: Zones) -> I64:
-        """The indices of covered fragments that the zones do not reach the end of.
+        """Returns the indices of covered fragments whose end the zones do not reach.
 
-        An early release counted rows without the deleted ones, so that its zones are those of other rows.
+        An early release did not count deleted rows, so that its zones contain other rows.
         """
         ends = np.zeros(len(self.fragments.table), np.int64)
         ids, _, lasts, _ = self._moved(zones.fragment_ids, zones.starts, zones.ends)
@@ -227,7 +226,7 @@ class Covered:
         return short
 
     def _indices_of(self, fragment_ids: U64) -> I64:
-        """The indices of fragments by their ids; -1 for those that are not covered."""
+        """Returns the indices of fragments by their ids; -1 for those that are not covered."""
         ids = self.ids
         if len(ids) == 0:
             return np.full(len(fragment_ids), -1, np.int64)
@@ -237,5 +236,5 @@ class Covered:
 
     @cached_property
     def _fragment_indices_by_id(self) -> I64:
-        """The fragment indices in the order of `ids`."""
+        """Fragment indices in the order of `ids`."""
         return self.fragment_indices[np.argsort(self.fragments.table.ids[self.fragment_indices])]

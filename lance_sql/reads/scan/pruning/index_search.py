@@ -1,10 +1,10 @@
-"""What an opened index segment knows of a filter on its column, one function for each kind (`SEARCHES`).
+"""Search of an opened index segment for a filter on its column, one function for each kind (`SEARCHES`).
 
     filter on one column --> zones, pages, keys that may match --> rows
 
-All answers are at-most: a row that is not in them does not pass. Each function takes what was opened, the fragments
-that the segment covers, and the question; it returns None where reading the column costs less, or the index does not
-know, and raises CorruptFile for what is damaged.
+All answers are supersets: a row outside of them does not pass. Each function takes the opened segment, the covered
+fragments, and the question. It returns None if reading the column costs less, or if the index has no answer, and
+raises CorruptFile for damage.
 
 Source: indices; search of each kind.
 """
@@ -61,19 +61,19 @@ if TYPE_CHECKING:
 MIN_ROWS: Final = 1 << 16
 SHARE_OF_ENTRIES: Final = 16
 SHARE_OF_ROWS: Final = 8
-# Lists of rows are read for each of several texts: of more than so many, reading the column is faster.
+# Each text requires reading lists of rows: for more texts than this, reading the column is faster.
 MOST_TEXTS: Final = 16
-"""An index of rows is given up where more than a 16th of its entries would have to be read, or more than an 8th of the
-rows match: reading the column costs less then. Up to 65,536 rows are always looked up."""
+"""A row index is not used if more than 1/16 of its entries must be read, or more than 1/8 of the rows match:
+reading the column costs less then. Up to 65,536 rows are always looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a filter wants to know of a column.
+    """A filter on a column.
 
     type: of the column
-    with_ids_of: the rows in question, where the numbers in the files of the segment are stable row ids; None where
-        they are addresses
+    with_ids_of: the candidate rows, if the numbers in the files of the segment are stable row ids; None if they are
+        addresses
     """
 
     path: Path
@@ -83,7 +83,7 @@ class Question:
 
 
 def in_zone_map(zone_map: ZoneMap, covered: Covered, question: Question) -> KnownRows | None:
-    """All rows but those of zones whose bounds rule them out."""
+    """Returns all rows except those of zones whose bounds exclude them."""
     path, predicate = question.path, question.predicate
     zones = zone_map.zones
     covered = covered.without(covered.without_zones(zones))
@@ -97,8 +97,8 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, question: Question) -> Know
 
 
 def _but_for_zones(zones: Zones, covered: Covered, possible: BoolMask) -> KnownRows:
-    """All rows but those of zones that cannot match. Rows between zones were deleted before these were made: they may
-    stay."""
+    """Returns all rows except those of zones that cannot match. Rows between zones were deleted before the zones
+    were built, and may stay."""
     if covered.tiled(zones):
         return KnownRows(covered.fragment_indices, covered.zones_as_rows(zones, possible))
     known = KnownRows.but_for(covered.fragment_indices, covered.zones_as_rows(zones, ~possible))
@@ -108,7 +108,7 @@ def _but_for_zones(zones: Zones, covered: Covered, possible: BoolMask) -> KnownR
 
 
 def in_bloom_filters(filters: BloomFilters, covered: Covered, question: Question) -> KnownRows | None:
-    """All rows but those of zones whose filters have none of the values that are asked for."""
+    """Returns all rows except those of zones whose filters contain none of the wanted values."""
     path, predicate = question.path, question.predicate
     zones = filters.zones
     covered = covered.without(covered.without_zones(zones))
@@ -124,7 +124,7 @@ def in_bloom_filters(filters: BloomFilters, covered: Covered, question: Question
 
 
 def _may_be_in(filters: BloomFilters, predicate: Predicate, asked: BoolMask) -> BoolMask:
-    """Whether the predicate may be true for a row of each zone."""
+    """Returns whether the predicate may be true for a row of each zone."""
     match predicate:
         case And(arguments):
             return reduce(np.logical_and, [_may_be_in(filters, argument, asked) for argument in arguments])
@@ -142,9 +142,9 @@ def _may_be_in(filters: BloomFilters, predicate: Predicate, asked: BoolMask) -> 
 
 
 def _hashes(values: Sequence[Value], type: pa.DataType) -> U64:
-    """The hashes of literals; of both zeros where one is meant.
+    """Returns the hashes of literals; of both zeros for zero.
 
-    raises: UnsupportedFeature for types that no bloom filter has
+    raises: UnsupportedFeature for types without bloom filters
     """
     if pa.types.is_floating(type) and 0.0 in values:
         values = [*values, 0.0, -0.0]
@@ -155,7 +155,7 @@ def _hashes(values: Sequence[Value], type: pa.DataType) -> U64:
 
 
 def in_btree(tree: BTree, covered: Covered, question: Question) -> KnownRows | None:
-    """The rows of matching values in the pages whose bounds may match."""
+    """Returns the rows of matching values in the pages whose bounds may match."""
     path, predicate = question.path, question.predicate
     lookup = tree.lookup
     pages = np.flatnonzero(may_match(predicate, {path: lookup.statistics}, len(lookup.starts)))
@@ -172,7 +172,7 @@ def in_btree(tree: BTree, covered: Covered, question: Question) -> KnownRows | N
 
 
 def in_bitmaps(bitmaps: Bitmaps, covered: Covered, question: Question) -> KnownRows | None:
-    """The rows in the sets of all keys that match."""
+    """Returns the rows in the sets of all keys that match."""
     first = 0
     parts = [np.empty(0, np.int64)]
     for keys in bitmaps.key_parts():
@@ -194,9 +194,9 @@ def in_bitmaps(bitmaps: Bitmaps, covered: Covered, question: Question) -> KnownR
 
 
 def in_postings(postings: Postings, covered: Covered, question: Question) -> KnownRows | None:
-    """The rows with all trigrams of the texts that are asked for.
+    """Returns the rows with all trigrams of the wanted texts.
 
-    raises: UnsupportedFeature for a column that is no text
+    raises: UnsupportedFeature for a column that is not text
     """
     plain = plain_type(question.type)
     if not pa.types.is_string(plain) and not pa.types.is_large_string(plain):
@@ -211,7 +211,7 @@ def in_postings(postings: Postings, covered: Covered, question: Question) -> Kno
 
 
 def _with_trigrams(postings: Postings, predicate: Predicate) -> BitMap64 | None:
-    """The rows with the trigrams that the predicate needs; None where it needs none."""
+    """Returns the rows with the trigrams that the predicate requires; None if it requires none."""
     match predicate:
         case Or(arguments) if len(arguments) > MOST_TEXTS:
             return None
@@ -243,7 +243,7 @@ def _with_all(postings: Postings, texts: Sequence[str]) -> BitMap64 | None:
 
 
 def _literals(pattern: str) -> list[str]:
-    """The texts between the wildcards of LIKE, where a backslash takes the next character as it is."""
+    """Returns the texts between the wildcards of LIKE, where a backslash takes the next character literally."""
     texts = [""]
     characters = iter(pattern)
     for character in characters:
@@ -255,7 +255,7 @@ def _literals(pattern: str) -> list[str]:
 
 
 def wanted_item(predicate: Predicate) -> Literal | None:
-    """The constant that has to be among the items of a list, where that is all that is asked."""
+    """Returns the constant that must be an item of a list, if that is the whole predicate."""
     match predicate:
         case Compare("=", Call("list_contains", (ColumnRef(), Literal() as item)), Literal(True)):
             return item
@@ -263,7 +263,7 @@ def wanted_item(predicate: Predicate) -> Literal | None:
 
 
 def in_labels(labels: Labels, covered: Covered, question: Question) -> KnownRows | None:
-    """The rows of lists that have the item, which is all that is asked of a list."""
+    """Returns the rows of lists with the item, the only supported predicate on lists."""
     item = wanted_item(question.predicate)
     assert item is not None
     return in_bitmaps(labels.items, covered, replace(question, predicate=Compare("=", ColumnRef(question.path), item)))
@@ -277,4 +277,4 @@ SEARCHES: Final[Mapping[IndexKind, Callable[[Any, Covered, Question], KnownRows 
     index_kinds.ZONE_MAP: in_zone_map,
     index_kinds.BLOOM_FILTER: in_bloom_filters,
 }
-"""The search of each kind that filters, over what its `read` returns."""
+"""Search of each kind that filters, on the result of its `read`."""

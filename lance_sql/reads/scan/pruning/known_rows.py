@@ -1,10 +1,10 @@
-"""Rows of some fragments that may pass a filter, while of other fragments nothing is known.
+"""Rows of some fragments that may pass a filter, while nothing is known of other fragments.
 
     fragment    0            1         2
     known       [10, 20)     nothing   no row        AND, OR of two such answers, fragment by fragment
 
-Rows are numbers with the fragment's index in the manifest above its physical offset, so that one set of ranges holds
-those of all fragments.
+Rows are numbers with the fragment's index in the manifest above the physical offset, so that one set of ranges
+contains the rows of all fragments.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _OFFSET_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class KnownRows:
-    """No row of the fragments at `fragment_indices` passes but for `rows`.
+    """Rows of the fragments at `fragment_indices` that may pass. All other rows of these fragments do not pass.
 
     fragment_indices: ascending, distinct: int64[k]
-    rows: (fragment index << 32 | offset), all of these fragments
+    rows: (fragment index << 32 | offset), all in these fragments
     """
 
     fragment_indices: I64
@@ -40,36 +40,36 @@ class KnownRows:
 
     @classmethod
     def of_numbers(cls, fragment_indices: I64, numbers: I64) -> KnownRows:
-        """Single rows.
+        """Returns single rows.
 
-        numbers: in any order, repeated or not, all of these fragments
+        numbers: in any order, possibly repeated, all in these fragments
         """
         return cls(fragment_indices, row_ranges.from_sorted(distinct(numbers)))
 
     @classmethod
     def but_for(cls, fragment_indices: I64, ruled_out: RowRanges) -> KnownRows:
-        """All rows of some fragments but for some ranges."""
+        """Returns all rows of some fragments except some ranges."""
         return cls(fragment_indices, row_ranges.difference(everything(fragment_indices), ruled_out))
 
     def both(self, other: KnownRows) -> KnownRows:
-        """What is known when both must hold."""
+        """Returns the rows that may pass both conditions."""
         fragment_indices = np.union1d(self.fragment_indices, other.fragment_indices)
         rows = row_ranges.intersect(self._beside(fragment_indices), other._beside(fragment_indices))
         return KnownRows(fragment_indices, rows)
 
     def either(self, other: KnownRows) -> KnownRows:
-        """What is known when one of the two suffices."""
+        """Returns the rows that may pass one of the conditions."""
         fragment_indices = np.intersect1d(self.fragment_indices, other.fragment_indices)
         rows = row_ranges.union(self.rows, other.rows)
         return KnownRows(fragment_indices, row_ranges.intersect(rows, everything(fragment_indices)))
 
     def with_segment(self, other: KnownRows) -> KnownRows:
-        """What two segments of an index know: each of its own fragments."""
+        """Combines two segments of an index, each with its own fragments."""
         fragment_indices = np.union1d(self.fragment_indices, other.fragment_indices)
         return KnownRows(fragment_indices, row_ranges.union(self.rows, other.rows))
 
     def narrow(self, candidates: Candidates) -> Candidates:
-        """Those of the candidates that are not ruled out; of fragments with some rows left their deletions are read."""
+        """Prunes candidates; reads the deletions of fragments with some rows left."""
         touched = set(_fragment_indices_of(self.rows).tolist())
         known = set(self.fragment_indices.tolist())
         left = [index for index in candidates.fragment_indices.tolist() if index not in known or index in touched]
@@ -86,31 +86,31 @@ class KnownRows:
         return candidates.narrowed(np.array(left, np.int64), parts)
 
     def _beside(self, fragment_indices: I64) -> RowRanges:
-        """The rows, and all rows of the other ones of these fragments."""
+        """Returns the rows, and all rows of the other ones of these fragments."""
         others = np.setdiff1d(fragment_indices, self.fragment_indices, assume_unique=True)
         return row_ranges.union(self.rows, everything(others)) if len(others) else self.rows
 
 
 def distinct(numbers: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-    """The numbers in ascending order, each once; what index files hold is in this order as a rule."""
+    """Returns the numbers in ascending order, without duplicates; index files mostly contain them so."""
     return numbers if (numbers[1:] > numbers[:-1]).all() else np.unique(numbers)
 
 
 def everything(fragment_indices: I64) -> RowRanges:
-    """Every row that the fragments at these indices, ascending, can have."""
+    """Returns every row that the fragments at these ascending indices can have."""
     starts = fragment_indices << _OFFSET_BITS
     return row_ranges.coalesce(np.stack((starts, starts + (1 << _OFFSET_BITS)), axis=1), 0)
 
 
 def numbers_of(fragment_indices: I64 | int, offsets: I64) -> I64:
-    """Rows as numbers."""
+    """Converts rows to numbers."""
     upper = np.int64(fragment_indices) if isinstance(fragment_indices, int) else fragment_indices
     numbers: I64 = upper << _OFFSET_BITS | offsets
     return numbers
 
 
 def rows_at(fragment_index: int, rows: RowRanges) -> RowRanges:
-    """The physical offsets of those of the rows that are of one fragment.
+    """Returns the physical offsets of the rows of one fragment.
 
     rows: as numbers
     """
@@ -119,16 +119,16 @@ def rows_at(fragment_index: int, rows: RowRanges) -> RowRanges:
 
 
 def combined(answers: Iterable[KnownRows], *, of_moved_rows: bool = False) -> KnownRows:
-    """What all segments of an index know.
+    """Combines the answers of all segments of an index.
 
-    answers: of at least one
-    of_moved_rows: several may know of one fragment, each of the rows that it has at their old addresses
+    answers: at least one
+    of_moved_rows: several answers may concern one fragment, each for the rows at its old addresses
     """
     return reduce(KnownRows.both if of_moved_rows else KnownRows.with_segment, answers)
 
 
 def _fragment_indices_of(rows: RowRanges) -> I64:
-    """The indices of the fragments that ranges touch, ascending."""
+    """Returns the indices of the fragments that ranges touch, ascending."""
     if len(rows) == 0:
         return np.empty(0, np.int64)
     firsts, lasts = rows[:, 0] >> _OFFSET_BITS, (rows[:, 1] - 1) >> _OFFSET_BITS

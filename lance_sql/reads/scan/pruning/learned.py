@@ -1,9 +1,8 @@
-"""Statistics that earlier scans have learned of the same files: zones that cannot hold a match, and those of
-which all rows match.
+"""Learned statistics of earlier scans of the same files: zones without a match, and zones in which all rows match.
 
     zones of a fragment    | 0 .. 8192 | .. 16384 | .. |     the same for all of its columns
 
-A zone of which not all rows were seen stays, and is tested.
+A zone whose rows were not all observed stays, and is tested.
 """
 
 from __future__ import annotations
@@ -33,25 +32,25 @@ from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, BoolMask
 
 _FEWEST_TESTED: Final = 16
-"""The rows of fewer zones are tested in less time than it takes to find out which of them need no test."""
+"""Minimum number of zones; testing the rows of fewer zones takes less time than finding those that need no test."""
 
 _MOST_DECISIONS: Final = 16
-"""Engines plan one query several times, and users run one again."""
+"""Limit of cached decisions. Engines plan one query several times, and users run queries again."""
 
 _MOST_RANGES: Final = 1024
 _MOST_BYTES: Final = 64 * 1024
-"""What takes more memory is found out again: many ranges of live rows, long lists."""
+"""Limits of cached decisions: results with many ranges of live rows, and long lists, are computed again."""
 
 
 class LearnedZones:
-    """What was learned in this process, or is in the folder for it."""
+    """Statistics learned in this process, or loaded from its folder."""
 
     name: Final = "learned statistics"
 
     def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
         """See `Source`."""
         if candidates.num_rows <= ROWS_PER_ZONE:
-            # what is left costs less than asking
+            # reading the rest costs less than pruning
             return None
         learned = _Learned.about(candidates, predicate)
         if learned is None:
@@ -61,7 +60,7 @@ class LearnedZones:
 
 
 def count_decided(candidates: Candidates, predicate: Predicate) -> tuple[int, Candidates]:
-    """How many rows are in zones in which the predicate is true for every row, and the candidates without these."""
+    """Returns the number of rows in zones in which the predicate is always true, and the candidates without these."""
     learned = _Learned.about(candidates, predicate) if candidates.num_rows > ROWS_PER_ZONE else None
     if learned is None:
         return 0, candidates
@@ -74,16 +73,16 @@ def count_decided(candidates: Candidates, predicate: Predicate) -> tuple[int, Ca
 
 
 def _knows(bounds: _kernels.ZoneBounds | None, num_rows: int) -> bool:
-    """Whether anything is known of a fragment of so many rows."""
+    """Whether statistics exist for a fragment of this number of rows."""
     return bounds is not None and bounds.num_rows == num_rows and bounds.num_known > 0
 
 
 @dataclass(frozen=True)
 class _Zones:
-    """The zones of some fragments, one fragment after the other.
+    """Zones of some fragments, one fragment after the other.
 
     fragment_indices: of the fragments, ascending
-    counts: of the zones of each fragment
+    counts: number of zones of each fragment
     owners, starts, ends: the fragment index and the rows of each zone
     """
 
@@ -104,7 +103,7 @@ class _Zones:
         return cls(fragment_indices, counts, np.repeat(fragment_indices, counts), starts, ends)
 
     def as_rows(self, chosen: BoolMask) -> row_ranges.RowRanges:
-        """The rows of some zones."""
+        """Returns the rows of some zones."""
         owners = self.owners[chosen]
         bounds = (numbers_of(owners, self.starts[chosen]), numbers_of(owners, self.ends[chosen]))
         return row_ranges.coalesce(np.stack(bounds, axis=1), 0)
@@ -112,11 +111,11 @@ class _Zones:
 
 @dataclass
 class _Decision:
-    """What is known of a predicate.
+    """Decision on a predicate.
 
-    state: of what was learned when this was found out
-    left: the rows of fragments of which something is known; None where nothing is ruled out
-    passing: rows for which it is true, as `Evidence.passing`
+    state: of the learned statistics at the time of the decision
+    left: rows that may pass, for fragments with statistics; None if nothing is pruned
+    passing: rows for which the predicate is true, see `Evidence.passing`
     """
 
     state: int
@@ -125,7 +124,7 @@ class _Decision:
     _of_everything: tuple[I64, Mapping[int, row_ranges.RowRanges]] | None = None
 
     def narrow(self, candidates: Candidates) -> Candidates:
-        """Those of the candidates that are not ruled out."""
+        """Prunes candidates."""
         if self.left is None:
             return candidates
         if candidates.parts or len(candidates.fragment_indices) < len(candidates.fragments):
@@ -135,17 +134,17 @@ class _Decision:
             return replace(candidates, fragment_indices=fragment_indices, parts=parts)
         narrowed = self.left.narrow(candidates)
         if sum(map(len, narrowed.parts.values())) <= _MOST_RANGES:
-            # without the snapshot, which would be kept by what is kept for it
+            # without the snapshot, which its own cache entry would keep alive
             self._of_everything = narrowed.fragment_indices, narrowed.parts
         return narrowed
 
 
 @dataclass(frozen=True)
 class _Learned:
-    """What was learned of some fields.
+    """Learned statistics of some fields.
 
-    fields: columns, and members of structs, with the bounds of each fragment, in the order of the zones; None where
-        nothing was learned
+    fields: columns, and members of structs, with the bounds of each fragment, in the order of the zones; None
+        without statistics
     """
 
     zones: _Zones
@@ -153,7 +152,7 @@ class _Learned:
 
     @classmethod
     def about(cls, candidates: Candidates, predicate: Predicate) -> _Learned | None:
-        """Of the fields that a predicate looks at; None where nothing was learned of any."""
+        """Returns the statistics of the fields in a predicate; None if there are none at all."""
         fragments = candidates.fragments
         files = candidates.snapshot.open_fragments.files
         if files.learned is None or not files.learned.may_know(files.location.store.uri) or not fragments.trust_rows:
@@ -176,7 +175,7 @@ class _Learned:
         return cls(_Zones.of(fragment_indices, rows[fragment_indices].astype(np.int64)), by_field)
 
     def decision(self, candidates: Candidates, predicate: Predicate) -> _Decision:
-        """What is known of the predicate; found out again where more was learned since."""
+        """Returns the decision on the predicate; computed again if more was learned since."""
         decided = _decided.setdefault(candidates.snapshot.open_fragments.files, {})
         state = hash(tuple(self._state(bounds) for bounds in self.fields.values()))
         decision = decided.get(predicate)
@@ -201,12 +200,12 @@ class _Learned:
         return _Decision(state, left, passing)
 
     def _state(self, bounds: Sequence[_kernels.ZoneBounds | None]) -> int:
-        """Another number when statistics of a field are made of more, or of other files."""
+        """Returns a number that changes when statistics of a field cover more, or other files."""
         known = tuple([(each.number, each.num_known) if each is not None else None for each in bounds])
         return hash((self.zones.fragment_indices.tobytes(), known))
 
     def statistics(self, candidates: Candidates) -> dict[Path, PageStatistics]:
-        """Of each field those of all zones; made again where more was learned since."""
+        """Returns the statistics of all zones for each field; computed again if more was learned since."""
         cached = _field_statistics.setdefault(candidates.snapshot.open_fragments.files, {})
         by_path: dict[Path, PageStatistics] = {}
         for (path, field), bounds in self.fields.items():
@@ -229,7 +228,7 @@ class _Learned:
         return statistics(np.concatenate(numbers), self.zones.ends - self.zones.starts, kind, type)
 
     def note(self) -> str:
-        """For `explain`."""
+        """Returns the note for `explain`."""
         known = []
         for (path, _), bounds in self.fields.items():
             num_known = sum(each.num_known for each in bounds if each is not None)
@@ -238,7 +237,7 @@ class _Learned:
 
 
 def _fields_of(candidates: Candidates, predicate: Predicate) -> list[tuple[Path, Field]]:
-    """The columns and members of structs of which something can be learned, each as a field that is cut down to it."""
+    """Returns the columns and members of structs whose statistics can be learned, as fields cut down to them."""
     top_level = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
     fields = []
     for path in sorted(predicate.columns):

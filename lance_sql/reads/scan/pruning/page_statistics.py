@@ -1,8 +1,8 @@
-"""Pages that cannot hold a match, by the statistics of their files: their rows leave the plan before a page is read.
+"""Page statistics of data files: prunes the rows of pages that cannot match before a page is read.
 
 pages of a    |    0..1000    |   1000..2000   |
 pages of b    |  0..700  |   700..1400   |     |
-parts         |     0    | 1  |    2     |  3  |      each inside of one page of every column
+parts         |     0    | 1  |    2     |  3  |      each within one page of every column
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from lance_sql.values.row_ranges import RowRanges
 
 
 class PageStatisticsSource:
-    """Bounds of pages that data files have: those of version 0.1."""
+    """Bounds of pages in data files of version 0.1."""
 
     name: Final = "page statistics"
 
@@ -43,7 +43,7 @@ class PageStatisticsSource:
 
 
 def _prune(fragment: OpenFragment, rows: RowRanges, predicate: Predicate, fields: Mapping[str, Field]) -> RowRanges:
-    """Those of `rows` that the predicate may be true for.
+    """Returns the rows for which the predicate may be true.
 
     fields: the top-level fields of the table by name
     """

@@ -1,4 +1,4 @@
-"""The parts of a filter that look at system columns only, which the manifest answers; see `reads.scan.lineage`."""
+"""Parts of a filter that only read system columns, answered from the manifest; see `reads.scan.lineage`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lance_sql.reads.scan.pruning.source import Evidence
 
 
 class RowLineage:
-    """Row ids, addresses and versions. Its answers are exact: these parts are not tested again."""
+    """Row ids, addresses and versions. The answers are exact: these parts are not tested again."""
 
     name: Final = "row lineage"
 

@@ -1,10 +1,10 @@
-"""Scalar indices of the table: which rows of the fragments that they cover may pass a filter.
+"""Scalar indices of the table: rows of the covered fragments that may pass a filter.
 
-    a = 1 AND b > 5 AND c LIKE '%x'     an index on a, one on b: what both know; c is not asked
-    a = 1 OR b > 5                      rows that one of the two leaves, in fragments that both cover
+    a = 1 AND b > 5 AND c LIKE '%x'     an index on a, one on b: the rows in both; c is not searched
+    a = 1 OR b > 5                      rows in one of the two, for fragments that both cover
 
-An index only rules out rows of fragments that it covers. One that cannot be used, because it is damaged or of a kind
-that is not known, rules out nothing and is named in the notes.
+An index only prunes rows of fragments that it covers. An unusable one, which is damaged or of an unknown kind,
+prunes nothing and is named in the notes.
 
 Source: indices, combination rule.
 """
@@ -53,7 +53,7 @@ from lance_sql.table.open_indices import OpenIndices
 
 
 class ScalarIndices:
-    """Secondary indices of the version."""
+    """Scalar indices of the version."""
 
     name: Final = "scalar indices"
 
@@ -63,7 +63,7 @@ class ScalarIndices:
         if not snapshot.use_indices or snapshot.manifest.index_section is None or len(candidates) == 0:
             return None
         if snapshot.manifest.fragments.repeated_ids() or snapshot.manifest.data_format == "0.1":
-            # Bitmaps of fragments are ambiguous then; and files of 0.1 read differently with each release.
+            # Bitmaps of fragments are ambiguous then, and releases read files of 0.1 differently.
             return None
         try:
             indices = snapshot.open_indices
@@ -83,7 +83,7 @@ class _Search:
     notes: dict[str, None] = field(default_factory=dict)
 
     def find(self, predicate: Predicate) -> KnownRows | None:
-        """The rows for which the predicate may be true; None where nothing is known."""
+        """Returns the rows for which the predicate may be true; None if nothing is known."""
         paths = predicate.columns
         if len(paths) == 1 and (_is_plain(predicate) or wanted_item(predicate) is not None):
             (path,) = paths
@@ -152,7 +152,7 @@ class _Search:
     ) -> KnownRows | None:
         item = wanted_item(predicate)
         type = self.indices.types[path]
-        # of a list there is nothing else that an index knows
+        # indices of lists answer nothing else
         if len(covered.fragment_indices) == 0 or pa.types.is_nested(type) != (item is not None):
             return None
         opened = self.indices.open(segment)
@@ -169,7 +169,7 @@ class _Search:
         return SEARCHES[segment.kind](opened, covered, question)
 
     def _covered(self, segment: IndexSegment) -> Covered:
-        # as long as nothing was ruled out, the same for every filter
+        # without prior pruning, the same for every filter
         is_whole = len(self.candidates) == len(self.candidates.fragments) and not self.candidates.parts
         covered = self.indices.covered.get(id(segment)) if is_whole else None
         if not isinstance(covered, Covered):
@@ -180,7 +180,7 @@ class _Search:
 
 
 def _by_column(arguments: Sequence[Predicate]) -> list[Predicate]:
-    """The parts of a conjunction, of which those on one column make one part."""
+    """Groups the parts of a conjunction by column."""
     groups: dict[object, list[Predicate]] = {}
     for number, argument in enumerate(arguments):
         paths = argument.columns
@@ -190,8 +190,8 @@ def _by_column(arguments: Sequence[Predicate]) -> list[Predicate]:
 
 
 def _is_plain(predicate: Predicate) -> bool:
-    """Whether the predicate compares values as they are stored: what computes with them may fail for values of rows
-    that are long gone."""
+    """Whether the predicate compares stored values: computing with them may fail for values of rows deleted long
+    ago."""
     match predicate:
         case Const():
             return True
@@ -207,5 +207,5 @@ def _is_plain(predicate: Predicate) -> bool:
 
 
 def _rank(segments: Sequence[IndexSegment]) -> int:
-    """Where the kind of an index is in the order of `index_kinds`."""
+    """Returns the position of an index's kind in `index_kinds`."""
     return list(BY_DETAILS).index(segments[0].index_type) if segments[0].kind is not None else len(BY_DETAILS)

@@ -1,4 +1,4 @@
-"""What a source of evidence is."""
+"""Interface of the sources of evidence."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lance_sql.values.row_ranges import RowRanges
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a source has left of the rows.
+    """Result of a source for the candidate rows.
 
-    source: its name
-    candidates: the rows that it does not rule out
-    notes: what it used, and what it could not use, for `Scan.explain`
-    passing: rows of which it knows that the whole predicate is true, those of deleted rows among them, as numbers with
-        the fragment's index above the offset (`known_rows`); they need not be candidates
+    source: name of the source
+    candidates: the rows that it does not prune
+    notes: used and unusable parts, for `Scan.explain`
+    passing: rows for which the whole predicate is known to be true, including deleted ones, as numbers with the
+        fragment's index above the offset (`known_rows`); they need not be candidates
     """
 
     source: str
@@ -28,16 +28,16 @@ class Evidence:
 
 
 class Source(Protocol):
-    """Something that knows of rows, without reading their values, whether a filter is true for them."""
+    """A source of evidence about a filter that does not read the values of rows."""
 
     @property
     def name(self) -> str:
-        """How `Scan.explain` calls it."""
+        """Name in `Scan.explain`."""
         ...
 
     def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
-        """Those rows of which it does not know that the predicate is false or unknown; None where it knows nothing.
+        """Returns the rows for which the predicate is not known to be false or unknown; None if nothing is known.
 
-        raises: CorruptFile, UnsupportedFeature for damage of what the rows themselves are made of
+        raises: CorruptFile, UnsupportedFeature for damage of the data itself
         """
         ...

@@ -1,1 +1,1 @@
-"""Scans as streams of the kernels: runs of batches that these decode and filter ahead, without Python in between."""
+"""Scans as streams of the kernels, which decode and filter runs of batches ahead, without Python in between."""

@@ -1,10 +1,9 @@
-"""Runs of fragments that are far away: their bytes are asked for ahead of the decoders, many at once.
+"""Runs of remote fragments: prefetches their bytes for the decoders, many at once.
 
-    columns that are read    asked for together: one round of requests brings the run
-    a filter before them     its columns first where much may be spared, then those of rows that passed
+    columns that are read    fetched together: one round of requests for the run
+    a filter before them     its columns first if much may be saved, then those of rows that passed
 
-A thread that waits takes a run from its requests to what the kernels decode. So much is under way at once as may be
-held: bytes are counted, not runs.
+An I/O thread turns a run from requests into input of the kernels. Concurrency is limited by bytes, not by runs.
 """
 
 from __future__ import annotations
@@ -35,25 +34,25 @@ from lance_sql.values.row_ranges import RowRanges
 Prepare: TypeAlias = Callable[[ReadPlan, Run], PreparedRun | None]
 
 MAX_BYTES: Final = 128 * 1024 * 1024
-"""Of runs that are under way, or wait for their turn."""
+"""Limit of bytes of runs that are in progress, or wait for their turn."""
 
 FIRST_BYTES: Final = 16 * 1024 * 1024
-"""Of them before the first batch was taken, where there is no filter: a query may want no more than that."""
+"""Limit before the first batch is taken, if there is no filter: a query may need no more than that."""
 
 _ROWS_PER_RANGE: Final = 8
-"""With a range of passing rows in fewer rows than this, the filter is carried out once more with all columns."""
+"""If a range of passing rows has fewer rows than this, the filter is evaluated again with all columns."""
 
 _CHUNK_ROWS: Final = 2048
-"""Where ranges of passing rows lie so near, hardly a chunk of a page is spared."""
+"""If ranges of passing rows are this close, hardly a chunk of a page is skipped."""
 
 _ADDRESS: Final = OutputColumn(system_columns.ROW_ADDRESS, None, (), system_columns.field(system_columns.ROW_ADDRESS))
 _OFFSET: Final = (1 << 32) - 1
 
 
 class FarRuns:
-    """The runs of a scan in their order: as the kernels read them, or as they are where these cannot.
+    """The runs of a scan in order: prepared for the kernels, or unprepared if these cannot read them.
 
-    prepare: opens the pages of a run for the kernels; None where Python has a part in reading it
+    prepare: opens the pages of a run for the kernels; returns None if Python is needed to read it
     """
 
     def __init__(self, plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting, prepare: Prepare) -> None:
@@ -66,7 +65,7 @@ class FarRuns:
 
     @property
     def is_ready(self) -> bool:
-        """Whether nobody has to wait for what comes next."""
+        """Whether the next run is available without waiting."""
         return self._next is None or self._next.done()
 
     def __iter__(self) -> Iterator[_kernels.FragmentRows | Run]:
@@ -84,7 +83,7 @@ class FarRuns:
                         break
                     size = self._num_bytes(run)
                     if pending and num_bytes + size > most:
-                        # it is the first of those that follow
+                        # it is the first of the later runs
                         self._runs = _with(run, self._runs)
                         break
                     pending.append(_Pending(read_ahead.waiting(partial(self._read, run)), size))
@@ -103,12 +102,12 @@ class FarRuns:
                 each.future.cancel()
 
     def _num_bytes(self, run: Run) -> int:
-        """That are going to be fetched, about."""
+        """Returns the approximate number of bytes to be fetched."""
         shape = read_shape.of(self._plan, run.fragment)
         return shape.stored_bytes * row_ranges.count(run.rows) // max(run.fragment.num_rows, 1)
 
     def _read(self, run: Run) -> _kernels.FragmentRows | Run | None:
-        """The run as the kernels read it, or what is left of it for Python; None where no row passes.
+        """Returns the run for the kernels, or the rest of it for Python; None if no row passes.
 
         raises: CorruptFile, UnsupportedFeature
         """
@@ -136,7 +135,7 @@ class FarRuns:
                 return _native(self._prepare(plan, left), left)
 
     def _passed(self, plan: ReadPlan, run: Run) -> RowRanges | None:
-        """The rows of the run that pass the filter; None where the kernels cannot tell."""
+        """Returns the rows of the run that pass the filter; None if the kernels cannot evaluate it."""
         prepared = self._prepare(replace(plan, columns=(_ADDRESS,)), run)
         if prepared is None:
             return None
@@ -150,9 +149,9 @@ class FarRuns:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A run that is under way.
+    """A run in progress.
 
-    num_bytes: that it is going to hold
+    num_bytes: expected memory
     """
 
     future: Future[_kernels.FragmentRows | Run | None]
@@ -169,12 +168,12 @@ def _native(prepared: PreparedRun | None, run: Run) -> _kernels.FragmentRows | R
 
 
 def _share(columns: Iterable[Column], run: Run) -> int:
-    """The bytes of columns that a run has of them, about."""
+    """Returns the approximate bytes of columns that are in a run."""
     stored = sum(read_shape.stored_bytes(column) for column in columns)
     return stored * row_ranges.count(run.rows) // max(run.fragment.num_rows, 1)
 
 
 def _ends(rows: RowRanges) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The ends of batches of these rows."""
+    """Returns the ends of batches of these rows."""
     num_rows = row_ranges.count(rows)
     return np.append(np.arange(BATCH_ROWS, num_rows, BATCH_ROWS, dtype=np.int64), num_rows)

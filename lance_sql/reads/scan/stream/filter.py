@@ -1,5 +1,5 @@
-"""The filter of a fragment whose batches the kernels read by themselves: tests of pages, pairs of columns, and
-rests of integers."""
+"""Filter of a fragment whose batches the kernels read alone: tests of pages, pairs of columns, and remainders of
+integers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from lance_sql.values.row_ranges import RowRanges
 Pair: TypeAlias = (
     "tuple[_kernels.ColumnReader, PageParts, _kernels.ColumnReader, PageParts, ValueOrder | None, int, int]"
 )
-"""A pair of columns as `_kernels.FragmentRows` takes it."""
+"""A pair of columns in the form of `_kernels.FragmentRows`."""
 
 _OUTCOMES: Final = {
     "=": Outcome.EQUAL,
@@ -57,7 +57,7 @@ _NO_BYTES: Final[PageParts] = []
 
 @dataclass(frozen=True, slots=True)
 class TestedColumn:
-    """A column, or a member of structs, that a filter looks at.
+    """A column, or a member of structs, that a filter reads.
 
     field: of the table's column, cut down to the member; None for a system column
     """
@@ -71,8 +71,8 @@ class TestedColumn:
 class _Pair:
     """Two columns by their indices, or one and a value of its type, which the kernels compare.
 
-    order: of both; None: they are strings
-    divisor: the left one's rest is compared; 0 without one
+    order: of both; None for strings
+    divisor: compares the remainder of the left column; 0 without one
     """
 
     left: int
@@ -83,7 +83,7 @@ class _Pair:
 
 
 class EncodedFilter:
-    """The tests of a filter for the pages of some rows, and the columns that they look at, each of them once.
+    """Tests of a filter for the pages of some rows, and the distinct columns that they read.
 
     columns_of: the index in `columns` of the column of each test
     """
@@ -100,14 +100,14 @@ class EncodedFilter:
         self._pairs: list[_Pair] = []
 
     def add_all(self, steps: Sequence[Step]) -> list[_kernels.FilterStep] | None:
-        """The steps with the numbers of tests and pairs; None where one of them needs decoded values."""
+        """Converts steps to numbers of tests and pairs; None if one of them needs decoded values."""
         filter_steps = self._add_all(steps)
         return _behind_tests(filter_steps, len(self.answers)) if filter_steps is not None else None
 
     def pairs(self, data: Sequence[PageParts]) -> list[Pair]:
-        """The pairs of columns that are compared.
+        """Returns the pairs of columns to be compared.
 
-        data: the bytes of each of the columns
+        data: the bytes of each column
         """
         sides = [(each.native.column.reader, parts) for each, parts in zip(self.columns, data, strict=False)]
         return [
@@ -122,7 +122,7 @@ class EncodedFilter:
         ]
 
     def located(self) -> list[InPages]:
-        """Where errors of tests are, and those of the sides of pairs behind them."""
+        """Returns the error locations of tests, followed by those of the sides of pairs."""
         sides = [
             side
             for pair in self._pairs
@@ -148,7 +148,7 @@ class EncodedFilter:
         return filter_steps
 
     def once(self, learned: Sequence[_kernels.ZoneBounds | None]) -> list[_kernels.ZoneBounds | None]:
-        """For each test what is learned of its column; the first test of a column learns it.
+        """Returns for each test the statistics that it learns of its column; the first test of a column learns them.
 
         learned: by column
         """
@@ -162,7 +162,7 @@ class EncodedFilter:
         return None if None in lists else [steps for steps in lists if steps is not None]
 
     def _add_pair(self, pair: PairTest) -> _kernels.FilterStep | None:
-        """Counted from -1 down, as long as it is not known how many tests there are."""
+        """Adds a pair, numbered from -1 down until the number of tests is known."""
         left, right = self._column_index(pair.left), self._column_index(pair.right)
         if left is None or right is None:
             return None
@@ -175,7 +175,7 @@ class EncodedFilter:
         return self._paired(_Pair(left, right, order, _OUTCOMES[pair.op]))
 
     def _add_boolean(self, column_index: int, op: str, value: bool) -> _kernels.FilterStep | None:
-        """Bits have no keys, and are compared with a column of the value instead."""
+        """Compares bits, which have no keys, with a column of the value."""
         if not self._has_values(column_index):
             return None
         constant = self._constant(column_index, 1, bytes([value]))
@@ -198,14 +198,14 @@ class EncodedFilter:
         return self._paired(_Pair(column_index, constant, key_order(type), _OUTCOMES[test.op], test.divisor))
 
     def _constant(self, column_index: int, num_bits: int, value: bytes) -> _kernels.ColumnReader:
-        """A column of one value, as long as another one."""
+        """Returns a column of one value, as long as another one."""
         num_rows = self.columns[column_index].native.column.num_rows
         constant = _kernels.ColumnReader(np.array([0, num_rows]))
         constant.open(0, _kernels.PageReader.constant(num_rows, format=(False, num_bits), value=value), 0, 0)
         return constant
 
     def _has_values(self, column_index: int) -> bool:
-        """Whether values can be compared: not those of pages that Python reads, of several kinds, or with items."""
+        """Whether values can be compared: not on pages that Python reads, of several kinds, or with items."""
         native = self.columns[column_index].native
         form = native.column.form(native.pages)
         return form is not None and form.items is None
@@ -220,7 +220,7 @@ class EncodedFilter:
             return None
         number = self._answer(column_index, test.test)
         if number is None and test.single:
-            # no dictionary has the answer
+            # no dictionary answers the test
             singles = [self._answer(column_index, single) for single in test.single]
             numbers = [single for single in singles if single is not None]
             if len(numbers) < len(singles):
@@ -275,7 +275,7 @@ def _native(fragment: OpenFragment, field: Field, type: pa.DataType, rows: RowRa
 
 
 def _behind_tests(steps: Sequence[_kernels.FilterStep], num_tests: int) -> list[_kernels.FilterStep]:
-    """The steps with the numbers of pairs, which were counted from -1 down, behind those of tests."""
+    """Renumbers pairs, which were numbered from -1 down, after the tests."""
     return [
         (step if step >= 0 else num_tests - 1 - step)
         if isinstance(step, int)

@@ -1,8 +1,8 @@
-"""The columns of a fragment that the kernels deliver by themselves: how each is put together of leaves.
+"""Output columns of a fragment that the kernels read alone: the structure of leaves in each.
 
-Where all pages of the leaves are open, what was found is kept for the next rows of the fragment, and for other scans:
-at once where it is for all rows, and for some of them when the fragment is asked for the second time. Whoever opens a
-table, changes or takes a few rows and closes it, finds each column once.
+If all pages of the leaves are open, the columns are cached for later rows of the fragment, and for other scans. For
+all rows, this happens at once; for some of them, when the fragment is requested for the second time. A caller that
+opens a table, changes or reads a few rows and closes it, finds each column once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MARK_BYTES: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class OutputLeaf:
-    """A leaf of a column that is delivered.
+    """A leaf of an output column.
 
     items: see `NativeColumn.items`
     """
@@ -49,10 +49,10 @@ class OutputLeaf:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The columns of a plan, for some rows of a fragment.
+    """Output columns of a plan, for some rows of a fragment.
 
-    shapes: how each column is put together of the leaves
-    borders: rows with which another dictionary begins; no batch goes over one
+    shapes: the structure of leaves in each column
+    borders: rows at which another dictionary begins; no batch crosses one
     """
 
     leaves: Sequence[OutputLeaf]
@@ -62,9 +62,9 @@ class Output:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CachedOutput:
-    """The columns of a plan for all rows of a fragment.
+    """Output columns of a plan for all rows of a fragment.
 
-    leaves: with the key by which each column is kept, which counts its memory
+    leaves: with the cache key of each column, whose entry counts its memory
     """
 
     leaves: Sequence[tuple[Hashable, str, bool]]
@@ -77,7 +77,7 @@ class _CachedOutput:
         return _NUM_BYTES
 
     def output(self, cache: PageCache) -> Output | None:
-        """The columns; None where one is no longer kept."""
+        """Returns the columns; None if one is no longer cached."""
         leaves = []
         for key, name, nullable in self.leaves:
             column = cache.get(key)
@@ -89,13 +89,13 @@ class _CachedOutput:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Asked:
-    """Some rows of a fragment were asked for, and nothing is kept yet."""
+    """Mark of a fragment of which some rows were requested, but no output is cached yet."""
 
     num_bytes: int = _MARK_BYTES
 
 
 def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
-    """What the plan delivers of the rows, with their pages open; None where Python has a part in reading it.
+    """Returns the output columns of a plan for the rows, with open pages; None if Python is needed to read them.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -114,8 +114,8 @@ def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | 
 
 
 def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, delivered: Output) -> Output | None:
-    """The columns for all rows of the fragment; None where finding them is not worth its time yet, or Python has a part
-    in reading them.
+    """Returns the columns for all rows of the fragment; None if this does not pay off yet, or if Python is needed
+    to read them.
 
     delivered: for the rows
     """
@@ -150,7 +150,7 @@ def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | N
 
 
 class _OutputBuilder:
-    """The leaves so far, and where dictionaries change."""
+    """Builder of the leaves, which also collects the borders of dictionaries."""
 
     def __init__(self, fragment: OpenFragment, rows: RowRanges) -> None:
         self._fragment = fragment
@@ -159,9 +159,9 @@ class _OutputBuilder:
         self.borders: set[int] = set()
 
     def add(self, field: Field, arrow: pa.Field, delivered: pa.DataType | None) -> _kernels.Shape | None:
-        """How the field is put together; None where Python has a part in reading it.
+        """Adds a field and returns its structure; None if Python is needed to read it.
 
-        arrow: what it becomes
+        arrow: the resulting Arrow field
         delivered: another type for a leaf
         """
         columns = list(self._fragment.columns_of(field, delivered))
@@ -174,13 +174,13 @@ class _OutputBuilder:
         return self._add_nested(field, arrow.type, iter(columns), arrow)
 
     def add_system_column(self, arrow: pa.Field) -> _kernels.Shape | None:
-        """How a system column is put together; None where Python makes it."""
+        """Adds a system column and returns its structure; None if Python computes it."""
         if arrow.type != system_columns.TYPE:
             return None
         return self._add_leaf(system_column(self._fragment, arrow.name, self._rows), arrow)
 
     def add_member(self, field: Field, path: Path, arrow: pa.Field) -> _kernels.Shape | None:
-        """How a member of structs by itself is put together; None where Python has a part in reading it.
+        """Adds a single member of structs and returns its structure; None if Python is needed to read it.
 
         field: cut down to the member
         path: the names below the field
@@ -191,7 +191,7 @@ class _OutputBuilder:
     def _add_nested(
         self, field: Field, type: pa.DataType, columns: Iterator[Column], arrow: pa.Field
     ) -> _kernels.Shape | None:
-        """How a part of a column, of that type, is put together; None where Python has a part in reading it."""
+        """Adds a part of a column with the given type; None if Python is needed to read it."""
         if is_leaf(field):
             return self._add_leaf(streamed(next(columns), self._rows, is_nested=True), arrow)
         kind, inside = _inside(type)
@@ -215,7 +215,7 @@ class _OutputBuilder:
 
 
 def _inside(type: pa.DataType) -> tuple[ShapeKind | None, list[pa.DataType]]:
-    """What is around values, None for what they do not know, and the types inside."""
+    """Returns the kind of nesting around values, None for unsupported ones, and the types inside."""
     if pa.types.is_struct(type):
         return ShapeKind.STRUCT, [type.field(index).type for index in range(type.num_fields)]
     if pa.types.is_list(type) or pa.types.is_large_list(type):

@@ -1,11 +1,11 @@
-"""Fragments that the kernels read by themselves, ready for the next scan of the same columns with the same filter.
+"""Cache of prepared fragments for later scans of the same columns with the same filter.
 
-Engines ask for the same rows again and again: in several places of a query, and in queries that are run once more. What
-was made of the runs of a fragment (`_kernels.FragmentRows`) stays as it is then, as long as the bytes of its file do.
+Engines often request the same rows again: in several places of a query, and in repeated queries. The prepared runs
+of a fragment (`_kernels.FragmentRows`) stay valid as long as the bytes of its file do.
 
-    a fragment, columns, filter, how batches are cut    -->    the mapped file, and what its runs became
+    a fragment, columns, filter, how batches are cut    -->    the mapped file, and its prepared runs
 
-What is kept for a file ends with its mapping; of the rest, what was used last stays, within a budget of memory.
+Entries of a file end with its mapping. Of the rest, the most recently used ones stay, within a memory limit.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ BUDGET_BYTES: Final = 64 * 1024 * 1024
 
 _MOST_FILTER_BYTES: Final = 4096
 _MOST_RANGES: Final = 256
-"""What takes more memory is made anew: long lists and texts, many ranges of rows."""
+"""Larger entries are not cached: those of long lists and texts, or of many ranges of rows."""
 
 _RUN_BYTES: Final = 8192
 _RANGE_BYTES: Final = 64
-"""Counted for a run with its tests, and for each range of rows or bytes of it."""
+"""Counted memory for a run with its tests, and for each of its ranges of rows or bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """Some batches of a fragment, as the kernels read them. It keeps the bytes of files, and nothing that keeps a
-    mapping or a handle of the table.
+    """Some batches of a fragment, prepared for the kernels. It keeps the bytes of files alive, but no mapping or
+    handle of the table.
 
-    ranges: the bytes of the file that are going to be looked at
-    columns: that are read, with the memory that opened pages take
-    learned: what is learned of columns by the way
-    num_ranges: of the rows
-    identity: of the file as it was opened; None where it is not to be mapped
+    ranges: the bytes of the file that will be read
+    columns: columns to be read, with the memory of their opened pages
+    learned: statistics that are learned during the read
+    num_ranges: number of ranges of rows
+    identity: of the file as it was opened; None if it is not mapped
     """
 
     rows: _kernels.FragmentRows
@@ -56,12 +56,12 @@ class PreparedRun:
 
     @property
     def num_bytes(self) -> int:
-        """That keeping it takes beside its columns, roughly."""
+        """Approximate memory of the cache entry without its columns."""
         return _RUN_BYTES + _RANGE_BYTES * (len(self.ranges) + self.num_ranges)
 
     @property
     def has_learned(self) -> bool:
-        """Whether nothing is left to be learned of a column, so that others would read it otherwise."""
+        """Whether the statistics of a column are complete, so that a new run would be prepared differently."""
         return any(bounds.all_known for bounds in self.learned)
 
 
@@ -75,12 +75,12 @@ class _Entry:
 
 
 class RunCache:
-    """The runs of fragments, by what they depend on. Thread-safe.
+    """Cache of the runs of fragments, by the values they depend on. Thread-safe.
 
-    num_bytes: that keeping them takes, roughly
+    num_bytes: approximate memory
     """
 
-    # what runs share is counted once, and runs go with their files: more than an `LruCache` knows
+    # memory shared by runs is counted once, and runs end with their files: an `LruCache` supports neither
     name: Final = "prepared runs"
 
     def __init__(self, budget: int = BUDGET_BYTES) -> None:
@@ -90,7 +90,7 @@ class RunCache:
 
     def _start(self) -> None:
         self._lock = Lock()
-        # The garbage collector may let go of a mapping at any time, also in the thread that holds the lock.
+        # The garbage collector may free a mapping at any time, even in the thread that holds the lock.
         self._ended_mappings: deque[ref[MappedFile]] = deque()
         self._numbers: dict[Hashable, int] = {}
         self._entries: OrderedDict[int, _Entry] = OrderedDict()
@@ -100,7 +100,7 @@ class RunCache:
         self.num_bytes = 0
 
     def get(self, key: Hashable) -> tuple[ref[MappedFile], Sequence[PreparedRun]] | None:
-        """What was kept, as long as it is as good as new, and the file that has to be mapped for it."""
+        """Returns the cached runs, if they are still valid, and the file that must be mapped for them."""
         with self._lock:
             self._sweep()
             number = self._numbers.get(key, -1)
@@ -111,7 +111,7 @@ class RunCache:
             return entry.file, entry.runs
 
     def put(self, key: Hashable, file: MappedFile, runs: Sequence[PreparedRun]) -> None:
-        """Keeps the runs as long as the file is mapped; not those that are too large."""
+        """Caches the runs as long as the file is mapped, unless they are too large."""
         columns = {column: size for run in runs for column, size in run.columns.items()}
         added = _Entry(key, ref(file), runs, columns, sum(run.num_bytes for run in runs))
         if added.num_bytes + sum(columns.values()) > self._budget // 2:
@@ -136,23 +136,23 @@ class RunCache:
                 self._drop(next(iter(self._entries)))
 
     def usage(self) -> caches.Usage:
-        """As for every cache."""
+        """Returns the usage, as every cache does."""
         return caches.Usage(len(self._entries), self.num_bytes, None, self._budget)
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes all entries."""
         with self._lock:
             self._sweep()
             for number in list(self._entries):
                 self._drop(number)
 
     def after_fork(self) -> None:
-        """Forgets everything in a forked process, which has none of the threads that may have held the lock."""
+        """Removes all entries in a forked process, which has none of the threads that may have held the lock."""
         self._start()
 
     def _forget(self, file: ref[MappedFile]) -> None:
-        """Called when a mapping ends, which may be in the thread that holds the lock: then whoever takes the lock next
-        lets go of what was kept."""
+        """Called when a mapping ends, possibly in the thread that holds the lock: then the next thread that takes
+        the lock frees the entries."""
         self._ended_mappings.append(file)
         if not self._lock.locked():
             with self._lock:
@@ -163,7 +163,7 @@ class RunCache:
             for number in self._of_file.pop(self._ended_mappings.popleft(), ()):
                 self._drop(number)
 
-    # A signal may have ended any of these before: what is not there is no error, and an empty cache has no bytes.
+    # A signal may have interrupted any of these before: missing entries are no error, and an empty cache has no bytes.
     def _drop(self, number: int) -> None:
         dropped = self._entries.pop(number, None)
         if dropped is None:
@@ -183,18 +183,18 @@ class RunCache:
 
 
 RUN_CACHE: Final = RunCache()
-"""Of all tables that this process reads."""
+"""Cache for all tables that this process reads."""
 
 
 class CachedRuns:
-    """The runs of a fragment in the cache, for a plan.
+    """Cached runs of a fragment, for a plan.
 
-    runs: what is kept; each has to be asked for with `is_there` before it is read
+    runs: cached runs; call `is_there` for each before reading it
     """
 
     def __init__(self, plan: ReadPlan, each: FragmentScan, cut: Hashable) -> None:
         """
-        cut: how batches are cut
+        cut: settings for splitting batches
         """
         self._files = plan.fragments.files
         self._key = _key(plan, each, cut)
@@ -204,7 +204,7 @@ class CachedRuns:
         self.runs = cached[1] if cached is not None else []
 
     def is_there(self, run: PreparedRun) -> bool:
-        """Whether the file is the one that a kept run was prepared for. If so, its bytes are about to be looked at."""
+        """Whether the file is the one that a cached run was prepared for. If so, prepares its bytes for reading."""
         mapped = self._mapped()
         if mapped is None or self._mapped_then is None or mapped is not self._mapped_then():
             return False
@@ -213,11 +213,11 @@ class CachedRuns:
 
     @property
     def keeps(self) -> bool:
-        """Whether runs are kept at all: not those that cost little, or take much memory."""
+        """Whether runs are cached at all: not those that cost little, or take much memory."""
         return self._key is not None
 
     def keep(self, prepared: Sequence[PreparedRun | None]) -> None:
-        """Keeps all runs of the fragment, where the kernels read each of them, and the file is still the same."""
+        """Caches all runs of the fragment, if the kernels read each of them, and the file is unchanged."""
         runs = [run for run in prepared if run is not None and run.identity is not None]
         if not runs or len(runs) < len(prepared) or self._key is None:
             return
@@ -231,12 +231,12 @@ class CachedRuns:
             store, path = self._files.resolve(self._data_file)
             return store.mapped(path)
         except (LanceError, OSError):
-            # who reads it says what is wrong
+            # reading it will raise the error
             return None
 
 
 def _key(plan: ReadPlan, each: FragmentScan, cut: Hashable) -> Hashable | None:
-    """What runs depend on; None where they are not kept."""
+    """Returns the cache key of runs; None if they are not cached."""
     fragment, passing = each.fragment, each.passing
     if len(fragment.files) != 1 or fragment.physical_rows < LONG_FILE_ROWS or len(each.rows) > _MOST_RANGES:
         return None

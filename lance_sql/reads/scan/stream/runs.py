@@ -1,8 +1,8 @@
-"""Fragments of which the kernels read all batches by themselves: decoded and filtered ahead, without Python.
+"""Fragments whose batches the kernels read alone: decoded and filtered ahead, without Python.
 
-Python opens the pages of some batches, and hands them over as one value (`_kernels.FragmentRows`). Threads of the
-kernels decode them, in order and a bounded number ahead, and whoever takes them gets Arrow arrays through the C
-interface (`_kernels.BatchStream`). What the kernels cannot read alone, Python reads batch by batch, in the same stream.
+Python opens the pages of some batches, and passes them on as one value (`_kernels.FragmentRows`). Threads of the
+kernels decode them, in order and a bounded number ahead. The consumer gets Arrow arrays through the C interface
+(`_kernels.BatchStream`). Python reads other batches one by one, in the same stream.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ Decode: TypeAlias = Callable[[Iterable[Run]], Iterator[pa.RecordBatch]]
 Fail: TypeAlias = Callable[[bool, int, "int | None", str], NoReturn]
 
 SECONDS_TO_SETTLE = 2.0
-"""At exit, threads of an engine that are inside of a stream are waited for at most so long."""
+"""Maximum time to wait at exit for threads of an engine inside a stream."""
 
 
 def is_possible(plan: ReadPlan) -> bool:
-    """Whether there can be such fragments: columns as files have them, members of structs, and system columns."""
+    """Whether there can be such fragments: columns of files, members of structs, and system columns."""
     if plan.reads_nothing:
         return False
     fields = [column.field for column in plan.columns if column.field is not None]
@@ -52,9 +52,9 @@ def is_possible(plan: ReadPlan) -> bool:
 
 
 class Batches:
-    """What a stream is made of: runs that the kernels read, and the batches of the others.
+    """Input of a stream: runs that the kernels read, and the batches of other runs.
 
-    decode: reads runs that the kernels do not
+    decode: reads runs that the kernels cannot read
     """
 
     def __init__(self, plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting, decode: Decode) -> None:
@@ -69,7 +69,7 @@ class Batches:
         return next(self._batches)
 
     def is_ready(self) -> bool:
-        """Whether what comes next is there, so that nobody waits for an answer to a request."""
+        """Whether the next item is available without waiting for a request."""
         return self._far is None or self._far.is_ready
 
 
@@ -97,7 +97,7 @@ def _batches(
 
 
 def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[_kernels.FragmentRows | Run]:
-    """All runs, in scan order: prepared where the kernels read them, or as they were kept; the others as they are."""
+    """Yields all runs, in scan order: prepared or cached ones for the kernels, the others unprepared."""
     for each in fragments:
         cached = CachedRuns(plan, each, cutting)
         num_cached = 0
@@ -119,7 +119,7 @@ def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -
 
 
 def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
-    """The run with its pages opened; None where Python has a part in reading it.
+    """Returns the run with opened pages; None if Python is needed to read it.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -139,7 +139,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
         return None
     tested = [each.native for each in tests.columns]
     data = page_parts.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in delivered.leaves)])
-    # behind the fetching: what is learned belongs to the file whose bytes these are
+    # after fetching: statistics are learned of the file with these bytes
     learned = [
         learning.unknown_bounds(fragment, each.field, rows) if each.field is not None else None
         for each in tests.columns
@@ -178,15 +178,15 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
 
 
 def _identity(files: Collection[FileBytes]) -> str | None:
-    """Of the only file; None where there are several, or it is not mapped."""
+    """Returns the identity of the only file; None if there are several, or if it is not mapped."""
     identities = {None if file.is_in_memory else file.identity for file in files}
     return identities.pop() if len(identities) == 1 else None
 
 
 def _failing(tests: Sequence[InPages], leaves: Sequence[tuple[str, InPages]]) -> Fail:
-    """What raises errors of the kernels. It keeps no file: whoever has it may outlive all handles of the table.
+    """Returns a function that raises errors of the kernels. It references no file, because it may outlive all handles.
 
-    leaves: the name of each, and where it is
+    leaves: the name and the error location of each
     """
 
     def fail(in_test: bool, index: int, page: int | None, message: str) -> NoReturn:
@@ -200,7 +200,7 @@ def _failing(tests: Sequence[InPages], leaves: Sequence[tuple[str, InPages]]) ->
 
 
 def _around(items: Items, rows: RowRanges) -> Items:
-    """Those that values of some of the rows are indices of."""
+    """Returns the dictionaries of the values of some rows."""
     if len(items) < 2:
         return items
     firsts = [first for first, _ in items]
@@ -208,7 +208,7 @@ def _around(items: Items, rows: RowRanges) -> Items:
 
 
 def _cut_at(run: Run, rows: RowRanges, borders: Collection[int]) -> bytes:
-    """The ends of the batches, none of which goes over a border: int64."""
+    """Returns the ends of the batches, none of which crosses a border: int64."""
     ends = run.ends
     between = [border for border in borders if rows[0, 0] < border < rows[-1, 1]]
     if between:
