@@ -189,8 +189,7 @@ def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]
         return key_columns
     first, second = _names(before, after)
     raise InvalidArgument(
-        f"Which rows of {first} and {second} are the same is not recorded: pass key columns"
-        " (key=['id'], --key id)"
+        f"Which rows of {first} and {second} are the same is not recorded: pass key columns (key=['id'], --key id)"
     )
 
 
