@@ -39,7 +39,7 @@ help: ## list the targets
 demo: $(VENV)/duckdb.stamp ## write a table step by step, and ask in SQL what each step changed
 	@$(VENV)/bin/python examples/demo.py
 
-quick: $(VENV)/test.stamp ## run a selection of the tests in about four minutes: no Java, no servers, few parameters and examples
+quick: $(VENV)/test.stamp ## run a selection of the tests in about two minutes: no Java, no servers, few parameters and examples
 	@$(PYTEST) -q $(PARALLEL) --quick $(ARGS) $(T)
 
 affected: $(VENV)/test.stamp ## run the tests of the modules that differ from main and of those that import them
