@@ -1,4 +1,4 @@
-"""Reading the rows of which the answer to a query changed: each from the version that has it."""
+"""Reading the changed rows of a query result, each from the version that contains it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 CHANGE: Final = "_change"
 ROW_CHANGE: Final = "_row_change"
 PREVIOUS: Final = "_previous"
-"""Before the name of a number of the query: that of the version before."""
+"""Prefix of a score column of the query for its value in the earlier version."""
 
 
 @dataclass(frozen=True, repr=False)
 class AnswerScan(RankedScan):
-    """A read of some columns and rows of what changed. Immutable."""
+    """Scan of some columns and rows of the changes. Immutable."""
 
     changes: AnswerChanges
 
@@ -45,7 +45,7 @@ class AnswerScan(RankedScan):
         return pa.schema([column.arrow for column in self.columns], self.changes.schema.metadata)
 
     def explain(self) -> str:
-        """How both versions were searched, as text; the searches are made for it."""
+        """Returns the search plans of both versions as text; runs the searches."""
         changes = self.changes
         lines = [f"changes of an answer of {changes.snapshot.name} since version {changes.feed.start - 1}"]
         for name, rows in (("before", changes.before), ("now", changes.after)):
@@ -56,7 +56,7 @@ class AnswerScan(RankedScan):
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """A page as `SearchScan.to_html`: what is new, changed and gone.
+        """Renders new, changed and removed rows as a page, like `SearchScan.to_html`.
 
         raises: as that
         """
@@ -83,7 +83,7 @@ class AnswerScan(RankedScan):
             yield from cut(chain.from_iterable(map(self._passing, changed_rows)), self.batch_size, self.limit)
 
     def _passing(self, changed: ChangedRows) -> Iterator[pa.RecordBatch]:
-        """The rows of one version that pass the condition."""
+        """Yields the rows of one version that pass the condition."""
         own = self.changes.own
         tested = {path[0] for path in self.condition.columns} if self.condition is not None else set()
         fields = {each.name: each for each in self.changes.snapshot.manifest.schema.fields}
@@ -109,7 +109,7 @@ class AnswerScan(RankedScan):
                 yield batch
 
     def _stored(self, changed: ChangedRows, fields: Sequence[Field], positions: I64) -> list[pa.Array]:
-        """Columns of rows, in the types of the later version."""
+        """Returns stored columns of rows in the types of the later version."""
         if not fields:
             return []
         addresses = changed.addresses[positions]
@@ -126,7 +126,7 @@ class AnswerScan(RankedScan):
         ]
 
     def _own(self, changed: ChangedRows, name: str, positions: I64) -> pa.Array:
-        """A column that the table does not have."""
+        """Returns a column that is not stored in the table."""
         changes = self.changes
         if name == ROW_ID:
             return pa.array(changed.ids[positions])
@@ -145,7 +145,7 @@ class AnswerScan(RankedScan):
 
 
 def _numbers(ranking: Ranking, name: str, positions: I64) -> pa.Array:
-    """A number of the query for rows at these positions of the ranking; NULL for -1."""
+    """Returns a score of the query for rows at these positions of the ranking; NULL for -1."""
     return ranking.scores[name].take(pa.array(positions, mask=positions < 0))
 
 

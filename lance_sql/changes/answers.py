@@ -1,10 +1,10 @@
-"""How the answer to a query differs between two versions: which of its rows are new, changed or gone.
+"""Differences of a query result between two versions: new, changed and removed rows.
 
 version 41     7: 0.1     3: 0.4     9: 0.5
 version 42     7: 0.1     5: 0.2     3: 0.3        5 is new, 3 changed, 9 is gone
 
-A row may be new in the answer, or gone from it, though it is as it was: others made room, or took it. What happened to
-the row itself is what the change feed says of it.
+An unchanged row may enter or leave the result, because other rows left or entered it. The change feed records whether
+the row itself changed.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def answer_changes(
     since: Bound | None,
     filter: str | pc.Expression | Predicate | None = None,
 ) -> AnswerChanges:
-    """What changed in the answer to a query since a version.
+    """Returns the changes of a query result since a version.
 
-    asked: the query, over a version
+    asked: returns the query for a version
     filter: only these rows of each version take part
     raises: as `Dataset.search_changes`
     """
@@ -78,9 +78,9 @@ class ChangedRows:
     """Rows of one of the two versions.
 
     is_before: of the version before
-    addresses: there, in the order in which they are told of
-    changes: what became of them in the answer
-    now, previous: their positions in either ranking, -1 where they are not in it
+    addresses: row addresses in that version, in output order
+    changes: their changes in the result
+    now, previous: their positions in the two rankings, -1 if absent
     """
 
     is_before: bool
@@ -93,10 +93,10 @@ class ChangedRows:
 
 @dataclass(frozen=True, repr=False)
 class AnswerChanges:
-    """New and changed rows, best first, then those that are gone. The columns are those of the later version, then
-    `_change`, `_row_change`, the numbers of the query now and before, and `_rowid`.
+    """New and changed rows, best first, then removed rows. The columns are those of the later version, then
+    `_change`, `_row_change`, the scores of the query now and before, and `_rowid`.
 
-    before: None where nothing was there, or nothing was committed since
+    before: None if the table did not exist, or nothing was committed since
     """
 
     before: SearchRows | None
@@ -118,7 +118,7 @@ class AnswerChanges:
 
     @cached_property
     def own(self) -> Mapping[str, pa.Field]:
-        """What is told of the rows beside their values."""
+        """Columns of the changes that the table does not store."""
         now = [each.with_nullable(True) for each in self.after.ranker.fields]
         previous = [each.with_name(PREVIOUS + each.name) for each in now]
         own_fields = [pa.field(CHANGE, pa.string(), nullable=False), pa.field(ROW_CHANGE, pa.string()), *now, *previous]
@@ -126,7 +126,7 @@ class AnswerChanges:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The table's columns, and what is told of the change."""
+        """Columns of the table, then the columns of the change."""
         stored = self.snapshot.manifest.schema.arrow
         # a column that an earlier version did not have is NULL in its rows
         return pa.schema([*(each.with_nullable(True) for each in stored), *self.own.values()], stored.metadata)
@@ -142,7 +142,7 @@ class AnswerChanges:
         return {}
 
     def with_numbers(self, names: Sequence[str]) -> list[str]:
-        """The names, and what is told of the change, as far as it is not among them."""
+        """Returns the names, and the columns of the change that are not among them."""
         return [*names, *(name for name in self.own if name not in names and name != ROW_ID)]
 
     def scan(
@@ -153,9 +153,9 @@ class AnswerChanges:
         limit: int | None = None,
         batch_size: int | None = None,
     ) -> answer_scan.AnswerScan:
-        """A read of some columns and rows; the searches are made when it is first read.
+        """Returns a scan of some columns and rows; the searches run when it is first read.
 
-        filter: on what is told, and on the values that are told
+        filter: a condition on stored columns and on columns of the change
         raises: as `Dataset.scan`
         """
         chosen = self._resolve(self.schema.names if columns is None else columns)
@@ -165,14 +165,14 @@ class AnswerChanges:
 
     @cached_property
     def row_changes(self) -> Mapping[int, str]:
-        """What happened to rows since, by their ids."""
+        """Changes of the rows themselves since the earlier version, by row id."""
         images = self.feed.scan([CHANGE_TYPE, ROW_ID]).to_table()
         pairs = zip(images[ROW_ID].to_pylist(), images[CHANGE_TYPE].to_pylist(), strict=True)
         return {row_id: _ROW_CHANGES[kind] for row_id, kind in pairs if kind in _ROW_CHANGES}
 
     @cached_property
     def changed_rows(self) -> tuple[ChangedRows, ...]:
-        """The rows that are told of."""
+        """Rows of the result, from both versions."""
         if self.feed.end < self.feed.start:
             return ()
         with at(table=self.snapshot.label):
@@ -199,7 +199,7 @@ class AnswerChanges:
         return tuple(each for each in changed_rows if len(each.ids))
 
     def sources_before(self) -> Mapping[str, Source]:
-        """The columns of the later version in the version before, by name."""
+        """Returns the columns of the later version as the earlier version stores them, by name."""
         return {source.column.name: source for source in self.feed.range.sources(self.feed.start - 1)}
 
     def _resolve(self, names: Sequence[str]) -> tuple[OutputColumn, ...]:
@@ -230,7 +230,7 @@ class AnswerChanges:
 
 
 def _row_ids(rows: SearchRows) -> U64:
-    """Of the rows that were found."""
+    """Returns the row ids of search results."""
     addresses = rows.ranking.addresses
     columns = resolve(rows.snapshot, [ROW_ID])
     ids: U64 = take_at(rows.snapshot, columns, addresses)[ROW_ID].to_numpy() if len(addresses) else addresses

@@ -19,10 +19,10 @@ Bound: TypeAlias = int | str | datetime | date | timedelta
 
 
 def resolve(history: History, start: Bound | None, end: Bound | None, since: Bound | None) -> tuple[int, int]:
-    """The first and the last version of a range; an empty one has a last version that is one less than its first.
+    """Returns the first and the last version of a range; for an empty range, the last is one less than the first.
 
-    A range that is empty because nothing was committed yet is no error: since the newest version, or from the one after
-    it. One that can only be a mistake is: it ends before it begins, or begins with what is not there yet.
+    A range that is empty because nothing was committed yet is no error: since the newest version, or from the next one.
+    A range that ends before it begins, or begins with a version that does not exist, is an error.
 
     raises: InvalidArgument, VersionNotFound
     """
@@ -42,7 +42,7 @@ def resolve(history: History, start: Bound | None, end: Bound | None, since: Bou
 
 
 def last(history: History, end: Bound | None) -> int:
-    """The last version of a range; that of the handle without one.
+    """Returns the last version of a range; without `end`, the version of the handle.
 
     raises: InvalidArgument, VersionNotFound
     """
@@ -59,9 +59,9 @@ def last(history: History, end: Bound | None) -> int:
 
 
 def _first(history: History, bound: Bound | None, moment: datetime | None, name: str) -> int:
-    """The first version of a range.
+    """Returns the first version of a range.
 
-    moment: that the bound means, where it is a time
+    moment: the time of the bound, if it is a time
     """
     if bound is None:
         return history.beginning
@@ -72,7 +72,7 @@ def _first(history: History, bound: Bound | None, moment: datetime | None, name:
 
 
 def _check_order(history: History, name: str, moment: datetime | None, end: Bound | None) -> None:
-    """Refuses times that end before they begin, or that are still to come."""
+    """Raises for times that end before they begin, and for times in the future."""
     if moment is None:
         return
     until = None if end is None else _instant(history, end)
@@ -131,7 +131,7 @@ def _version(history: History, bound: Bound, name: str) -> int:
 
 
 def _instant(history: History, bound: Bound) -> datetime | None:
-    """The moment that a bound means; None for versions and tags."""
+    """Returns the time of a bound; None for versions and tags."""
     if isinstance(bound, datetime | date | timedelta):
         return versions.instant(bound)
     if not isinstance(bound, str) or bound in history.snapshot.tags():
@@ -143,7 +143,7 @@ def _instant(history: History, bound: Bound) -> datetime | None:
 
 
 def _after(history: History, instant: datetime, *, included: bool) -> int:
-    """The first version that was committed at or after a moment; one more than the newest where there is none."""
+    """Returns the first version committed at or after a moment; if there is none, one more than the newest."""
     late = [
         version
         for version in history.files

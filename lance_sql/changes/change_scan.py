@@ -1,4 +1,4 @@
-"""A read of the feed: columns, a filter, a limit; planned when asked, read as it is consumed."""
+"""Scan of the feed: columns, a filter, a limit; planned lazily, read as it is consumed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class ChangeScan(Relation):
-    """A read of some columns and rows of a change feed. Immutable; every reader starts anew."""
+    """Scan of some columns and rows of a change feed. Immutable; every reader starts from the beginning."""
 
     feed: ChangeFeed
     columns: tuple[FeedColumn, ...]
@@ -43,13 +43,12 @@ class ChangeScan(Relation):
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """What is read; found once, from the manifests and transactions of the range, and from the values of columns
-        that were rewritten in place."""
+        """Images to read, computed once from the manifests and transactions of the range, and from the values of
+        columns that were rewritten in place."""
         return tuple(limited(list(self.feed.range.parts(self.predicate)), self.limit))
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The rows as a stream of batches, in the order of the commits. Nothing is read before the first batch is asked
-        for.
+        """Returns the rows as a stream of batches, in commit order. Reading starts with the first batch.
 
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
@@ -60,13 +59,13 @@ class ChangeScan(Relation):
         return pa.RecordBatchReader.from_batches(self.schema, batches())
 
     def count_rows(self) -> int:
-        """The number of rows; no page is read for it unless the filter needs values."""
+        """Counts the rows; reads no page unless the filter needs values."""
         if all(predicate is None for _, predicate in self.parts):
             return sum(part.rows.num_rows for part, _ in self.parts)
         return self._count_by_reading()
 
     def explain(self) -> str:
-        """What is read and why, as text."""
+        """Returns the plan of the scan as text."""
         lines = [str(self.feed)]
         lines.append("  columns: " + (", ".join(column.name for column in self.columns) or "(none)"))
         if self.predicate is not None:
@@ -88,7 +87,7 @@ class ChangeScan(Relation):
         return "\n".join(lines)
 
     def tasks(self, target_count: int) -> list[ChangeTask]:
-        """The scan in at most `target_count` parts of nearly equal size, in order; each can be read anywhere."""
+        """Splits the scan into at most `target_count` ordered tasks of nearly equal size; any process can read each."""
         if self.limit is not None:
             return [self.task(self.parts)] if self.parts else []
         total = sum(part.rows.num_rows for part, _ in self.parts)
@@ -102,7 +101,7 @@ class ChangeScan(Relation):
         return [self.task(task) for task in tasks if task]
 
     def task(self, parts: Iterable[Part]) -> ChangeTask:
-        """A part of the scan."""
+        """Returns a task that reads some parts of the scan."""
         return ChangeTask(self.feed.table, tuple(parts), self.columns, self.schema, self.limit, self.batch_size)
 
     def __repr__(self) -> str:
@@ -118,12 +117,12 @@ class ChangeScan(Relation):
 
 @dataclass(frozen=True, repr=False)
 class ChangeTask:
-    """A part of a read of the feed, with all that it needs. Picklable: whoever reads it opens data files, and neither
-    manifests nor transactions.
+    """Self-contained part of a scan of the feed. Picklable: the reader opens data files, but no manifests or
+    transactions.
 
-    table: how messages call the table
-    parts: the images, each with the part of the filter that they have yet to pass
-    limit: at most so many rows
+    table: the name of the table in messages
+    parts: the images, each with the rest of the filter
+    limit: the maximum number of rows
     """
 
     table: str
@@ -142,14 +141,14 @@ class ChangeTask:
         return sum(part.rows.num_rows for part, _ in self.parts)
 
     def project(self, columns: tuple[FeedColumn, ...], schema: pa.Schema) -> ChangeTask:
-        """The same rows with other columns.
+        """Returns a task with the same rows and other columns.
 
         schema: of these columns
         """
         return replace(self, columns=columns, schema=schema)
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The task's rows, as `ChangeScan.to_reader`."""
+        """Returns the rows of the task, as `ChangeScan.to_reader`."""
         return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

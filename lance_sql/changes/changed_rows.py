@@ -1,10 +1,10 @@
-"""Rows of fragments: the form in which the feed holds what changed, before anything of it is read.
+"""Sets of rows of fragments: the changed rows of the feed before they are read.
 
     fragment 3    rows [0, 40)                 positions   0 .. 39
     fragment 7    rows [5, 6), [9, 11)         positions  40 .. 42
 
-A row is named by its position in such a set. Deletions do not matter here: whether a row is live was decided when the
-set was made, so fragments are held without their deletion files.
+A row is identified by its position in such a set. The set already excludes deleted rows, so its fragments have no
+deletion files.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ class Rows:
 
     @classmethod
     def of(cls, files: OpenFragments, parts: Iterable[tuple[Fragment, RowRanges]]) -> Rows:
-        """These rows; fragments without any are left out."""
+        """Returns a set of these rows; skips fragments without rows."""
         non_empty = [(fragment, rows) for fragment, rows in parts if len(rows)]
         return cls(files, tuple(FragmentScan(fragment.without_deletions, rows) for fragment, rows in non_empty))
 
     @cached_property
     def num_rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return sum(part.num_rows for part in self.parts)
 
     @cached_property
     def starts(self) -> I64:
-        """The position of the first row of each part, and the number of rows at the end."""
+        """Position of the first row of each part, followed by the number of rows."""
         return np.cumsum([0, *(part.num_rows for part in self.parts)], dtype=np.int64)
 
     def open(self, part: FragmentScan) -> OpenFragment:
-        """The fragment of a part."""
+        """Opens the fragment of a part."""
         return self.files.get(part.fragment)
 
     @cached_property
@@ -76,7 +76,7 @@ class Rows:
         return np.stack((np.concatenate(created), np.concatenate(updated)), axis=1)
 
     def id_bounds(self) -> tuple[int, int] | None:
-        """No row id is below the first or above the second number; None without rows."""
+        """Returns a lower and an upper bound of the row ids; None without rows."""
         bounds = [self.open(part).row_id_sequence.bounds() for part in self.parts]
         fragment_bounds = [each for each in bounds if each is not None]
         return (
@@ -97,15 +97,15 @@ class Rows:
         return all(before[1] <= after[0] for before, after in pairwise(ranges))
 
     def pick(self, positions: I64) -> Rows:
-        """The rows at these positions, which ascend."""
+        """Returns the rows at ascending positions."""
         if len(positions) == self.num_rows:
             return self
         return replace(self, parts=tuple(part for part, _ in self.split(positions)))
 
     def split(self, positions: I64) -> Sequence[tuple[FragmentScan, I64]]:
-        """The rows at these positions, which ascend, by fragment.
+        """Splits the rows at ascending positions by fragment.
 
-        returns: the rows of each fragment that has some, and which of `positions` they are, as [start, end)
+        returns: the rows of each fragment that has some, and their range in `positions`, as [start, end)
         """
         borders = np.searchsorted(positions, self.starts)
         parts = []
@@ -117,7 +117,7 @@ class Rows:
         return parts
 
     def with_ids(self, wanted: U64) -> Rows:
-        """Those of the rows that have one of these ids; nothing is expanded that is stored as a range.
+        """Returns the rows that have one of these ids; does not expand ids that are stored as a range.
 
         wanted: ascending, each once
         """

@@ -1,4 +1,4 @@
-"""Which columns of earlier versions are those of a range's last one: their schemas, followed from commit to commit."""
+"""Columns of the last version of a range in earlier versions, found by following the schemas commit by commit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lance_sql.format.schema import Schema
 
 
 def sources(history: History, first: int, last: int) -> dict[int, Sources]:
-    """The columns of version `last` in each version from `first` on.
+    """Returns the columns of version `last` as each version from `first` on stores them.
 
     first: may be the version before the table began
     """
@@ -36,8 +36,8 @@ def sources(history: History, first: int, last: int) -> dict[int, Sources]:
 
 
 def _where_columns_begin(history: History, first: int, last: int) -> int:
-    """The version from which on columns have to be followed: an earlier one where a commit restored that, and it
-    has other columns."""
+    """Returns the version from which columns must be followed. It is earlier than `first` if a commit restored an
+    earlier version with other columns."""
     began = first
     version = last
     while version > began:

@@ -1,16 +1,16 @@
 """The rows that one commit changed.
 
-The fragments of both versions say which rows are at another place. What that means, the commit's operation says:
+The fragments of both versions show which rows moved to another place. The commit's operation decides what that means:
 
     operation                          rows at another place that both versions have
     rewrite                            moved: no change
     restore, overwrite, not recorded   changed where their values differ
     every other                        changed: the commit wrote them again
 
-An overwrite gives new row ids, so that it has such rows only where rows are compared by key. There nothing but values
-counts, whatever the operation.
+An overwrite assigns new row ids, so it has such rows only if rows are compared by key. A comparison by key uses only
+values, for every operation.
 
-Rows at the same place whose columns lie in other files were changed where the values of these columns differ.
+Rows at the same place with columns in other files are changed if the values of these columns differ.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _BY_VALUES: Final = ("restore", "overwrite", "rewrite", None)
 
 
 class Evidence(StrEnum):
-    """What is known of the rows of a pair."""
+    """Evidence that the rows of a pair were updated."""
 
     WRITTEN = "written"
-    """The commit wrote the row again, perhaps with the same values."""
+    """The commit rewrote the row, perhaps with the same values."""
     VALUES = "values"
     """The values were compared, and differ."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """Rows that a commit changed, each of them once.
+    """Rows that a commit changed, each once.
 
-    updated: with the evidence that they were
+    updated: the updated rows with their evidence
     """
 
     inserted: Rows
@@ -64,14 +64,14 @@ def changed_rows(
     given: int | None,
     inserts_only: bool = False,
 ) -> Changed:
-    """What a commit changed. Pages are read only where values have to be compared.
+    """Returns the rows that a commit changed. Reads pages only if values must be compared.
 
     old, new: the versions before and after
     was, now: the columns of the feed in both
     versions_tell: whether rows of a restore with the same versions have the same values
-    given: every row id that was given before is below; None where ids do not count
-    inserts_only: nothing else is wanted
-    raises: DamagedLineage where the ids of rows contradict the operation
+    given: upper bound, exclusive, of the row ids assigned before; None if ids are not checked
+    inserts_only: return inserted rows only
+    raises: DamagedLineage if the ids of rows contradict the operation
     """
     difference = split_rewritten(compare(old, new, was, now), old, new, was, now, match)
     if given is not None and commit.operation is not None:
@@ -110,7 +110,7 @@ def touched_rows(
     versions_tell: Callable[[], bool],
     given: int | None,
 ) -> list[tuple[U64, Evidence]]:
-    """The ids of the rows that a commit changed, where both images need not be told apart: an id may be there twice.
+    """Returns the ids of the rows that a commit changed, without pairing images: an id may occur twice.
 
     The arguments are those of `changed_rows`.
 
@@ -132,7 +132,7 @@ def touched_rows(
 def split_rewritten(
     difference: Difference, old: Side, new: Side, was: Sources, now: Sources, match: Match
 ) -> Difference:
-    """The difference, with rows at the same place that may be different rows among those before and after."""
+    """Moves rows at the same place that may be different rows to the rows before and after."""
     moved = [each for each in difference.rewritten if match.may_differ(each[0], each[1], was, now)]
     if not moved:
         return difference
@@ -149,7 +149,7 @@ def split_rewritten(
 def rewritten(
     difference: Difference, old: Side, new: Side, was: Sequence[Source], now: Sequence[Source]
 ) -> list[Pairs]:
-    """Rows at the same place in both versions, of which a column has another value."""
+    """Returns the rows at the same place in both versions that have another value in a column."""
     differing = []
     for earlier, later, rows in difference.rewritten:
         touched = [i for i in range(len(was)) if earlier_columns.is_rewritten(earlier, later, was[i], now[i])]
@@ -160,5 +160,5 @@ def rewritten(
 
 
 def _only_moves(difference: Difference) -> bool:
-    """Whether as many rows came as went: what a compaction has to keep to."""
+    """Whether as many rows were added as removed, as a compaction requires."""
     return not difference.rewritten and difference.before.num_rows == difference.after.num_rows

@@ -1,12 +1,12 @@
-"""Cursors: named places in the feed of a table, from which jobs go on where the last run stopped.
+"""Cursors: named, durable positions in the feed of a table. A job continues where its last run stopped.
 
     cursor = orders.cursor("warehouse", start="earliest")
     with cursor.read(mode="net") as changes:      what was committed since the last run; nothing is an empty feed
         ...                                       the cursor moves on when the block ends well
 
-A run that dies moves nothing, so the next one takes the same changes. Of two runs at the same time one moves the
-cursor, and the block of the other ends with CommitConflict. Where the changes go to a Lance table, a commit says which
-they are (`properties=changes.properties`), and is made only once, so that neither case writes a row twice.
+A run that dies does not move the cursor, so the next one reads the same changes. If two runs overlap, one moves the
+cursor, and the block of the other raises CommitConflict. A commit to a Lance table with `properties=changes.properties`
+records the changes and is idempotent, so neither case writes a row twice.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _POSITION: Final = re.compile(r"(\w+) (\d{1,19}) (.*)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far a cursor is behind.
+    """Lag of a cursor behind the newest version.
 
-    versions: that were committed since
-    rows: images that their changes have, in mode "all"; of a cursor that begins with all rows of a version, these too
-    seconds: since the oldest of them was committed; 0.0 where there are none
+    versions: the number of versions committed since
+    rows: the number of images of their changes, in mode "all"; with the rows of the snapshot that a cursor begins with
+    seconds: since the oldest of them was committed; 0.0 if there are none
     """
 
     versions: int
@@ -54,7 +54,7 @@ class Lag:
 
 
 class Cursor:
-    """A named place in the feed of a table. Any number of handles on one may be there, in any process.
+    """Named position in the feed of a table. Any number of processes may have handles on the same cursor.
 
     >>> cursor = orders.cursor("warehouse", start="latest")
     >>> changed = orders.delete("status = 'cancelled'")
@@ -72,7 +72,7 @@ class Cursor:
 
     @property
     def position(self) -> int:
-        """The last version whose changes were taken, as of now.
+        """Last version whose changes were processed, as of now.
 
         raises: VersionNotFound for a cursor that was dropped
         """
@@ -89,18 +89,18 @@ class Cursor:
         key: str | Sequence[str] | None = None,
         trust_snapshots: bool = False,
     ) -> AbstractContextManager[ChangeFeed]:
-        """The changes since the last run, for a block that moves the cursor on when it ends well.
+        """Returns the changes since the last run, for a block that advances the cursor when it succeeds.
 
-        until: a version, a tag or a time: the last version whose changes are taken; the newest one without it
-        target: the Lance table that the changes go to, a `Dataset`, or a path or URI. What it has already, because a
-            run died between its commit and the move of the cursor, is not read again
-        after: the `position` of the changes that a database got last, which stores it in the transaction of their rows.
-            These changes, and no others, are read again or skipped, wherever the cursor is. None for a database that
-            got nothing yet; without it, the cursor's own position counts
+        until: a version, a tag or a time: the last version whose changes are read; the newest one by default
+        target: the Lance table that the changes go to, a `Dataset`, or a path or URI. Changes that it already has,
+            because a run died between its commit and the move of the cursor, are not read again
+        after: the `position` of the last changes that a database has, stored in the transaction of their rows. The feed
+            begins after these changes, wherever the cursor is. None for a database without changes; by default, the
+            cursor's own position counts
         mode, drop_unchanged, key, trust_snapshots: as for `Dataset.changes`
         returns: a context manager; its value is a change feed, with the properties that a commit of the changes needs
-        raises: VersionNotFound where versions that are needed were removed; InvalidArgument; at the end of the block
-            CommitConflict where another run has moved the cursor
+        raises: VersionNotFound if versions that are needed were removed; InvalidArgument; at the end of the block
+            CommitConflict if another run has moved the cursor
         """
         options = {
             "mode": mode,
@@ -131,18 +131,18 @@ class Cursor:
             self._move(record, record.position, record.commit)
 
     def peek(self, *, mode: Mode = "all", until: Bound | None = None) -> ChangeFeed:
-        """What `read` would give; the cursor stays where it is.
+        """Returns the changes that `read` would return, without moving the cursor.
 
         raises: as `read`
         """
         return self._feed(self._record(), until, {"mode": mode, "key": self._key})
 
     def seek(self, to: Bound) -> Cursor:
-        """Puts the cursor elsewhere; what tables have of its changes counts no longer.
+        """Moves the cursor to another position; changes recorded in target tables no longer count.
 
         to: where the next run begins, as `start` of `Dataset.cursor`
         returns: the cursor
-        raises: as `Dataset.cursor`; CommitConflict where a run has moved the cursor meanwhile
+        raises: as `Dataset.cursor`; CommitConflict if a run has moved the cursor meanwhile
         """
         latest, record = self._latest(), self._record()
         position, needs_snapshot = beginning(latest, to)
@@ -154,12 +154,12 @@ class Cursor:
     def drop(self) -> None:
         """Removes the cursor.
 
-        raises: VersionNotFound where it is gone already
+        raises: VersionNotFound if it does not exist
         """
         cursor_files.drop(self._snapshot.main, self.name, self._snapshot.name)
 
     def lag(self) -> Lag:
-        """How far the cursor is behind.
+        """Returns how many versions, rows and seconds the cursor is behind.
 
         raises: as `read`
         """
@@ -181,7 +181,7 @@ class Cursor:
         return self._snapshot.latest()
 
     def _feed(self, record: CursorRecord, until: Bound | None, options: Mapping[str, object]) -> ChangeFeed:
-        """What is there to be taken."""
+        """Returns the feed of changes after the position of a record."""
         latest = self._latest()
         history = History(latest)
         self._check(history, record.position, record.commit, "the cursor stands at")
@@ -213,9 +213,9 @@ class Cursor:
         return feed.with_properties(properties, _position_text(record.id, feed.end, commit))
 
     def _check(self, history: History, position: int, commit: str | None, what: str) -> None:
-        """Makes sure that a position is still the commit that it was.
+        """Checks that a position still refers to the same commit.
 
-        what: refers to the commit, for the message
+        what: describes the commit, for the message
         raises: VersionNotFound
         """
         if commit is None or (position < history.newest and position not in history.files):
@@ -232,7 +232,7 @@ class Cursor:
             )
 
     def _delivered(self, record: CursorRecord, position: str | None) -> CursorRecord:
-        """The record as if the cursor were where a database is; nothing is stored."""
+        """Returns the record as of the position of a database; stores nothing."""
         if position is None:
             return record.at_origin()
         match = _POSITION.fullmatch(position)
@@ -240,7 +240,7 @@ class Cursor:
             raise InvalidArgument(f"after={position!r} is not the position of changes that a cursor has read")
         id, number, commit = match[1], int(match[2]), match[3] or None
         if id != record.id and not record.is_new:
-            # the cursor was put elsewhere, or created again
+            # the cursor was moved by seek, or created again
             return record
         self._check(History(self._latest()), number, commit, "the database has the changes of")
         if id != record.id:
@@ -248,7 +248,7 @@ class Cursor:
         return replace(record, position=number, commit=commit, needs_snapshot=False)
 
     def _behind(self, record: CursorRecord, target: object) -> CursorRecord:
-        """Where the cursor is after it has been moved to what a table has of its changes."""
+        """Moves the cursor to the position recorded in a target table; returns its record."""
         config = _config(target)
         taken = None if config is None else consumed.up_to(config, record.id)
         if taken is None or (taken[0] <= record.position and not record.needs_snapshot):
@@ -270,13 +270,13 @@ class Cursor:
 
 
 def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence[str] | None = None) -> Cursor:
-    """A cursor of the snapshot's branch, created where it is not there yet; see `Dataset.cursor`."""
+    """Opens a cursor of the snapshot's branch, or creates it; see `Dataset.cursor`."""
     with while_there(snapshot):
         record = cursor_files.read(snapshot.main, name)
         if record is None:
             latest = snapshot.latest()
             position, needs_snapshot = beginning(latest, start)
-            # what the feed refuses is refused now
+            # raise errors of the feed now
             _ = SnapshotFeed(latest, key=key)
             commit = _commit(History(latest), position)
             first = CursorRecord.first(name, snapshot.branch, position, commit, needs_snapshot=needs_snapshot)
@@ -291,7 +291,7 @@ def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence
 
 
 def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
-    """The version after which a cursor begins to take changes, and whether it takes all rows of that version before.
+    """Returns the version after which a cursor begins, and whether it reads all rows of that version first.
 
     raises: VersionNotFound, InvalidArgument
     """
@@ -309,17 +309,17 @@ def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
 
 
 def _position_text(cursor_id: str, position: int, commit: str) -> str:
-    """The text that `_POSITION` matches."""
+    """Returns the text that `_POSITION` matches."""
     return f"{cursor_id} {position} {commit}"
 
 
 def _commit(history: History, position: int) -> str | None:
-    """The identity of the commit at a position; None where there is no such version."""
+    """Returns the identity of the commit at a position; None if there is no such version."""
     return history.snapshot_at(position).token if position in history.files else None
 
 
 def _check_told(latest: Snapshot, position: int, *, needs_snapshot: bool) -> None:
-    """Makes sure that a cleanup did not remove what a cursor needs before the cleanup saw the cursor.
+    """Checks that no cleanup removed versions that a cursor needs before it saw the cursor.
 
     raises: VersionNotFound
     """
@@ -331,7 +331,7 @@ def _check_told(latest: Snapshot, position: int, *, needs_snapshot: bool) -> Non
 
 
 def _config(target: object) -> dict[str, str] | None:
-    """The config of a table as of now; None where there is no table."""
+    """Returns the current config of a table; None if there is no table."""
     snapshot = getattr(target, "snapshot", None)
     try:
         if isinstance(snapshot, Snapshot):

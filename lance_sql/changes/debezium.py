@@ -1,4 +1,4 @@
-"""Changes in the envelope that Debezium's connectors use, for whoever reads those already.
+"""Changes in the envelope of Debezium's connectors, for consumers that already read it.
 
     {"before": null, "after": {"id": 7, "status": "open"}, "op": "c", "ts_ms": 1795546800000,
      "source": {"connector": "lance-sql", "table": "orders.lance", "lsn": 42, "row_id": 1204, ..}}
@@ -29,7 +29,7 @@ _CONNECTOR: Final = "lance-sql"
 
 
 def envelopes(feed: ChangeFeed) -> Iterator[dict[str, Any]]:
-    """The changes of a feed, in their order, both images of an update together.
+    """Yields the changes of a feed in order, with both images of an update in one envelope.
 
     raises: InvalidArgument for a feed by key, in which images of one row have different row ids; as reading the feed
     """
@@ -42,7 +42,7 @@ def envelopes(feed: ChangeFeed) -> Iterator[dict[str, Any]]:
         kinds, versions, times, ids = (batch.column(name).to_pylist() for name in _COLUMNS)
         for kind, version, time, row_id, row in zip(kinds, versions, times, ids, _rows(batch, names), strict=True):
             if kind == PREIMAGE:
-                # its other image comes later in the same commit
+                # its other image follows in the same commit
                 before[version, row_id] = row
                 continue
             moment = int(time.timestamp() * 1000)

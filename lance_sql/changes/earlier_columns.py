@@ -1,10 +1,9 @@
-"""The columns of the range's last version, as earlier versions have them.
+"""The columns of the range's last version, as earlier versions store them.
 
 The feed has one schema, that of its last version. An image of an earlier version may have a column under another name
-(it was renamed), in another type (it was cast), or not at all. Columns are followed from version to version: by their
-field ids, which renaming does not change; by name where a commit gave a column a new id with a new type; and only by
-name over an overwrite, which may give the ids of old columns to new ones. After a restore they are those of the version
-that was restored.
+(it was renamed), in another type (it was cast), or not at all. Columns are followed from version to version by their
+field ids, which renaming does not change. They are followed by name if a commit gave a column a new id with a new type,
+and across an overwrite, which may reuse ids for new columns. A restore brings back the columns of the restored version.
 
     version 9     a: int32 (id 5)      name (id 2)      new (id 6)
     version 8     a: int64 (id 0)      name (id 2)      -             a was cast, new was added
@@ -32,10 +31,10 @@ from lance_sql.values import row_ranges
 
 @dataclass(frozen=True)
 class Source:
-    """Where the values of a column of the feed are in one version.
+    """Location of the values of a feed column in one version.
 
     column: of the range's last version
-    stored: the same column in the version; None where it did not exist
+    stored: the same column in the version; None if it did not exist
     until: the last version that has it in this type
     """
 
@@ -45,16 +44,16 @@ class Source:
 
     @cached_property
     def is_direct(self) -> bool:
-        """Values are read as they are wanted."""
+        """Whether stored values need no conversion."""
         return self.stored is not None and _is_alike(self.stored, self.column)
 
     @property
     def type(self) -> pa.DataType:
-        """Of the column in the feed."""
+        """Type of the column in the feed."""
         return arrow_field(self.column).type
 
     def convert(self, array: pa.Array) -> pa.Array:
-        """Stored values in the column's type.
+        """Converts stored values to the column's type.
 
         raises: InvalidArgument for values that do not fit it
         """
@@ -75,17 +74,17 @@ Sources = tuple[Source, ...]
 
 
 Identities = Mapping[int, int]
-"""Of the columns of a version: one number for each field id, which a column keeps through all versions that have it."""
+"""Identities of the columns of a version, by field id. A column has the same identity in all versions that have it."""
 
 
 def follow(
     identities: Identities, earlier: Schema, later: Schema, fresh: Iterator[int], *, by_name: bool = False
 ) -> Identities:
-    """The identities of the columns one version later.
+    """Returns the identities of the columns one version later.
 
     identities: of the version with the schema `earlier`
     fresh: numbers for new columns
-    by_name: ids of both versions have nothing to do with each other
+    by_name: the field ids of both versions are unrelated
     """
     later_ids = {field.id for field in later.fields}
     by_id = {field.id: field for field in earlier.fields}
@@ -100,7 +99,7 @@ def follow(
 
 
 def sources(versions: Sequence[tuple[int, Schema, Identities]]) -> dict[int, Sources]:
-    """The columns of the last version in each of some versions.
+    """Returns the columns of the last version as each of some versions stores them.
 
     versions: ascending; their numbers, schemas and identities
     """
@@ -143,7 +142,7 @@ def are_stored_alike(was: Sources, now: Sources) -> bool:
 
 
 def read(rows: Rows, sources: Sequence[Source]) -> list[pa.Array]:
-    """One array for each column, in the types of the feed; NULL where it did not exist.
+    """Reads one array for each column, in the types of the feed; NULL if a column did not exist.
 
     rows: at least one
     raises: InvalidArgument as for `Source.convert`

@@ -1,4 +1,4 @@
-"""The change feed that users hold: a relation over a range of versions."""
+"""Change feed for users: a relation over a range of versions."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ MODES = ("all", "net", "insert_only")
 
 
 class ChangeFeed(ArrowDataset):
-    """What the commits of a range of versions changed, as a relation. Immutable, thread-safe, picklable.
+    """Changes of the commits of a range of versions, as a relation. Immutable, thread-safe, picklable.
 
     Its columns are those of the range's last version, then `_change_type`, `_commit_version`, `_commit_timestamp` and
-    `_rowid`. The version columns can be asked for by name. Engines that take a `pyarrow.dataset.Dataset` take it as it
-    is.
+    `_rowid`. Select the version columns by name. Engines that accept a `pyarrow.dataset.Dataset` accept it directly.
 
     >>> feed = lance_sql.open("examples/orders.lance").changes(2, 3)
     >>> feed.count_rows("_change_type = 'insert'")
@@ -48,12 +47,12 @@ class ChangeFeed(ArrowDataset):
     """
 
     feed_fields: ClassVar[tuple[pa.Field, ...]] = images.FIELDS
-    """What is said of rows beside their values."""
+    """Columns that describe the change of each row."""
 
     range_type: ClassVar[type[Range]] = Range
 
     is_snapshot: ClassVar[bool] = False
-    """These are not changes, but all rows of one version."""
+    """Whether the feed contains all rows of one version instead of changes."""
 
     def __init__(
         self,
@@ -70,15 +69,15 @@ class ChangeFeed(ArrowDataset):
     ) -> None:
         """The arguments of `Dataset.changes`.
 
-        kinds: of the images that are told of
+        kinds: the kinds of images in the feed
         """
         super().__init__()
         self.properties: Mapping[str, str] = {}
-        """Of a commit that has these changes, as the `properties` of every verb: it is made once, whoever tries. Only
-        changes that come from a cursor have them."""
+        """Properties for the commit of these changes: pass them as `properties` of any verb to make it idempotent.
+        Empty unless the changes come from a cursor."""
         self.position: str = ""
-        """Up to where a consumer is that has these changes, as text for a column of its own database, written in the
-        transaction of the rows: `Cursor.read(after=)` takes it. Only changes that come from a cursor have one."""
+        """Position of a consumer after these changes, as text. A consumer stores it in its own database, in the
+        transaction of the rows, and passes it to `Cursor.read(after=)`. Empty unless the changes come from a cursor."""
         if mode not in MODES:
             raise InvalidArgument(f"mode={mode!r} is not one of {', '.join(map(repr, MODES))}")
         history = History(snapshot)
@@ -118,7 +117,7 @@ class ChangeFeed(ArrowDataset):
 
     @property
     def table(self) -> str:
-        """How messages call the table."""
+        """Name of the table in messages."""
         return self._snapshot.name
 
     @property
@@ -128,56 +127,56 @@ class ChangeFeed(ArrowDataset):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Those of `Dataset.changes` with which it is asked for again, with the range in versions."""
+        """Arguments of `Dataset.changes` that return this feed, with the range in versions."""
         options = {name: value for name, value in self._options.items() if name != "kinds"}
         return {"since": self.start - 1, "end": self.end, **options}
 
     @property
     def start(self) -> int:
-        """The first version whose commit belongs to the range."""
+        """First version whose commit belongs to the range."""
         return self.range.first
 
     @property
     def end(self) -> int:
-        """The last version whose commit belongs to the range; less than `start` for none."""
+        """Last version whose commit belongs to the range; less than `start` for an empty range."""
         return self.range.last
 
     @property
     def mode(self) -> Mode:
-        """Which changes are told of."""
+        """Mode of the feed, as for `Dataset.changes`."""
         return self.range.mode
 
     @property
     def primary_key(self) -> tuple[str, ...]:
-        """The columns of the table's unenforced primary key; empty where it has none."""
+        """Columns of the table's unenforced primary key; empty if it has none."""
         return primary_key(self._last.manifest.schema)
 
     @property
     def branch(self) -> str | None:
-        """The branch whose changes they are; None for main."""
+        """Branch of the changes; None for main."""
         return self._snapshot.branch
 
     @property
     def is_by_key(self) -> bool:
-        """Whether rows are told apart by the values of columns, and not by row ids."""
+        """Whether rows are identified by the values of columns, and not by row ids."""
         return self._options["key"] is not None
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns by whose values rows are told apart; empty where row ids tell."""
+        """Columns whose values identify rows; empty if row ids do."""
         key = self._options["key"]
         return () if key is None else (key,) if isinstance(key, str) else tuple(key)
 
     @property
     def naming_columns(self) -> tuple[str, ...]:
-        """What people know a row by: the columns of a key, or the first column where that may be one."""
+        """Columns that name a row for people: the key columns, or the first column if it may be a key."""
         return self.key or naming_columns(self._last.manifest.schema)
 
     def follow(self, *, poll: float = 1.0, timeout: float | None = None) -> Follow:
-        """The commits of the range one by one, and then those that are made from now on; `async for` takes it as well.
+        """Iterates over the commits of the range, then over new ones as they are made; also works with `async for`.
 
-        poll: seconds between two looks at the table
-        timeout: ends it when so many seconds have brought no commit; without it, it has no end
+        poll: seconds between two polls of the table
+        timeout: seconds without a commit after which the iteration ends; without it, the iteration never ends
         returns: an iterator of values with `version`, `timestamp`, `operation` and `changes`, a feed of that commit
         raises: InvalidArgument for changes of mode net, which are not those of commits
 
@@ -193,7 +192,7 @@ class ChangeFeed(ArrowDataset):
         return Follow(self, self._snapshot, poll=poll, timeout=timeout)
 
     def of_version(self, snapshot: Snapshot, version: int) -> ChangeFeed:
-        """The feed of one commit, with the same arguments.
+        """Returns the feed of one commit, with the same arguments.
 
         snapshot: of the same branch, not older
         raises: as `Dataset.changes`
@@ -201,7 +200,7 @@ class ChangeFeed(ArrowDataset):
         return ChangeFeed(snapshot, end=version, since=version - 1, **self._options)
 
     def to_debezium(self) -> Iterator[dict[str, Any]]:
-        """Each change as a dict in Debezium's envelope, both images of an update in one; for `json.dumps`.
+        """Yields each change as a dict in Debezium's envelope, for `json.dumps`; an update has both images in one.
 
         raises: InvalidArgument for changes by key; as reading the feed
 
@@ -213,7 +212,7 @@ class ChangeFeed(ArrowDataset):
         return envelopes(self)
 
     def only(self, kind: str) -> ChangeFeed:
-        """The feed without images of other kinds.
+        """Returns the feed without images of other kinds.
 
         kind: "insert", "delete", "update_preimage" or "update_postimage"
         raises: InvalidArgument
@@ -223,7 +222,7 @@ class ChangeFeed(ArrowDataset):
         return ChangeFeed(self._snapshot, **self.arguments, kinds=(kind,))
 
     def with_properties(self, properties: Mapping[str, str], position: str) -> Self:
-        """A copy of the feed with `properties` and `position`."""
+        """Returns a copy of the feed with `properties` and `position`."""
         same = copy(self)
         same.properties = dict(properties)
         same.position = position
@@ -242,7 +241,7 @@ class ChangeFeed(ArrowDataset):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns of the range's last version, and those that tell of the change."""
+        """Columns of the range's last version, then the columns of the change and `_rowid`."""
         return pa.schema(
             [*self._fields, *self.feed_fields, system_columns.field(system_columns.ROW_ID)],
             self._last.manifest.schema.arrow.metadata,
@@ -250,7 +249,7 @@ class ChangeFeed(ArrowDataset):
 
     @property
     def system_columns(self) -> tuple[str, ...]:
-        """Columns that can be asked for, and are not in `schema`; they need stable row ids."""
+        """Columns that can be selected by name, but are not in `schema`; they need stable row ids."""
         return system_columns.VERSION_COLUMNS if self._last.manifest.has_stable_row_ids else ()
 
     @property
@@ -266,11 +265,11 @@ class ChangeFeed(ArrowDataset):
         limit: int | None = None,
         batch_size: int | None = None,
     ) -> ChangeScan:
-        """A read of some columns and rows; nothing is read before its result is asked for.
+        """Returns a lazy scan of some columns and rows.
 
         columns, filter, limit, batch_size: as for `Dataset.scan`. Filters on `_change_type`, `_commit_version`,
-            `_commit_timestamp` and `_rowid` rule out commits and rows before anything of them is read; filters on other
-            columns are about the values of each image
+            `_commit_timestamp` and `_rowid` prune commits and rows before they are read; filters on other columns
+            apply to the values of each image
         raises: ColumnNotFound, InvalidArgument, UnsupportedFeature as `Dataset.scan`
         """
         names = column_names(columns)
@@ -280,31 +279,31 @@ class ChangeFeed(ArrowDataset):
         return ChangeScan(self, chosen, self.predicate(filter), limit, batch_size)
 
     def to_pandas(self, **options: Any) -> Any:
-        """All changes as a DataFrame of pandas; see `Scan.to_pandas`."""
+        """Returns all changes as a pandas DataFrame; see `Scan.to_pandas`."""
         return self.scan().to_pandas(**options)
 
     def to_polars(self) -> Any:
-        """All changes as a DataFrame of Polars; see `Scan.to_polars`."""
+        """Returns all changes as a Polars DataFrame; see `Scan.to_polars`."""
         return self.scan().to_polars()
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """All changes as a stream of batches."""
+        """Returns all changes as a stream of batches."""
         return self.scan().to_reader()
 
     def tasks(self, target_count: int) -> list[ChangeTask]:
-        """All changes in about so many parts; each can be pickled, and read anywhere."""
+        """Splits all changes into at most `target_count` tasks; each is picklable and can be read in any process."""
         return self.scan().tasks(target_count)
 
     def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **options: Any) -> int:
-        """The number of images that pass the filter."""
+        """Counts the images that pass the filter."""
         check_keywords("count_rows", options, ("filter",), also=("batch_size",))
         return self.scan([], filter).count_rows()
 
     def to_html(self, filter: str | pc.Expression | Predicate | None = None) -> str:
-        """A page in one file, which needs no network: what each commit inserted, updated and deleted. The first rows of
-        each are read, and all are counted.
+        """Renders the rows that each commit inserted, updated and deleted, as a page in one file that needs no network.
+        It shows the first rows of each commit, and counts all.
 
-        filter: which images, as for `scan`
+        filter: a condition on images, as for `scan`
         raises: MissingDependency where Jinja2 is not installed; as `scan`
         """
         from lance_sql.changes import feed_page
@@ -317,11 +316,11 @@ class ChangeFeed(ArrowDataset):
         return feed_page.as_part(self)
 
     def explain(self) -> str:
-        """What is read and why, as text."""
+        """Returns the plan of a scan of all changes as text."""
         return self.scan().explain()
 
     def explain_commits(self) -> list[str]:
-        """What the changes are known from, as lines of `explain`."""
+        """Returns lines of `explain` about how the changes of commits are determined."""
         if self.end < self.start:
             return ["  commits: none"]
         commits = self.range.commits()
@@ -359,7 +358,7 @@ class ChangeFeed(ArrowDataset):
     def predicate(self, filter: str | pc.Expression | Predicate) -> Predicate: ...
 
     def predicate(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
-        """A filter on images, bound to the columns of the feed.
+        """Parses a filter on images and binds it to the columns of the feed.
 
         raises: as `scan`
         """
@@ -386,7 +385,7 @@ class ChangeFeed(ArrowDataset):
 
 
 def _began_with_ids(history: History, first: int, last: int, manifest: Manifest) -> bool:
-    """Whether rows have stable ids before a range as well, as far as a primary key is there to tell rows apart."""
+    """Whether rows have stable ids before a range as well; True if there is no primary key to use instead."""
     if last < first or first - 1 not in history.files or not primary_key(manifest.schema):
         return True
     return history.snapshot_at(first - 1).manifest.has_stable_row_ids

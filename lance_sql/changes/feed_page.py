@@ -1,4 +1,4 @@
-"""A feed as a page: commit by commit, what came, what went, and what was changed from what."""
+"""Page of a feed: the inserted, updated and deleted rows of each commit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
 
 MAX_COMMITS: Final = 100
-"""So many commits are shown with their rows, the newest ones; all are counted."""
+"""Maximum number of commits shown with their rows, newest first; all commits are counted."""
 MAX_ROWS: Final = 25
-"""So many rows of a kind are shown of a commit."""
+"""Maximum number of rows shown of each kind in a commit."""
 _IN_A_PART: Final = (3, 5)
 _BARS_HEIGHT: Final = 130.0
 _KINDS: Final = {INSERT: "ins", POSTIMAGE: "upd", DELETE: "del"}
@@ -32,7 +32,7 @@ _KINDS: Final = {INSERT: "ins", POSTIMAGE: "upd", DELETE: "del"}
 
 @dataclass
 class _Commit:
-    """What is shown of a commit. counts: by kind, as the style calls them"""
+    """Shown values of a commit. counts: by kind, under the names of the style sheet"""
 
     version: int
     timestamp: datetime
@@ -43,12 +43,12 @@ class _Commit:
 
     @property
     def left_out(self) -> int:
-        """Rows that are not shown."""
+        """Number of rows that are not shown."""
         return self.counts.total() - len(self.rows)
 
     @property
     def title(self) -> str:
-        """For whoever points at its bar."""
+        """Tooltip of its bar."""
         counts = ", ".join(f"{self.counts[kind]:,} {what}" for kind, what in _WORDS if self.counts[kind])
         return f"version {self.version}: {counts}"
 
@@ -57,16 +57,16 @@ _WORDS: Final = (("ins", "inserted"), ("upd", "updated"), ("del", "deleted"))
 
 
 def as_page(feed: ChangeFeed, predicate: Predicate | None = None) -> str:
-    """A whole page in one file, which needs no network.
+    """Renders a page in one file that needs no network.
 
-    predicate: which images
+    predicate: the filter on images
     raises: MissingDependency where Jinja2 is not installed; as reading the feed
     """
     return html.render("feed", **_values(feed, predicate, MAX_COMMITS, MAX_ROWS))
 
 
 def as_part(feed: ChangeFeed) -> str | None:
-    """The newest commits, for a notebook."""
+    """Renders the newest commits for a notebook."""
     return html.part("feed_part", **_values(feed, None, *_IN_A_PART))
 
 
@@ -106,8 +106,7 @@ def _names(feed: ChangeFeed) -> list[str]:
 
 
 def _counted(feed: ChangeFeed, predicate: Predicate | None) -> list[_Commit]:
-    """The commits that changed rows, ascending, with how many of each kind; no value of a column is read for it but
-    what the filter asks for."""
+    """Counts the changed rows of each commit by kind, ascending by version; reads only the columns of the filter."""
     commits: dict[int, _Commit] = {}
     for batch in feed.scan([COMMIT_VERSION, COMMIT_TIMESTAMP, CHANGE_TYPE], predicate).to_reader():
         names = list(batch.schema.names)
@@ -122,7 +121,7 @@ def _counted(feed: ChangeFeed, predicate: Predicate | None) -> list[_Commit]:
 
 
 def _rows(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
-    """The first rows of a commit that were updated, inserted and deleted."""
+    """Yields the first rows that a commit updated, inserted and deleted."""
     yield from _updated(feed, version, predicate, most)
     for kind in (INSERT, DELETE):
         images = _images(feed, version, kind, predicate, most)
@@ -130,7 +129,7 @@ def _rows(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int
 
 
 def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
-    """Rows whose images from after a commit pass the filter, with those from before it."""
+    """Yields updated rows whose later images pass the filter, with their earlier images."""
     after = _images(feed, version, POSTIMAGE, predicate, most)
     wanted = defaultdict(list)
     for number, key in enumerate(_keys(feed, after)):
@@ -163,7 +162,7 @@ def _images(feed: ChangeFeed, version: int, kind: str, predicate: Predicate | No
 
 
 def _keys(feed: ChangeFeed, images: pa.Table) -> list[tuple[Any, ...]]:
-    """What tells rows apart."""
+    """Returns the identity of each row: its key, or its row id."""
     columns = [images[name].to_pylist() for name in feed.key or (ROW_ID,)]
     return list(zip(*columns, strict=True))
 

@@ -1,10 +1,9 @@
-"""Following a table: its commits one by one, as they come.
+"""Following a table: its commits one by one, as they arrive.
 
     for commit in orders.changes(since=41).follow(poll=1.0):
         commit.version, commit.changes.scan().to_table()
 
-What there is when it begins comes first. Asking for what is new lists the newest versions, which is one request to an
-object store.
+Existing commits come first. Each poll lists the newest versions, which is one request to an object store.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ _LEAST_WAIT: Final = 0.01
 
 @dataclass(frozen=True)
 class FollowedCommit:
-    """One commit of a table that is followed.
+    """One commit of a followed table.
 
-    version: that it made
-    timestamp: when, in UTC
-    operation: what it did, such as "append"; None where that is not recorded
+    version: the version that it created
+    timestamp: the time of the commit, in UTC
+    operation: the operation, such as "append"; None if it is not recorded
     changes: its changes; none of commits such as a compaction
     """
 
@@ -43,15 +42,15 @@ class FollowedCommit:
 
 
 class Follow:
-    """The commits of a feed, and those that come after; an iterator, and an asynchronous one.
+    """Synchronous and asynchronous iterator over the commits of a feed and later ones.
 
-    A step that fails, or that Ctrl-C ends, loses nothing: the next one goes on with the same commit.
+    A step that fails, or that Ctrl-C interrupts, loses nothing: the next step continues with the same commit.
     """
 
     def __init__(self, feed: ChangeFeed, snapshot: Snapshot, *, poll: float, timeout: float | None) -> None:
         """
-        poll: seconds between two looks at the table
-        timeout: the iteration ends when so many seconds have brought no commit; None for one without an end
+        poll: seconds between two polls of the table
+        timeout: seconds without a commit after which the iteration ends; None for never
         raises: InvalidArgument
         """
         if not poll > 0 or (timeout is not None and not timeout >= 0):
@@ -63,7 +62,7 @@ class Follow:
         self._next = feed.start
         self._quiet_since = time.monotonic()
         self.version = feed.start - 1
-        """The last version whose commit was handed out."""
+        """Last version whose commit was returned."""
 
     def __iter__(self) -> Iterator[FollowedCommit]:
         return self
@@ -98,7 +97,7 @@ class Follow:
             await asyncio.sleep(wait)
 
     def _step(self) -> FollowedCommit | None:
-        """The next commit; None where there is none yet."""
+        """Returns the next commit; None if there is none yet."""
         if self._next > self._latest.version:
             latest = self._latest.latest()
             if latest is not self._latest:
@@ -114,7 +113,7 @@ class Follow:
         return FollowedCommit(commit.version, commit.timestamp, commit.operation, changes)
 
     def _wait(self) -> float | None:
-        """Seconds until the next look; None after the timeout."""
+        """Returns the seconds until the next poll; None after the timeout."""
         if self._timeout is None:
             return self._poll
         left = self._quiet_since + self._timeout - time.monotonic()
@@ -122,7 +121,7 @@ class Follow:
 
 
 def _check_follows(before: Snapshot, latest: Snapshot) -> None:
-    """Makes sure that the newest version comes after one that was the newest, of the same table and branch.
+    """Checks that the newest version succeeds the version seen before, in the same table and branch.
 
     raises: VersionNotFound
     """

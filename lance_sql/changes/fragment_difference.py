@@ -1,5 +1,4 @@
-"""The fragments in which two versions differ, and what that means for rows. No page is read, and nothing of fragments
-that both versions have.
+"""The fragments in which two versions differ, and the rows affected. Reads no pages, and nothing of shared fragments.
 
     before                    after
     fragment 0                fragment 0                    the same bytes: nothing changed
@@ -8,7 +7,7 @@ that both versions have.
                               fragment 3                    all its rows are only after
     fragment 4: a.lance       fragment 4: b.lance           its rows are in both, at the same place, in other files
 
-A row that is only before by its place may be after at another one: `matching` finds out.
+A row whose place is only before may be at another place after: `image_matching` decides.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Side:
 
     snapshot: None for the time before the table's first version
     files: opens its fragments
-    deleted_rows: of fragments that were asked for, shared by versions that share files
+    deleted_rows: cached deleted rows of fragments, shared by versions that share files
     """
 
     snapshot: Snapshot | None
@@ -52,7 +51,7 @@ class Side:
     deleted_rows: dict[tuple[int, DeletionFile], I64] = field(default_factory=dict)
 
     def deleted(self, fragment: Fragment) -> I64:
-        """The deleted rows of a fragment of the version, ascending.
+        """Returns the deleted rows of a fragment of the version, ascending.
 
         raises: CorruptFile
         """
@@ -66,11 +65,11 @@ class Side:
         return rows
 
     def open(self, fragment: Fragment) -> OpenFragment:
-        """The fragment as it is opened for its rows: without deletions, so that versions share it that delete."""
+        """Opens the fragment without deletions, so that versions with other deletions share it."""
         return self.files.get(fragment.without_deletions)
 
     def load_deleted(self, fragments: Sequence[Fragment]) -> None:
-        """Reads the deletion files of fragments, at the same time where that saves waiting.
+        """Reads the deletion files of fragments, concurrently if the store allows it.
 
         raises: CorruptFile
         """
@@ -78,12 +77,12 @@ class Side:
             concurrently([partial(self.deleted, fragment) for fragment in fragments], self.files.concurrency)
 
     def live(self, fragment: Fragment) -> RowRanges:
-        """The rows of a fragment of the version that are not deleted."""
+        """Returns the live rows of a fragment of the version."""
         return row_ranges.without(row_ranges.single(0, self.open(fragment).num_rows), self.deleted(fragment))
 
     @property
     def fragments(self) -> Fragments:
-        """Those of the version."""
+        """Fragments of the version."""
         return self.snapshot.manifest.fragments if self.snapshot is not None else Fragments.of(())
 
 
@@ -93,8 +92,8 @@ class Difference:
 
     before: rows whose place is not in the later version
     after: rows whose place was not in the earlier one
-    rewritten: rows at the same place in both versions, of fragments that have other data files, or of which other
-        columns are seen: the fragment before, the fragment after, and the rows
+    rewritten: rows at the same place in both versions, in fragments with other data files or other visible columns:
+        the fragment before, the fragment after, and the rows
     """
 
     before: Rows
@@ -103,10 +102,10 @@ class Difference:
 
 
 def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
-    """Where two versions differ.
+    """Compares the fragments of two versions.
 
-    was, now: the columns of the feed in both. Where a column came back, of which files still have values, fragments
-        are looked at that both versions have
+    was, now: the columns of the feed in both. If they differ, shared fragments are compared too: files may still have
+        values of a column that came back
     raises: CorruptFile; UnsupportedFeature for fragments with parts that this release does not support
     """
     before: list[tuple[Fragment, RowRanges]] = []
@@ -138,7 +137,7 @@ def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
 
 
 def _without(rows: I64, removed: I64) -> I64:
-    """Those of `rows` that are not among the others; both ascend."""
+    """Returns `rows` without those in `removed`; both ascend."""
     positions = np.searchsorted(removed, rows)
     are_removed = positions < len(removed)
     are_removed[are_removed] = removed[positions[are_removed]] == rows[are_removed]
@@ -148,9 +147,9 @@ def _without(rows: I64, removed: I64) -> I64:
 def changed_fragments(
     old: Fragments, new: Fragments, *, with_unchanged: bool
 ) -> Iterator[tuple[Fragment | None, Fragment | None]]:
-    """The fragments that are not stored alike in both, by their ids; None where a version has none of an id.
+    """Yields pairs of fragments with the same id that are stored differently; None if a version lacks the id.
 
-    with_unchanged: and those that are
+    with_unchanged: also yield fragments that are stored alike
     """
     for fragments in (old, new):
         if repeated := fragments.repeated_ids():
@@ -175,14 +174,14 @@ def changed_fragments(
 
 
 def _messages(fragments: Fragments, first: int, end: int) -> list[bytes]:
-    """The messages of the fragments at indices `[first, end)`."""
+    """Returns the messages of the fragments at indices `[first, end)`."""
     content, table = fragments.content, fragments.table
     bounds = zip(table.starts[first:end].tolist(), table.ends[first:end].tolist(), strict=True)
     return [content[start:stop] for start, stop in bounds]
 
 
 def _alike(old: Fragments, new: Fragments) -> tuple[int, int]:
-    """How many fragments at the beginning, and how many others at the end, are stored alike."""
+    """Counts the fragments stored alike at the beginning, and the others stored alike at the end."""
     most = min(len(old), len(new))
 
     def begins_otherwise(count: int) -> bool:
@@ -199,8 +198,8 @@ def _alike(old: Fragments, new: Fragments) -> tuple[int, int]:
 
 
 def _has_same_rows(old: Fragment, new: Fragment, old_files: OpenFragments, new_files: OpenFragments) -> bool:
-    """Whether fragments of one id have the same rows at the same positions. Old writers began to count anew when they
-    overwrote a table."""
+    """Whether fragments of one id have the same rows at the same positions. Old writers restarted fragment ids when
+    they overwrote a table."""
     if old.physical_rows != new.physical_rows:
         return False
     if not (old_files.files.has_stable_row_ids and new_files.files.has_stable_row_ids):

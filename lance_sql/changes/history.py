@@ -1,9 +1,9 @@
-"""Which versions a range of the feed means, and what is recorded of the commits that made them.
+"""Versions of a range of the feed, and the records of the commits that created them.
 
     branch dev           ....... 6 -- 7 -- 8        version 5 of dev is a copy of version 5 of main
     main        3 -- 4 -- 5 -- 6 -- 7               the history of dev is 3, 4, 5 of main, then 6, 7, 8
 
-Versions are numbered without gaps. A gap is what a cleanup has removed, and what its commits did is not known any more.
+Versions are numbered without gaps. A gap means that a cleanup removed versions; the changes of its commits are lost.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _KNOWN: Final = frozenset(
         "append_fragment_reuse_transitions",
     }
 )
-"""Operations whose effect on rows is all in the fragments of the versions before and after."""
+"""Operations whose effect on rows is fully visible in the fragments of the versions before and after."""
 
 _VERSIONED: Final = _KNOWN - {"merge", "data_replacement", "update_mem_wal_state"}
-"""Operations that give their version to every row which they write, or write none."""
+"""Operations that set the version of every row that they write, or that write no rows."""
 
 
 @dataclass(frozen=True)
 class Commit:
-    """What made a version.
+    """Commit that created a version.
 
-    earlier: the version before; None where the table began with this one
-    later: the version that it made
-    operation: None where it is not recorded, or cannot be read
+    earlier: the version before; None if the table began with this one
+    later: the version that it created
+    operation: None if it is not recorded, or cannot be read
     restored: the version that a restore went back to
-    rewrites_columns: it put other values into rows where they were
-    given_ids: what its transaction says of the row ids of fragments that it made
+    rewrites_columns: it rewrote column values in place
+    given_ids: row ids of its new fragments, as its transaction records them
     """
 
     earlier: Snapshot | None
@@ -68,25 +68,25 @@ class Commit:
 
     @property
     def version(self) -> int:
-        """The version that it made."""
+        """Version that it created."""
         return self.later.version
 
     @property
     def timestamp(self) -> datetime:
-        """When, in UTC."""
+        """Time of the commit, in UTC."""
         return self.later.manifest.timestamp
 
 
 @dataclass(frozen=True)
 class _Branch:
-    """A part of the history: versions up to `last` are those of this branch, unless the next part has them."""
+    """Part of the history: versions up to `last` belong to this branch, unless the next part has them."""
 
     snapshot: Snapshot
     last: int | None
 
 
 class History:
-    """The versions of a branch, and those of its parents from before it began.
+    """Versions of a branch, and those of its parents from before it began.
 
     snapshot: any version of the branch
     """
@@ -113,7 +113,7 @@ class History:
         return tuple(branches)
 
     def _first_of(self, branch: str | None) -> Snapshot:
-        """Any snapshot of another branch; its manifest is not read."""
+        """Returns a placeholder snapshot of another branch, without reading a manifest."""
         own = self.snapshot
         store = own.main if branch is None else location.branch_store(own.uri, branch, own.storage_options)
         return Snapshot(
@@ -122,9 +122,9 @@ class History:
 
     @cached_property
     def files(self) -> dict[int, tuple[Snapshot, VersionFile]]:
-        """Every version that there is, ascending. A version that a branch begins with is its parent's.
+        """All existing versions, ascending. The version that a branch begins with belongs to its parent.
 
-        raises: VersionNotFound, TableNotFound where there is none
+        raises: VersionNotFound, TableNotFound if there is none
         """
         files: dict[int, tuple[Snapshot, VersionFile]] = {}
         newest: int | None = None
@@ -152,7 +152,7 @@ class History:
         return max(self.files)
 
     def snapshot_at(self, version: int) -> Snapshot:
-        """A version of the history.
+        """Opens a version of the history.
 
         raises: VersionNotFound
         """
@@ -162,7 +162,7 @@ class History:
         return self._open(*located)
 
     def base_of(self, commit: int) -> Snapshot | None:
-        """The version before a commit, as the branch of that commit has it."""
+        """Returns the version before a commit, in the branch of that commit."""
         owner, _ = self.files[commit]
         own = next((file for file in self._own_files(owner.store) if file.version == commit - 1), None)
         if own is not None:
@@ -189,7 +189,7 @@ class History:
         return self._opened[key]
 
     def side(self, snapshot: Snapshot | None) -> Side:
-        """A version, with its files; versions of one folder share what they open."""
+        """Returns a version with its files; versions of one folder share open files."""
         if snapshot is None:
             return Side(None, self.snapshot.open_fragments)
         manifest = snapshot.manifest
@@ -204,17 +204,16 @@ class History:
         return replace(side, snapshot=snapshot)
 
     def commit(self, version: int) -> Commit:
-        """The commit that made a version.
+        """Returns the commit that created a version.
 
-        raises: VersionNotFound where the version before it was cleaned up; UnsupportedFeature for an operation that
-            is not known
+        raises: VersionNotFound if the version before it was cleaned up; UnsupportedFeature for an unknown operation
         """
         if version not in self._commits:
             self._commits[version] = self._read_commit(version)
         return self._commits[version]
 
     def load_commits(self, first: int, last: int) -> None:
-        """Reads the commits of a range, at the same time where that saves waiting.
+        """Reads the commits of a range, concurrently if the store allows it.
 
         raises: as `commit`
         """
@@ -245,10 +244,10 @@ class History:
         return Commit(self.base_of(version), later, operation, restored, in_place, given)
 
     def versions_tell(self, restore: Commit) -> bool:
-        """Whether two images of a row, before a restore and after it, are the same where their version columns are.
+        """Whether equal version columns before and after a restore imply equal images of a row.
 
-        So it is as long as every commit between that wrote values gave its version to the rows. Of those that write in
-        place not all do.
+        They do if every commit between that wrote values set the version of its rows. Commits that write in place may
+        not do so.
         """
         lowest, version = restore.restored, restore.version - 1
         if lowest is None:
@@ -265,7 +264,7 @@ class History:
         return True
 
     def check_range(self, first: int, last: int) -> None:
-        """Makes sure that the commits of a range can be told.
+        """Checks that the changes of all commits of a range can be determined.
 
         raises: VersionNotFound
         """
@@ -279,7 +278,7 @@ class History:
             raise self.too_old(missing[-1] + 1)
 
     def too_old(self, start: int) -> VersionNotFound:
-        """What is wrong with a range that begins with a version whose predecessor is gone."""
+        """Returns the error for a range that begins with a version whose predecessor was removed."""
         name = self.snapshot.name
         return VersionNotFound(
             f"The changes of version {start} of {name} are lost: version {start - 1} was cleaned up."
@@ -288,7 +287,7 @@ class History:
 
     @property
     def oldest_start(self) -> int:
-        """The first version whose changes, and those of all after it, can be told."""
+        """First version from which on all changes can be determined."""
         run = self.newest
         while run - 1 in self.files:
             run -= 1
@@ -306,7 +305,7 @@ class History:
 
     @cached_property
     def beginning(self) -> int:
-        """The version that the table began with: 1, or the one that it was cloned from."""
+        """First version of the table: 1, or the version that it was cloned from."""
         first = min(self.files)
         if first > 1 and self.snapshot.branch is None:
             try:
@@ -319,5 +318,5 @@ class History:
 
 
 def removed(table: str, version: int) -> VersionNotFound:
-    """What is wrong where a version went while it was read."""
+    """Returns the error for a version that was removed while it was read."""
     return VersionNotFound(f"Version {version} of {table} was cleaned up while its changes were read")

@@ -1,4 +1,4 @@
-"""Which rows of two sets are the same row: by row id, or by the values of key columns.
+"""Matching of two sets of rows, by row id or by the values of key columns.
 
 before   ids  4  9  2          after   ids  9  7          ->   deleted  4, 2     inserted  7     pair  9 - 9
 """
@@ -19,7 +19,7 @@ from lance_sql.values.arrays import I64, U64
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two images each of some rows.
+    """Pairs of images of the same rows.
 
     at_old, at_new: the positions of both images, parallel; `at_old` ascends
     """
@@ -31,7 +31,7 @@ class Pairs:
 
     @property
     def num_rows(self) -> int:
-        """How many pairs there are."""
+        """Number of pairs."""
         return len(self.at_old)
 
     @property
@@ -46,23 +46,23 @@ class Pairs:
 
     @property
     def ids(self) -> U64:
-        """The row id of each pair."""
+        """Row id of each pair."""
         return self.old.ids[self.at_old]
 
     def where(self, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:
-        """Some of the pairs."""
+        """Returns the pairs selected by a mask."""
         return self if mask.all() else replace(self, at_old=self.at_old[mask], at_new=self.at_new[mask])
 
 
 def in_place(old: Rows, new: Rows) -> Pairs:
-    """Rows that are at the same positions of both sets."""
+    """Pairs the rows at the same positions of both sets."""
     positions = np.arange(old.num_rows, dtype=np.int64)
     return Pairs(old, new, positions, positions)
 
 
 @dataclass(frozen=True)
 class Matched:
-    """Two sets of rows, compared.
+    """Result of matching two sets of rows.
 
     inserted: only in the second one
     deleted: only in the first one
@@ -75,7 +75,7 @@ class Matched:
 
 
 class Match(Protocol):
-    """What makes rows of two versions the same row."""
+    """Strategy that matches rows of two versions."""
 
     def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
         """Compares rows before and rows after.
@@ -91,7 +91,7 @@ class Match(Protocol):
 
 @dataclass(frozen=True)
 class RowIdMatch:
-    """Rows are the same where their ids are."""
+    """Matching by row id."""
 
     def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
         """raises: CorruptFile when two rows of one set have the same id."""
@@ -102,13 +102,13 @@ class RowIdMatch:
 
 
 def by_row_id(old: Rows, new: Rows) -> Matched:
-    """Two sets of rows, compared by row id.
+    """Matches two sets of rows by row id.
 
     raises: CorruptFile when two rows of one set have the same id
     """
     bounds = old.id_bounds(), new.id_bounds()
     if bounds[0] is None or bounds[1] is None or bounds[0][1] < bounds[1][0] or bounds[1][1] < bounds[0][0]:
-        # rows that were appended, or overwritten, are known by the ranges of their ids alone
+        # appended and overwritten rows have disjoint ranges of ids
         for rows in (old, new):
             if not rows.are_ranges():
                 check_distinct(np.sort(rows.ids), "row id")
@@ -118,9 +118,9 @@ def by_row_id(old: Rows, new: Rows) -> Matched:
 
 
 def by_identity(old: Rows, new: Rows, old_ids: U64, new_ids: U64, what: str) -> Matched:
-    """Two sets of rows, compared by one number for each row.
+    """Matches two sets of rows by one number for each row.
 
-    what: the number stands for, in messages
+    what: the meaning of the number, for messages
     raises: CorruptFile when a number occurs twice in one set
     """
     order = np.argsort(new_ids, kind="stable")
@@ -140,7 +140,7 @@ def by_identity(old: Rows, new: Rows, old_ids: U64, new_ids: U64, what: str) -> 
 
 
 def check_distinct(ascending: U64, what: str) -> None:
-    """Makes sure that no number occurs twice.
+    """Checks that no number occurs twice.
 
     raises: CorruptFile
     """

@@ -28,7 +28,7 @@ DELETE: Final = "delete"
 PREIMAGE: Final = "update_preimage"
 POSTIMAGE: Final = "update_postimage"
 KINDS: Final = (DELETE, PREIMAGE, POSTIMAGE, INSERT)
-"""In the order in which a commit's images are delivered."""
+"""Kinds of images, in the order of delivery within a commit."""
 
 TIME: Final = pa.timestamp("us", "UTC")
 FIELDS: Final = (
@@ -42,29 +42,29 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class FeedValues(Protocol):
-    """What is said of rows beside their values. Row ids are arrays uint64[n]."""
+    """Columns that describe the change of rows. Row ids are arrays uint64[n]."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """Names of the columns."""
         ...
 
     @property
     def constant(self) -> tuple[str, ...]:
-        """Those that have one value for all rows."""
+        """Names of columns with one value for all rows."""
         ...
 
     def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
-        """Some of the columns, for rows of a kind with these ids. The ids do not matter to constant ones."""
+        """Returns some of the columns for rows of a kind with these ids. Constant columns do not depend on the ids."""
         ...
 
 
 @dataclass(frozen=True)
 class Commits:
-    """Which commit changed each of some rows: one for all of them, or one by row id.
+    """Commit that changed each of some rows: one for all of them, or one by row id.
 
     versions, timestamps: of the commits; ascending by version; timestamps in microseconds since 1970, UTC
-    ids: ascending row ids; None where one commit changed all rows
+    ids: ascending row ids; None if one commit changed all rows
     numbers: parallel to `ids`, indices into `versions`
     """
 
@@ -75,7 +75,7 @@ class Commits:
 
     @classmethod
     def one(cls, version: int, timestamp: datetime) -> Commits:
-        """One commit for all rows."""
+        """Creates the value for one commit of all rows."""
         return cls(np.array([version], np.int64), np.array([microseconds(timestamp)], np.int64))
 
     @property
@@ -105,8 +105,8 @@ class Images:
     """Rows of one kind. Picklable.
 
     kind: one of `KINDS`
-    version: that has the rows
-    sources: the columns of the feed, as the version has them
+    version: the version that has the rows
+    sources: the columns of the feed, as the version stores them
     """
 
     kind: str
@@ -116,26 +116,26 @@ class Images:
     feed_values: FeedValues
 
     def head(self, num_rows: int) -> Images:
-        """The first rows."""
+        """Returns the first rows."""
         if num_rows >= self.rows.num_rows:
             return self
         return self.pick(np.arange(num_rows, dtype=np.int64))
 
     def pick(self, positions: I64) -> Images:
-        """The rows at these positions, which ascend."""
+        """Returns the rows at ascending positions."""
         return replace(self, rows=self.rows.pick(positions))
 
     def feed_columns(self, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
-        """Some columns of what is said of the rows."""
+        """Returns some of the columns that describe the change."""
         return self.feed_values.columns(self.kind, names, ids)
 
 
 def times(microseconds: I64, mask: BoolMask | None = None) -> pa.Array:
-    """Times as a column; NULL where the mask is true."""
-    # a cast copies, and hands what it copies to other threads
+    """Returns times as a column; NULL where the mask is true."""
+    # a cast copies the values, and does so on other threads
     return pa.array(microseconds, pa.int64(), mask=mask).view(TIME)
 
 
 def microseconds(when: datetime) -> int:
-    """A time as Arrow stores it."""
+    """Converts a time to microseconds since 1970, as Arrow stores it."""
     return (when - _EPOCH) // timedelta(microseconds=1)

@@ -1,7 +1,7 @@
-"""Changes by the values of key columns, for tables whose rows have no lasting ids.
+"""Changes by the values of key columns, for tables without stable row ids.
 
-Rows are the same row where their keys are. What a commit did to a row is known by its values alone: a row that was
-written again with the same values was not changed.
+Rows with equal keys are the same row. Only values show whether a commit changed a row: a row rewritten with the same
+values is unchanged.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from lance_sql.values.arrays import I64
 
 @dataclass(frozen=True)
 class KeyMatch:
-    """Compares rows by key.
+    """Matching by key.
 
-    names: of the key columns
-    numbers: of the same columns in the feed
+    names: the names of the key columns
+    numbers: the indices of these columns in the feed
     """
 
     names: tuple[str, ...]
@@ -57,7 +57,7 @@ class KeyMatch:
         return any(earlier_columns.is_rewritten(old, new, was[number], now[number]) for number in self.numbers)
 
     def keys(self, rows: Rows, sources: Sources) -> list[pa.Array]:
-        """The key columns of some rows."""
+        """Reads the key columns of some rows."""
         wanted = [sources[number] for number in self.numbers]
         if not rows.num_rows:
             return [pa.nulls(0, source.type) for source in wanted]
@@ -65,7 +65,7 @@ class KeyMatch:
 
 
 def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
-    """The comparison by these columns.
+    """Returns the matching by these columns.
 
     raises: ColumnNotFound; InvalidArgument for no columns, and for nested ones
     """
@@ -82,7 +82,7 @@ def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
 
 
 def net_changes(match: KeyMatch, old: Side, new: Side, was: Sources, now: Sources) -> Changed:
-    """What all commits between two versions together changed.
+    """Returns the net changes between two versions.
 
     was, now: the columns of the feed in both
     """
@@ -97,7 +97,7 @@ def net_changes(match: KeyMatch, old: Side, new: Side, was: Sources, now: Source
 
 
 class LastCommits:
-    """The last commit that changed the row of each key."""
+    """Last commit that changed the row of each key."""
 
     def __init__(self, match: KeyMatch) -> None:
         self._match = match
@@ -105,7 +105,7 @@ class LastCommits:
         self._numbers: list[int] = []
 
     def add(self, number: int, changed: Changed, was: Sources, now: Sources) -> None:
-        """Takes down the keys that a commit changed; commits come in order."""
+        """Records the keys that a commit changed; commits must be added in order."""
         sets = [(changed.inserted, now), (changed.deleted, was)]
         sets += [(pairs.before, was) for pairs, _ in changed.updated]
         for rows, sources in sets:
@@ -114,7 +114,7 @@ class LastCommits:
                 self._numbers.append(number)
 
     def of(self, rows: Rows, sources: Sources) -> I64:
-        """The number of the last commit for each row; the greatest for keys that no commit changed."""
+        """Returns the number of the last commit for each row; the greatest for keys that no commit changed."""
         sides = [*self._keys, self._match.keys(rows, sources)]
         *earlier_keys, wanted = key_rule.numbered(sides, nulls_are_equal=False)
         last = np.full(int(wanted.max(initial=0)) + 1, max(self._numbers, default=0), np.int64)

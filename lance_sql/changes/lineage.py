@@ -1,5 +1,5 @@
-"""Row ids that contradict what a commit says it did. The feed knows a row by its id, so that it would tell of changes
-that there were not, and keep quiet about others.
+"""Row ids that contradict the recorded operation of a commit. The feed identifies rows by id, so it would report
+changes that did not happen, and miss others.
 
     operation                                          rows that come                rows that go
     append                                             ids above all before          none
@@ -8,10 +8,10 @@ that there were not, and keep quiet about others.
     delete                                             none                          any
     compaction, indices, other columns, config         none                          none
 
-A row that is at another place under its id has neither come nor gone; it has moved, which updates, overwrites and
-compactions alone do. Where their transaction says which ids it gives to which rows, the rows have to have them: ids
-that were swapped are seen by nothing else. Of restores, and of what is not recorded, nothing is demanded: their values
-are compared. Row versions, which old writers often got wrong, do not matter to the feed.
+A row with the same id at another place has moved, which only updates, overwrites and compactions do. If a transaction
+records the ids of new fragments, their rows must have these ids: nothing else detects swapped ids. Restores and commits
+without a record are not checked: their values are compared. The feed ignores row versions, which old writers often set
+wrongly.
 
 Source: row lineage, what each operation does, and deviations between writers.
 """
@@ -32,23 +32,23 @@ from lance_sql.values.arrays import U64
 _INSERTING: Final = frozenset({"append", "update", "overwrite", "merge"})
 _MOVING: Final = frozenset({"update", "overwrite", "rewrite"})
 _REMOVING: Final = frozenset({"delete", "update", "overwrite"})
-# of the others nothing is known but that rows stay what they were
+# the other operations leave rows unchanged
 _NOT_JUDGED: Final = frozenset({"restore", "clone", "update_mem_wal_state", "append_fragment_reuse_transitions", None})
 
 
 def check(label: str, operation: str | None, added: Rows, removed: Rows, moved: U64, given: int) -> None:
-    """Makes sure that rows came and went as the operation of a commit has it.
+    """Checks that added, removed and moved rows match the operation of a commit.
 
-    label: of the version that it made, for messages
+    label: of the version that it created, for messages
     added, removed: rows that only the later version has, and only the earlier one
     moved: ids of rows that both have, at different places
-    given: every id that was given before is below
+    given: upper bound, exclusive, of the ids assigned before
     raises: DamagedLineage
     """
     if operation in _NOT_JUDGED:
         return
     bounds = added.id_bounds()
-    # rows that are appended need no ids of their own to be told from others
+    # bounds suffice for appended rows
     if bounds is not None and (operation not in _INSERTING or bounds[0] < given):
         _check_added(label, operation, added.ids, given)
     if removed.num_rows:
@@ -57,9 +57,9 @@ def check(label: str, operation: str | None, added: Rows, removed: Rows, moved: 
 
 
 def check_recorded(label: str, recorded: Sequence[GivenIds], added: Rows) -> None:
-    """Makes sure that fragments have the row ids that the transaction of their commit gives them.
+    """Checks that new fragments have the row ids that the transaction of their commit records.
 
-    added: rows that are in new fragments
+    added: rows in new fragments
     raises: DamagedLineage
     """
     if not recorded:
@@ -73,7 +73,7 @@ def check_recorded(label: str, recorded: Sequence[GivenIds], added: Rows) -> Non
         try:
             wanted = row_ids.parse_prefix(given, fragment.physical_rows).expand()
         except LanceError:
-            # what is no sequence says nothing
+            # an invalid sequence records nothing
             continue
         stored = added.open(part).row_id_sequence.expand(0, len(wanted))
         differs = np.flatnonzero(wanted != stored)
@@ -87,7 +87,7 @@ def check_recorded(label: str, recorded: Sequence[GivenIds], added: Rows) -> Non
 
 
 def check_ids(label: str, operation: str | None, before: U64, after: U64, given: int) -> None:
-    """Like `check`, by the ids of rows whose place is only in one of the versions.
+    """Checks like `check`, from the ids of rows whose place is only in one of the versions.
 
     before, after: of the earlier version and of the later one; some are in both
     raises: DamagedLineage

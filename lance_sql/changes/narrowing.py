@@ -1,4 +1,4 @@
-"""What of a filter can be answered before rows are read, and what is left of it for the rows of some images.
+"""Evaluation of a filter before rows are read, and the rest of the filter for some images.
 
 _change_type = 'insert' AND a > 5         inserts: a > 5                  others: no row
 _commit_version >= 7 OR a > 5             version 8: every row            version 6: a > 5
@@ -17,7 +17,7 @@ from lance_sql.reads.scan.predicates import And, Const, IsUnknown, Not, Or, Pred
 
 
 def known(predicate: Predicate, constants: pa.RecordBatch) -> Predicate:
-    """The predicate where some columns have one value for every row.
+    """Simplifies a predicate for columns that have one value for every row.
 
     constants: one row of these columns
     """
@@ -44,9 +44,9 @@ def known(predicate: Predicate, constants: pa.RecordBatch) -> Predicate:
 
 
 def narrowed(images: Images, predicate: Predicate | None) -> tuple[Images, Predicate | None] | None:
-    """The images that may pass, and what is left of the filter for them; None where none of them can.
+    """Returns the images that may pass, and the rest of the filter for them; None if no image can pass.
 
-    Row ids and commits are known without reading anything.
+    Row ids and commits are known without reading pages.
     """
     if predicate is None:
         return images, None

@@ -1,7 +1,7 @@
-"""The rows that all commits of a range together changed: the versions at its ends, compared by row id.
+"""Net changes of a range: the versions at its ends, compared by row id.
 
-Only rows that a commit of the range changed are looked at, so that a compaction between costs nothing, and of those
-only the ones whose fragments differ at the ends.
+Only rows that a commit of the range changed are compared, so a compaction between costs nothing. Of these, only rows
+whose fragments differ at the ends are compared.
 
     commits                              before      after      net
     insert 7, update 7, delete 7                                nothing
@@ -28,11 +28,11 @@ from lance_sql.values.arrays import U64
 
 @dataclass(frozen=True)
 class Touched:
-    """The rows that some commits changed.
+    """Rows that some commits changed.
 
     ids: ascending, each once
-    commits: parallel, integers of any width; which commit of the range was the last one that changed each
-    is_written: parallel; every change of the row wrote it again, inserted or deleted it
+    commits: parallel, integers of any width; the number of the last commit of the range that changed each
+    is_written: parallel; every change of the row rewrote, inserted or deleted it
     """
 
     ids: U64
@@ -41,7 +41,7 @@ class Touched:
 
 
 def touched(commits: Iterable[Sequence[tuple[U64, Evidence]]]) -> Touched:
-    """The rows that commits changed: their ids by commit, ascending."""
+    """Merges the ids of changed rows, given by commit in ascending order."""
     ids: list[U64] = [np.empty(0, np.uint64)]
     of_commit: list[int] = [0]
     of_written: list[bool] = [False]
@@ -56,7 +56,7 @@ def touched(commits: Iterable[Sequence[tuple[U64, Evidence]]]) -> Touched:
     numbers = np.repeat(np.array(of_commit, np.min_scalar_type(max(of_commit))), lengths)
     written = np.repeat(np.array(of_written, np.bool_), lengths)
     if (together[1:] > together[:-1]).all():
-        # commits that only inserted rows, the ones after the others
+        # commits that only inserted rows, one after the other
         return Touched(together, numbers, written)
     order = np.argsort(together, kind="stable")
     ascending = together[order]
@@ -70,7 +70,7 @@ def touched(commits: Iterable[Sequence[tuple[U64, Evidence]]]) -> Touched:
 
 
 def _joined(parts: list[U64]) -> U64:
-    """The numbers of all parts, each of which is let go of when it was copied."""
+    """Concatenates all parts; frees each part after copying it."""
     joined: U64 = np.empty(sum(map(len, parts)), np.uint64)
     end = len(joined)
     while parts:
@@ -83,11 +83,11 @@ def _joined(parts: list[U64]) -> U64:
 def net_changes(
     touched_rows: Touched, old: Side, new: Side, was: Sources, now: Sources, *, has_restores: bool
 ) -> Changed:
-    """What is left of the changes at the ends of the range.
+    """Returns the net changes between the ends of the range.
 
     old, new: the versions before and after
     was, now: the columns of the feed in both
-    has_restores: a commit of the range restored a version, or it is not known what it did
+    has_restores: a commit of the range restored a version, or its operation is unknown
     """
     if not len(touched_rows.ids):
         return Changed(Rows(new.files, ()), Rows(old.files, ()), ())

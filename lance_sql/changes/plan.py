@@ -1,4 +1,4 @@
-"""From a range of versions to the images that are read: what each commit changed, or what is left of it at the ends."""
+"""Plans the images to read for a range of versions: the changes of each commit, or the net changes."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ Mode: TypeAlias = Literal["all", "net", "insert_only"]
 Result = TypeVar("Result")
 
 Part: TypeAlias = tuple[Images, Predicate | None]
-"""Images, and what is left of the filter for them."""
+"""Images, and the rest of the filter for them."""
 
 
 @dataclass
 class Range:
-    """The commits `first` to `last` of a history. Keeps what it has found out of each.
+    """Commits `first` to `last` of a history. Caches the changes of each.
 
     mode, drop_unchanged: as for `Dataset.changes`
     last: below `first` for no commits
-    kinds: of the images that are told of
-    contradicted: versions of which that is so, as far as they have been looked at
-    trust_snapshots: where row ids contradict what a commit says it did, both versions are compared by values
+    kinds: the kinds of images in the feed
+    contradicted: versions whose row ids contradict their operation, of those examined so far
+    trust_snapshots: if row ids contradict the operation of a commit, both versions are compared by values
     """
 
     history: History
@@ -68,7 +68,7 @@ class Range:
     contradicted: set[int] = field(default_factory=set)
 
     def parts(self, predicate: Predicate | None) -> Iterator[Part]:
-        """The images that may pass a filter, in the order of the commits, those of one commit in that of `KINDS`."""
+        """Yields the images that may pass a filter, in commit order; within a commit, in the order of `KINDS`."""
         if self.last < self.first:
             return
         if self.mode == "net":
@@ -81,11 +81,11 @@ class Range:
                 yield part
 
     def commits(self) -> list[Commit]:
-        """All of them, ascending."""
+        """Returns all commits, ascending."""
         return [self.history.commit(version) for version in range(self.first, self.last + 1)]
 
     def sources(self, version: int) -> Sources:
-        """The columns of the last version in one of the range, or in the version before it."""
+        """Returns the columns of the last version, as one version of the range or the version before it stores them."""
         if version not in self._sources:
             self.history.load_commits(version + 1, self.last)
             self._sources = column_history.sources(self.history, version, self.last)
@@ -93,8 +93,8 @@ class Range:
 
     @property
     def replaced_columns(self) -> frozenset[str]:
-        """Names of columns before the range that other columns have at its end: these were dropped, or have other names
-        now. Rows without a value in the new columns are not told of."""
+        """Names of columns before the range that other columns have at its end: the old ones were dropped or renamed.
+        The feed omits rows without a value in the new columns."""
         earlier = self.history.commit(self.first).earlier if self.first <= self.last else None
         if earlier is None:
             return frozenset()
@@ -103,7 +103,7 @@ class Range:
         return frozenset(name for name, stored in now if name in ids and (stored is None or stored.id != ids[name]))
 
     def changed(self, version: int) -> Changed:
-        """The rows that the commit of one version changed."""
+        """Returns the rows that the commit of one version changed."""
         if version not in self._changed:
             commit = self.history.commit(version)
             old, new = self.history.side(commit.earlier), self.history.side(commit.later)
@@ -167,7 +167,7 @@ class Range:
         yield from self._images(changed, self.first, self.last, feed_values)
 
     def _touched(self, commit: Commit) -> list[tuple[U64, Evidence]]:
-        """The ids of the rows that a commit changed."""
+        """Returns the ids of the rows that a commit changed."""
         if commit.earlier is not None:
             _check_same_identity(commit)
         old, new = self.history.side(commit.earlier), self.history.side(commit.later)
@@ -180,18 +180,18 @@ class Range:
         return self._trusted(commit, touch)
 
     def _given(self, commit: Commit) -> int | None:
-        """Every row id that was given before a commit is below, as far as the versions of the range say; None where ids
-        are not compared with what the commit says."""
+        """Returns an exclusive upper bound of the row ids assigned before a commit, from the versions of the range.
+        None if ids are not checked against the operation."""
         if commit.earlier is None or not isinstance(self.match, RowIdMatch):
             return None
-        # a restore of old writers takes the next id back
+        # a restore by an old writer resets the next id
         before = max(commit.earlier.manifest.next_row_id, self._given_by.get(commit.version - 1, 0))
         self._given_by[commit.version] = before
         return before
 
     def _trusted(self, commit: Commit, find: Callable[[Commit], Result]) -> Result:
-        """What is found of a commit; where its row ids contradict its operation, and snapshots are trusted, as of one
-        that is not recorded."""
+        """Runs `find` for a commit. If its row ids contradict its operation and snapshots are trusted, runs it again
+        without the operation."""
         try:
             return find(commit)
         except DamagedLineage:
@@ -205,7 +205,7 @@ class Range:
 
     @cached_property
     def _last_commits(self) -> LastCommits:
-        """What is known of keys."""
+        """Last commit of the range for each key."""
         assert isinstance(self.match, KeyMatch)
         last_commits = LastCommits(self.match)
         for number, version in enumerate(range(self.first, self.last + 1)):
@@ -213,7 +213,7 @@ class Range:
         return last_commits
 
     def _images(self, changed: Changed, first: int, last: int, commits: Commits) -> Iterator[Images]:
-        """Images of the versions before a commit and after one."""
+        """Yields the images of changed rows in the versions before and after."""
         was, now = self.sources(first - 1), self.sources(last)
         yield Images(DELETE, first - 1, changed.deleted, was, commits)
         for pairs, _ in changed.updated:
@@ -242,7 +242,7 @@ class Range:
 
 
 def _without_unchanged(changed: Changed, was: Sources, now: Sources) -> Changed:
-    """Without updates whose images are the same in every column."""
+    """Removes updates whose images are equal in every column."""
 
     def differing(pairs: Pairs) -> Pairs:
         return pairs.where(values.differing(pairs, was, now))
@@ -266,7 +266,7 @@ def _identity_from(commit: Commit) -> str:
 
 
 def limited(parts: Sequence[Part], limit: int | None) -> list[Part]:
-    """The parts that are read when only the first rows are wanted."""
+    """Returns the parts to read for a limit on the number of rows."""
     if limit is None:
         return list(parts)
     read: list[Part] = []

@@ -1,7 +1,7 @@
-"""Reading images: stored columns as a scan reads them, then made what the feed has.
+"""Reading images: a scan reads stored columns, which are then converted to the columns of the feed.
 
-A part of the filter that is over columns as they are stored is passed by the scan itself, which reads the other columns
-only for rows that pass it. The rest is evaluated on what was made.
+The scan evaluates the part of the filter that needs no conversion, with late materialization of the other columns. The
+rest is evaluated on converted values.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from lance_sql.values import selection
 class FeedColumn:
     """One column of the result.
 
-    name: as it was asked for
-    number: of the feed's column; None for one that tells of the change, and for a system column
+    name: as the caller wrote it
+    number: index of the feed's column; None for columns of the change and system columns
     path: the names below that lead to the value
     """
 
@@ -47,9 +47,9 @@ def read(
     batch_size: int | None = None,
     keeps_all: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The images, batch by batch.
+    """Reads the images, batch by batch.
 
-    predicate: what they have yet to pass
+    predicate: the rest of the filter
     """
     by_name = {source.column.name: number for number, source in enumerate(part.sources)}
     pushed, left = _divide(part, predicate, by_name)
@@ -93,7 +93,7 @@ def read(
 
 
 def _feed_values(part: Images, num_rows: int, system: dict[str, pa.Array], names: set[str]) -> dict[str, pa.Array]:
-    """What is said of the rows, as far as it is wanted."""
+    """Returns the wanted columns that describe the change of the rows."""
     wanted = [name for name in part.feed_values.names if name in names]
     if set(wanted) <= set(part.feed_values.constant):
         return part.feed_columns(wanted, np.zeros(num_rows, np.uint64))
@@ -103,7 +103,7 @@ def _feed_values(part: Images, num_rows: int, system: dict[str, pa.Array], names
 def _divide(
     part: Images, predicate: Predicate | None, by_name: dict[str, int]
 ) -> tuple[tuple[Predicate, ...], tuple[Predicate, ...]]:
-    """What the scan passes rows by, and what is left for the images that are made."""
+    """Splits a filter into the part for the scan and the rest for converted values."""
 
     def is_stored(path: Path) -> bool:
         if path[0] in by_name:
@@ -146,7 +146,7 @@ def _stored_column(source: Source) -> OutputColumn:
 
 
 def _renamed(source: Source) -> Field:
-    """The stored field under the name that it has in the feed."""
+    """Returns the stored field under its name in the feed."""
     assert source.stored is not None
     return source.stored._replace(name=source.column.name)
 

@@ -1,12 +1,11 @@
-"""Every image that rows had, with the versions between which each was there: a slowly changing dimension of type 2.
+"""All images of rows with the versions in which each was valid: a slowly changing dimension of type 2 (SCD2).
 
     id   price   valid_from_version   valid_to_version   is_current
      1      10                    1                  4   false
      1      12                    4               NULL   true
      2      30                    1                  3   false           deleted by version 3
 
-An image is there from the version that its commit made, up to the one, not included, in which its row was updated or
-deleted.
+An image is valid from the version that its commit created to the version, exclusive, that updated or deleted its row.
 """
 
 from __future__ import annotations
@@ -53,9 +52,9 @@ _Flags: TypeAlias = BoolMask
 
 @dataclass(frozen=True)
 class Validity:
-    """When each of some images was there.
+    """Validity of some images.
 
-    first: the version that they are there from; None for images that were there before the range
+    first: the version from which they are valid; None for images from before the range
     versions, timestamps: of the range's commits; ascending by version; timestamps in microseconds since 1970, UTC
     ids: ascending row ids
     ends: parallel to `ids`, the number of the commit that ended each; -1 for none
@@ -97,7 +96,7 @@ class Validity:
 
 @dataclass
 class HistoryRange(Range):
-    """The commits whose images are told of, and what was there before."""
+    """Commits of a row history, and the rows before the first one."""
 
     def parts(self, predicate: Predicate | None) -> Iterator[Part]:
         for each in self._all_images():
@@ -130,13 +129,13 @@ class HistoryRange(Range):
             yield images(INSERT, changed.inserted, version, version)
 
     def _ended(self, version: int) -> U64:
-        """The ids of rows whose images a commit ended."""
+        """Returns the ids of rows whose images a commit ended."""
         changed = self.changed(version)
         return np.concatenate([changed.deleted.ids, *(pairs.ids for pairs, _ in changed.updated)])
 
 
 class _Ends:
-    """Which commits ended images of which rows.
+    """Commits that ended images, by row.
 
     ids: the row ids of each commit, in order
     """
@@ -149,7 +148,7 @@ class _Ends:
         self._keys = np.sort(np.searchsorted(self._ids, together) * self._step + commits)
 
     def after(self, ids: U64, number: int) -> I64:
-        """The number of the first commit after one that ended an image of each row; -1 for none.
+        """Returns, for each row, the number of the first commit after `number` that ended an image of it; -1 for none.
 
         number: of a commit; -1 for the time before the first
         """
@@ -164,11 +163,11 @@ class _Ends:
 
 
 class RowHistory(ChangeFeed):
-    """Every image that rows had in a range of versions, as a relation. Immutable, thread-safe, picklable.
+    """All images of rows in a range of versions, as a relation. Immutable, thread-safe, picklable.
 
     Its columns are those of the range's last version, then `valid_from_version`, `valid_to_version`, `valid_from`,
-    `valid_to` (the first belongs to the time, the second does not), `is_current` and `_rowid`. Images that were there
-    before the range begins have NULL as their beginning.
+    `valid_to` (from is inclusive, to is exclusive), `is_current` and `_rowid`. Images from before the range have NULL
+    as their beginning.
     """
 
     feed_fields = FIELDS
@@ -185,10 +184,10 @@ class RowHistory(ChangeFeed):
         super().__init__(snapshot, start, end, since=since)
 
     def of_rows(self, filter: str | pc.Expression | Predicate | None = None, max_rows: int = 20) -> pa.Table:
-        """All images of some rows: of the first of those of which an image passes a filter.
+        """Returns all images of the first rows that have an image passing a filter.
 
         filter: as for `scan`
-        max_rows: so many rows, in the order of the history
+        max_rows: the maximum number of rows, in the order of the history
         returns: the columns of the relation, by row and then by time
         raises: as `scan`
 
@@ -206,9 +205,9 @@ class RowHistory(ChangeFeed):
         return images.take(np.lexsort((beginnings, images[ROW_ID].to_numpy())))
 
     def to_html(self, filter: str | pc.Expression | Predicate | None = None) -> str:
-        """A page in one file, which needs no network: what happened to rows, from when they came until they went.
+        """Renders the history of rows, from insert to delete, as a page in one file that needs no network.
 
-        filter: rows of which an image passes; the first ones are told of
+        filter: a condition on images; the page shows the first rows with an image that passes
         raises: MissingDependency where Jinja2 is not installed; as `scan`
         """
         from lance_sql.changes import story_page

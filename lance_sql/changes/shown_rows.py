@@ -1,4 +1,4 @@
-"""Rows with what changed in them, as pages show them: one line a row, the value before beside the one after."""
+"""Changed rows as pages show them: one line per row, the value before next to the value after."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lance_sql.values.equal_values import same
 from lance_sql.values.value_text import values
 
 MAX_COLUMNS: Final = 24
-"""So many are shown of a wider table."""
+"""Maximum number of columns shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
     """A value of a row.
 
-    has_changed: `before` is what it was until then
+    has_changed: `before` is the earlier value
     """
 
     value: Any
@@ -31,8 +31,8 @@ class ShownCell:
 class ShownRow:
     """A row.
 
-    kind: "ins", "upd" or "del", as the style calls them
-    row_id: None where rows are told apart by a key
+    kind: "ins", "upd" or "del", the names of the style sheet
+    row_id: None if rows are identified by a key
     """
 
     kind: str
@@ -41,7 +41,7 @@ class ShownRow:
 
 
 def alone(kind: str, images: pa.Table, names: Sequence[str], ids: Sequence[int | None]) -> Iterable[ShownRow]:
-    """Rows that have one image: those that came, or went."""
+    """Yields rows with one image: inserted or deleted rows."""
     columns = [values(_whole(images[name])) for name in names]
     for number, row_id in enumerate(ids):
         cells = {name: ShownCell(column[number]) for name, column in zip(names, columns, strict=True)}
@@ -49,7 +49,7 @@ def alone(kind: str, images: pa.Table, names: Sequence[str], ids: Sequence[int |
 
 
 def paired(before: pa.Table, after: pa.Table, names: Sequence[str], ids: Sequence[int | None]) -> Iterable[ShownRow]:
-    """Rows that have both images, in the same order."""
+    """Yields rows with both images, which are in the same order."""
     columns = {}
     for name in names:
         earlier, later = _whole(before[name]), _whole(after[name])
@@ -66,7 +66,7 @@ def paired(before: pa.Table, after: pa.Table, names: Sequence[str], ids: Sequenc
 
 
 def chosen_columns(names: Sequence[str], rows: Sequence[ShownRow], first: Sequence[str]) -> list[str]:
-    """Which columns are shown, in their order: all, or of a wide table those that name rows and those that changed.
+    """Returns the columns to show, in their order: all, or those that name rows or changed if the table is wide.
 
     first: the columns that name rows
     """

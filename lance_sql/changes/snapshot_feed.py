@@ -1,4 +1,4 @@
-"""All rows of one version as a change feed: what a consumer begins with that has nothing yet."""
+"""All rows of one version as a change feed: the initial load of a consumer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lance_sql.table.snapshot import Snapshot
 
 @dataclass
 class _Snapshot(Range):
-    """The rows of the version `first`, which is `last`, as if its commit had inserted all of them."""
+    """Rows of the version `first`, which equals `last`, as if its commit had inserted all of them."""
 
     def parts(self, predicate: Predicate | None) -> Iterator[Part]:
         side = self.history.side(self.history.snapshot_at(self.last))
@@ -34,7 +34,7 @@ class _Snapshot(Range):
 
 
 class SnapshotFeed(ChangeFeed):
-    """The rows of a version as inserts of that version. Its columns are those of a change feed."""
+    """Rows of a version as inserts of that version. Its columns are those of a change feed."""
 
     range_type: ClassVar[type[Range]] = _Snapshot
     is_snapshot: ClassVar[bool] = True
@@ -47,7 +47,7 @@ class SnapshotFeed(ChangeFeed):
         self._key = key
 
     def _check_range(self, history: History, first: int, last: int) -> None:
-        # nothing is asked of the version before
+        # the version before is not needed
         return
 
     def only(self, kind: str) -> SnapshotFeed:

@@ -1,4 +1,4 @@
-"""The story of rows as a page: when each came, what it was changed from and to, and when it went."""
+"""Page of the history of rows: insert, updates with values before and after, and delete."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.values import html
 
 MAX_ROWS: Final = 20
-"""So many rows are told of."""
+"""Maximum number of rows shown."""
 MAX_IMAGES: Final = 200
-"""And so many images of each, from its first one on."""
+"""Maximum number of images shown of each row, from its first one on."""
 _ROWS_IN_A_PART: Final = 3
 
 
 @dataclass(frozen=True)
 class _Event:
-    """Something that happened to a row.
+    """Event in the history of a row.
 
-    version: None for what was before the range
-    kind: as the style calls it
-    what: operation of the commit, or what it did to the row where that is not known
-    row: None where the row went
+    version: None for images from before the range
+    kind: the name in the style sheet
+    what: the operation of the commit, or its effect on the row if the operation is unknown
+    row: None for a deleted row
     names: the columns that are shown
     """
 
@@ -44,9 +44,9 @@ class _Event:
 
 @dataclass(frozen=True)
 class _Story:
-    """What happened to a row.
+    """History of a row.
 
-    naming: columns by which people know it, with their newest values
+    naming: columns that name it for people, with their newest values
     """
 
     row_id: int
@@ -58,16 +58,16 @@ class _Story:
 
 
 def as_page(history: RowHistory, predicate: Predicate | None = None) -> str:
-    """A whole page in one file, which needs no network.
+    """Renders a page in one file that needs no network.
 
-    predicate: rows of which an image passes
+    predicate: a condition on images; rows with an image that passes are shown
     raises: MissingDependency where Jinja2 is not installed; as reading the history
     """
     return html.render("stories", **_values(history, predicate, MAX_ROWS))
 
 
 def as_part(history: RowHistory) -> str | None:
-    """The first rows, for a notebook."""
+    """Renders the first rows for a notebook."""
     return html.part("stories_part", **_values(history, None, _ROWS_IN_A_PART))
 
 

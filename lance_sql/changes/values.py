@@ -1,4 +1,4 @@
-"""Whether two images of a row differ; see `equal_values`."""
+"""Comparison of two images of a row; see `equal_values`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lance_sql.values.arrays import BoolMask
 from lance_sql.values.equal_values import same
 
 PAIRS_AT_ONCE = 64 * 1024
-"""Images of so many pairs are in memory at the same time."""
+"""Maximum number of pairs whose images are in memory at the same time."""
 
 
 def differing(pairs: Pairs, was: Sequence[Source], now: Sequence[Source]) -> BoolMask:
-    """For each pair whether its images differ in one of some columns. Both images of these columns are read.
+    """Returns for each pair whether its images differ in one of some columns. Reads both images of these columns.
 
     was, now: the columns before and after, parallel; one that does not exist is NULL
     """

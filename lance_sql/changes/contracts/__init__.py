@@ -1,10 +1,10 @@
-"""Contracts: rules that the rows of a table keep, stored with the table, and checked on all rows or on changed ones.
+"""Contracts: data quality rules, stored with the table and checked on all rows or on changed rows.
 
-rules     what a rule is, as it is typed and as the config of the table has it
-checks    what breaks a rule: of all rows, or of those that changed since a version
-checked_rows  which rows a check looks at
-contract_report  what a check has found
-enforcement  what a commit refuses
+rules     the syntax of rules, and their keys in the config of the table
+checks    violations of a rule: in all rows, or in those that changed since a version
+checked_rows  the rows that a check reads
+contract_report  the result of a check
+enforcement  rules that reject a commit
 """
 
 from __future__ import annotations

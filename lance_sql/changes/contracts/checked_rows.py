@@ -1,4 +1,4 @@
-"""The rows that a check looks at: all of a version, those that changed, or those that are about to be committed."""
+"""Rows that a check reads: all of a version, the changed ones, or those of a proposed commit."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MAX_EXAMPLES: Final = 5
 
 
 class Rows:
-    """The rows that a check looks at: all of a version.
+    """All rows of a version, for a check.
 
-    is_part: these are only some of its rows
+    is_part: only some of the rows are included
     """
 
     is_part = False
@@ -35,13 +35,13 @@ class Rows:
 
     @property
     def before(self) -> Snapshot | None:
-        """The version that this one is compared with; None where it is not there."""
+        """Version that this one is compared with; None if it does not exist."""
         return self._version(self.snapshot.version - 1)
 
     def scans(
         self, columns: Sequence[str] | None, filter: str | None = None, limit: int | None = None
     ) -> Iterator[Any]:
-        """Reads of them: each has `to_reader`, `to_table` and `count_rows`."""
+        """Yields scans of the rows; each has `to_reader`, `to_table` and `count_rows`."""
         yield scan(self.snapshot, columns, filter, limit)
 
     def _version(self, version: int) -> Snapshot | None:
@@ -49,31 +49,31 @@ class Rows:
         return history.snapshot_at(version) if version in history.files else None
 
     def count(self, filter: str) -> int:
-        """How many pass a filter."""
+        """Counts the rows that pass a filter."""
         return sum(scan.count_rows() for scan in self.scans([], filter))
 
     def table(self, columns: Sequence[str], filter: str | None = None) -> pa.Table:
-        """Some columns of them."""
+        """Reads some columns of the rows."""
         tables = [scan.to_table() for scan in self.scans(columns, filter)]
         if not tables:
             return selection.empty(pa.schema([self.snapshot.manifest.schema.arrow.field(name) for name in columns]))
         return pa.concat_tables(tables, promote_options="permissive")
 
     def examples(self, filter: str) -> pa.Table:
-        """Some of those that pass a filter."""
+        """Returns up to `MAX_EXAMPLES` rows that pass a filter."""
         tables = [scan.to_table() for scan in self.scans(None, filter, MAX_EXAMPLES)]
         return pa.concat_tables(tables, promote_options="permissive").slice(0, MAX_EXAMPLES)
 
 
 class ChangedRows(Rows):
-    """Those that a feed has, as they are at its end; all rows where a column has the name that another one had."""
+    """Rows of a feed as of its end; all rows if a column has the name of an earlier column."""
 
     is_part = True
 
     def __init__(self, snapshot: Snapshot, feed: ChangeFeed) -> None:
         super().__init__(snapshot)
         self._feed = feed
-        # what changed is found out once for all rules
+        # the changes are computed once for all rules
         self._kinds = [feed.only(kind) for kind in (INSERT, POSTIMAGE)]
 
     @property
@@ -92,8 +92,8 @@ class ChangedRows(Rows):
 
 
 class ProposedRows(Rows):
-    """Those of a version that is not committed yet, in files that the newest one has not; all of them where a column
-    has the name that another one had, for then old files have other values by this name."""
+    """Rows of an uncommitted version in files that the newest version does not have. All rows if a column has the name
+    of an earlier column: old files then have other values under this name."""
 
     is_part = True
 
@@ -116,12 +116,12 @@ class ProposedRows(Rows):
 
 
 def scan(snapshot: Snapshot, columns: Sequence[str] | None, filter: str | None, limit: int | None) -> Scan:
-    """A read of a version, as SQL asks for it."""
+    """Returns a scan of a version with an SQL filter."""
     return Scan(snapshot, resolve(snapshot, columns), to_predicate(snapshot, filter), limit, None)
 
 
 def _is_other_column(before: Sequence[Field], now: Sequence[Field]) -> bool:
-    """Whether a name that both have, of a column or of a member of one, means another field than before."""
+    """Whether a name of a column or member that both have refers to another field than before."""
     by_name = {field.name: field for field in before}
     return any(
         old is not None and (old.id != field.id or _is_other_column(old.children, field.children))

@@ -1,7 +1,7 @@
-"""What breaks a rule: of all rows of a version, or of those that changed since another.
+"""Violations of rules, in all rows of a version or in those that changed since another.
 
-Of rows that changed, a condition, `not_null`, `accepted_values` and `foreign_key` look at nothing else; `unique` looks
-at the rows that have their keys.
+For changed rows, a condition, `not_null`, `accepted_values` and `foreign_key` read only these rows. `unique` also reads
+the rows that have their keys.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def check(
 ) -> ContractReport:
     """Checks the rules of a version.
 
-    since: a version, tag or time: rows that have not changed after it are known to keep the rules
-    names: of the rules; all without it
-    rules_of: a version with the rules, where they are not those of the one that is checked
+    since: a version, tag or time: rows that have not changed after it are assumed to satisfy the rules
+    names: the rules to check; all by default
+    rules_of: the version that has the rules, if it is not the checked one
     raises: InvalidArgument, VersionNotFound, CorruptFile
     """
     rules = read_rules(rules_of or snapshot)
@@ -56,15 +56,15 @@ def check(
     if since is None:
         return _report(snapshot.label, None, chosen, Rows(snapshot))
     first, _ = bounds.resolve(History(snapshot), None, None, since)
-    # rows that were written again as they were break no rule either, and are not looked for
+    # rows rewritten without a change break no rule either, and need not be found
     feed = ChangeFeed(snapshot, since=first - 1, mode="net")
     return _report(snapshot.label, first - 1, chosen, ChangedRows(snapshot, feed))
 
 
 def check_proposed(latest: Snapshot, proposed: Snapshot, rules: Sequence[Rule]) -> ContractReport:
-    """Checks rules on a version that is about to be committed: on the rows of files that the newest one has not.
+    """Checks rules on a proposed version: on the rows of files that the newest version does not have.
 
-    latest: the newest version, whose rows are known to keep the rules
+    latest: the newest version, whose rows are assumed to satisfy the rules
     raises: CorruptFile, and what the store raises
     """
     return _report(proposed.label, latest.version, rules, ProposedRows(latest, proposed))
@@ -82,7 +82,7 @@ def _report(table: str, since: int | None, rules: Sequence[Rule], rows: Rows) ->
 
 @dataclass(frozen=True)
 class _Breach:
-    """What breaks a rule; nothing where there is no message."""
+    """Violation of a rule; without a message, the rule is satisfied."""
 
     message: str = ""
     count: int | None = 0
@@ -90,7 +90,7 @@ class _Breach:
 
 
 def _filtered(rows: Rows, filter: str, one: str, several: str) -> _Breach:
-    """The rows that pass a filter, which none is to. one, several: what they do, in words"""
+    """Returns the rows that pass a filter as a violation. one, several: wordings of the violation"""
     count = rows.count(filter)
     if not count:
         return _Breach()
@@ -131,7 +131,7 @@ def _unique(rule: Rule, rows: Rows) -> _Breach:
 
 
 def _counts(snapshot: Snapshot, keys: pa.Table) -> I64:
-    """How many rows of a version have each key."""
+    """Counts the rows of a version with each key."""
     names = keys.schema.names
     if set(names) <= set(snapshot.manifest.schema.names):
         matches = match(snapshot, keys, names, one_each=False)
@@ -158,7 +158,7 @@ def _foreign_key(rule: Rule, rows: Rows) -> _Breach:
 def _freshness(rule: Rule, rows: Rows) -> _Breach:
     column, age = rule.columns[0], parse_age(rule.values[0])
     newest = None
-    # what changed is young enough more often than not
+    # changed rows are usually recent enough
     for looked_at in [rows, Rows(rows.snapshot)] if rows.is_part else [rows]:
         times = looked_at.table([column]).column(0)
         if pa.types.is_timestamp(times.type):
@@ -189,7 +189,7 @@ def _moment(value: object, column: str) -> datetime:
 def _row_count_change(rule: Rule, rows: Rows) -> _Breach:
     base = rows.before
     if base is None:
-        # nothing is known of what there was before
+        # the rows before are unknown
         return _Breach()
     before, now = (scan(each, (), None, None).count_rows() for each in (base, rows.snapshot))
     share = (now - before) / before if before else (0.0 if now == before else float("inf"))

@@ -1,4 +1,4 @@
-"""What a check of a contract has found."""
+"""Result of a check of a contract."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lance_sql.values.value_text import as_json
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """Whether one rule is kept.
+    """Result of one rule.
 
-    broken: rows that break it; None where that is no number of rows
-    message: what is wrong; empty where nothing is
+    broken: the number of rows that break it; None if the violation has no number of rows
+    message: the violation; empty if there is none
     examples: some of the rows, with the columns of the table
-    seconds: that looking took
+    seconds: the duration of the check
     """
 
     rule: Rule
@@ -32,10 +32,10 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ContractReport:
-    """What a check of a contract has found.
+    """Result of a check of a contract.
 
-    table: with its version
-    since: only rows that changed after this version were looked at where a rule allows that; None for all
+    table: the table with its version
+    since: if a rule allows it, only rows that changed after this version were checked; None for all
     """
 
     table: str
@@ -44,21 +44,21 @@ class ContractReport:
 
     @property
     def is_kept(self) -> bool:
-        """No rule is broken but those that only warn."""
+        """Whether no rule of severity "error" is broken."""
         return not self.failures
 
     @property
     def broken(self) -> tuple[RuleResult, ...]:
-        """The rules that are broken."""
+        """Broken rules."""
         return tuple(each for each in self.results if not each.is_kept)
 
     @property
     def failures(self) -> tuple[RuleResult, ...]:
-        """The rules that are broken and do not only warn."""
+        """Broken rules of severity "error"."""
         return tuple(each for each in self.broken if each.rule.severity == "error")
 
     def to_dict(self) -> dict[str, Any]:
-        """In types of JSON."""
+        """Returns the report in types of JSON."""
         return {
             "table": self.table,
             "since": self.since,
@@ -87,7 +87,7 @@ class ContractReport:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """A page in one file, which needs no network.
+        """Renders a page in one file that needs no network.
 
         raises: MissingDependency where Jinja2 is not installed
         """
@@ -101,7 +101,7 @@ class ContractReport:
         return html.part("contract_part", **self._values())
 
     def _values(self) -> dict[str, Any]:
-        """What the templates show: rules that are broken first, with some of the rows."""
+        """Returns the values for the templates: broken rules first, with some of the rows."""
         order = sorted(self.results, key=lambda each: (each.is_kept, each.rule.severity == "warn"))
         shown = [each for each in order if not each.is_kept]
         rows = [() if each.examples is None else each.examples.to_pylist() for each in shown]

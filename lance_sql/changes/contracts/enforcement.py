@@ -1,7 +1,7 @@
-"""Rules that a commit keeps: they are looked at for the version that is about to be there, and for no other.
+"""Enforcement of rules on commits: only the proposed version is checked.
 
-What is checked is on top of the newest version, as it will be committed, so that of two writers who only together break
-a rule, the second one is refused.
+The proposed version is based on the newest one, as it will be committed. If two writers break a rule only together, the
+second commit is rejected.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from lance_sql.writes.commit.operations import (
 )
 
 _CHANGES: Final = (Append, DataReplacement, Delete, Merge, Overwrite, Project, Update)
-"""Operations after which rows or columns may be others. A restore is not one: it is how a broken table gets well."""
+"""Operations that may change rows or columns. A restore is not included: it repairs a broken table."""
 
 
 def enforce(latest: Snapshot, proposed: Snapshot, operation: Operation) -> None:
-    """Refuses a version that breaks a rule that is enforced.
+    """Rejects a version that breaks an enforced rule.
 
     latest: the newest version, which has the rules
-    raises: ContractBroken; InvalidArgument where the new columns do not allow a rule
+    raises: ContractBroken; InvalidArgument if the new columns do not allow a rule
     """
     if not isinstance(operation, _CHANGES) or not any(map(is_enforced, latest.manifest.config.items())):
         return
@@ -48,6 +48,6 @@ def enforce(latest: Snapshot, proposed: Snapshot, operation: Operation) -> None:
 
 
 def broken(report: ContractReport, outcome: str) -> ContractBroken:
-    """The error for a report in which a rule is broken that does not only warn."""
+    """Returns the error for a report with a broken rule of severity "error"."""
     rules = "; ".join(f"{each.rule.name}, {each.rule.text}: {each.message}" for each in report.failures)
     return ContractBroken(f"{report.table} breaks rules, and {outcome}: {rules}", report)

@@ -1,11 +1,11 @@
-"""Rules as they are typed, and as keys of the table's config.
+"""Syntax of rules, and their keys in the config of the table.
 
-unique(id, day)                                no two rows have one key; a key with a NULL in it is like no other
+unique(id, day)                                no two rows have the same key; a key with a NULL equals no other
 not_null(id, status)
 accepted_values(status, 'open', 'paid')        NULL is accepted
-foreign_key(customer, 'customers.lance', id)   of another table, which lies beside this one unless its path is whole
+foreign_key(customer, 'customers.lance', id)   a reference to another table, beside this one unless the path is absolute
 freshness(loaded_at, '1d')                     the newest value is not older than that
-row_count_change(-0.1, 0.5)                    so many rows more or less than the version before, as a share of those
+row_count_change(-0.1, 0.5)                    the change of the row count since the version before, as a share of it
 amount >= 0 OR status = 'cancelled'            anything else is a condition that no row breaks; NULL does not break it
 
 config  lance_sql.rule.<name> = {"rule": "unique(id)", "severity": "error", "enforce": true}
@@ -46,12 +46,12 @@ _CALL: Final = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 class Rule:
     """One rule of a contract.
 
-    text: as it was typed
+    text: the rule as typed
     severity: "error" stops a publication, "warn" does not
     kind: one of `KINDS`, or "condition"
-    columns: that it is about; none of a condition
-    values: its other arguments, in types of Python
-    enforce: commits of this library that break it are refused
+    columns: the columns of the rule; none for a condition
+    values: its other arguments, as Python values
+    enforce: whether commits of this library that break it are rejected
     """
 
     name: str
@@ -65,10 +65,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a kind of rule is called with.
+    """Arguments of a kind of rule.
 
-    columns: how many, at least and at most
-    check: of the other arguments; says what is wrong, or nothing
+    columns: the minimum and maximum number of columns
+    check: checks the other arguments; returns the problem, or None
     """
 
     columns: tuple[int, int]
@@ -112,7 +112,7 @@ KINDS: Final[Mapping[str, _Kind]] = {
 
 
 def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
-    """The rule that a text means for a table.
+    """Parses a rule for a table.
 
     raises: InvalidArgument, ColumnNotFound; UnsupportedFeature for SQL that filters do not have
     """
@@ -122,7 +122,7 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
     call = _CALL.fullmatch(text)
     kind = KINDS.get(call[1].lower()) if call is not None else None
     if call is None or kind is None:
-        # what is wrong with it is said now, and not when it is checked
+        # errors are raised now, not when the rule is checked
         _ = to_predicate(snapshot, negated(text))
         return Rule(name, text.strip(), _severity(severity), CONDITION)
     kind_name = call[1].lower()
@@ -136,18 +136,18 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
 
 
 def negated(condition: str) -> str:
-    """The filter for rows that break a condition."""
-    # behind a comment at its end
+    """Returns the filter for rows that break a condition."""
+    # the condition may end with a comment
     return f"NOT ({condition}\n)"
 
 
 def unaccepted(rule: Rule) -> str:
-    """The filter for rows with other values than the accepted ones."""
+    """Returns the filter for rows with other values than the accepted ones."""
     return f"{quoted(rule.columns[0])} NOT IN ({', '.join(map(literal, rule.values))})"
 
 
 def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
-    """The rules of a version, by name.
+    """Returns the rules of a version, by name.
 
     raises: CorruptFile for a rule that cannot be read, or that the table's columns no longer allow
     """
@@ -167,7 +167,7 @@ def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
 
 
 def is_enforced(entry: tuple[str, str]) -> bool:
-    """Whether a key of the config and its value may be a rule that is enforced; cheap, and sure of a no."""
+    """Whether an entry of the config may be an enforced rule. Cheap; False is certain."""
     return entry[0].startswith(PREFIX) and '"enforce"' in entry[1]
 
 
@@ -179,9 +179,9 @@ def set_rule(
     enforce: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Adds a rule to the newest version of the branch, or replaces the one of this name.
+    """Adds a rule to the newest version of the branch, or replaces the rule of this name.
 
-    raises: as `parse_rule`; InvalidArgument for one that only warns and is enforced; CommitConflict
+    raises: as `parse_rule`; InvalidArgument for an enforced rule that only warns; CommitConflict
     """
     if enforce and severity == "warn":
         raise InvalidArgument("A rule is enforced, or only warns (severity='warn'); not both")
@@ -198,7 +198,7 @@ def set_rule(
 def drop_rule(snapshot: Snapshot, name: str, properties: Mapping[str, str] | None = None) -> Snapshot:
     """Removes a rule.
 
-    raises: VersionNotFound where there is none of this name; CommitConflict
+    raises: VersionNotFound if there is none of this name; CommitConflict
     """
     latest = snapshot.latest()
     names = [key.removeprefix(PREFIX) for key in latest.manifest.config if key.startswith(PREFIX)]
@@ -212,7 +212,7 @@ def _severity(text: str) -> Severity:
 
 
 def _arguments(text: str, kind: str) -> tuple[list[str], list[Any]]:
-    """The columns in a call, and its other arguments.
+    """Returns the columns in a call, and its other arguments.
 
     raises: InvalidArgument
     """
@@ -247,19 +247,19 @@ def _value(node: exp.Expression, text: str) -> Any:
 
 
 def quoted(column: str) -> str:
-    """A column's name in SQL; `a.b` is a member of a struct."""
+    """Quotes a column name for SQL; `a.b` is a member of a struct."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in column.split("."))
 
 
 def literal(value: Any) -> str:
-    """A value in SQL."""
+    """Returns a value as an SQL literal."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def as_table(rules: Mapping[str, Rule]) -> pa.Table:
-    """One row for each rule."""
+    """Returns a table with one row for each rule."""
     listed = list(rules.values())
     return pa.table(
         {

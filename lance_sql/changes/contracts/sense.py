@@ -1,4 +1,4 @@
-"""Whether a rule can ever hold for a table: what its columns, and those of another table, have to be."""
+"""Checks that a rule can hold for a table: types of its columns, and of those of a referenced table."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from lance_sql.values import keys
 
 
 def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str | None, snapshot: Snapshot) -> None:
-    """Makes sure that rows can keep a rule.
+    """Checks that rows can satisfy a rule.
 
-    filter: for rows that break it, of kinds that have one
-    raises: InvalidArgument for columns of types that the rule is not about, and for another table or column that is not
-        there
+    filter: the filter for rows that break it, for kinds that have one
+    raises: InvalidArgument for columns of types that the rule does not support, and for a missing referenced table or
+        column
     """
     if filter is not None:
         _ = to_predicate(snapshot, filter)
@@ -46,9 +46,9 @@ def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str 
 
 
 def reference_type(name: str, type: pa.DataType, other_name: str, other_type: pa.DataType) -> pa.DataType:
-    """The type in which the values of a column are looked for among those of another one.
+    """Returns the common type for comparing the values of two columns.
 
-    raises: InvalidArgument where no value of one can be a value of the other
+    raises: InvalidArgument if no value of one can be a value of the other
     """
     common = common_type(type, other_type)
     if common is None or pa.types.is_nested(common):
@@ -57,7 +57,7 @@ def reference_type(name: str, type: pa.DataType, other_name: str, other_type: pa
 
 
 def missing(values: pa.ChunkedArray, name: str, referenced: pa.ChunkedArray, other_name: str) -> pa.Array:
-    """The values of a column that another one has not, each once; NULL is missing nowhere.
+    """Returns the distinct values of a column that another column lacks; NULL is never missing.
 
     raises: InvalidArgument as `reference_type`
     """
@@ -70,7 +70,7 @@ def missing(values: pa.ChunkedArray, name: str, referenced: pa.ChunkedArray, oth
 
 
 def beside(snapshot: Snapshot, path: str) -> str:
-    """A path as a rule has it: of a table beside this one, unless it is a whole one."""
+    """Resolves the path in a rule: relative to the folder of this table, unless it is absolute."""
     if "://" in path or os.path.isabs(path):
         return path
     parent = snapshot.uri.rstrip("/").rpartition("/")[0]

@@ -1,7 +1,7 @@
-"""Write, audit, publish: a job writes to a branch, and main gets all of it in one commit when it has been looked at.
+"""Write, audit, publish: a job writes to a staging branch, and one commit publishes it to main after a check.
 
-branch       what a branch came to, and the commit that has it
-publication  what that commit would do, before it is made
+branch       the net changes of a branch, and the commit that publishes them
+publication  the plan of that commit
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""What a branch came to, committed where it began.
+"""Publishing of a branch: its net changes, committed to the branch that it began with.
 
     main     7 ------------------------ 8 ---- 9 = what 7..10 of the branch came to
     load       \\ 8 -- 9 -- 10          somebody else's commit
 
-What the branch came to is told by its change feed, with the rows as they are at its end: rows that it deleted, updated
-and inserted. Updated rows keep their ids, wherever main has moved them meanwhile. A row that main has changed or
-deleted since the branch began is a conflict, and so is a key that both have given to different rows; nothing is
-published then.
+The change feed of the branch contains its deleted, updated and inserted rows, as they are at its end. Updated rows keep
+their ids, even if main has moved them meanwhile. A row that main has changed or deleted since the branch began is a
+conflict. So is a key that both have given to different rows. A conflict publishes nothing.
 
-The config has how far the branch is published (`changes.publishing.progress`): a second attempt finds the first one,
-and later commits of a branch that was kept are published from there on. What verbs keep beside the rows goes along
-(`changes.publishing.kept_state`). Rows of the branch that break a rule of the table are not published.
+The config records how far the branch is published (`changes.publishing.progress`). A second attempt finds the first
+one, and later commits of a kept branch are published from there on. State that verbs store in the config is published
+too (`changes.publishing.kept_state`). Rows of the branch that break a rule of the table are not published.
 """
 
 from __future__ import annotations
@@ -59,13 +58,13 @@ from lance_sql.writes.statements.removed_rows import carrying, delete_rows
 from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
 
 _IN_CONFLICT: Final = 1000
-"""So many rows of a conflict are shown."""
+"""Maximum number of rows of a conflict that are shown."""
 
 
 def plan(snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) -> Publication:
-    """What `publish` would do.
+    """Plans `publish` without committing.
 
-    raises: as `publish`, but for rows that both have changed
+    raises: as `publish`, except for rows that both have changed
     """
     latest = snapshot.latest()
     part = _Part.of(_Branch.open(latest, name), latest)
@@ -95,17 +94,17 @@ def publish(
     keep: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Commits what a branch came to on the branch that it began with, as one version; none where it changed nothing.
+    """Commits the net changes of a branch to the branch that it began with, as one version; none without changes.
 
-    snapshot: any version of the branch that gets it
-    key: columns that tell rows apart: one that both have given to different rows is a conflict; the primary key
-        without it
-    keep: the branch stays; published again, what was committed to it since is published. A branch that gets another
-        commit meanwhile stays as well
-    raises: ContractBroken where the rows break a rule; VersionNotFound; CommitConflict with the rows that both have
+    snapshot: any version of the branch that is published to
+    key: columns that identify rows: a key that both have given to different rows is a conflict; the primary key by
+        default
+    keep: the branch is not deleted; the next publication contains its later commits. A branch that gets another
+        commit meanwhile is kept as well
+    raises: ContractBroken if the rows break a rule; VersionNotFound; CommitConflict with the rows that both have
         changed, and for applied changes, views, cursors and numbered writes of both; InvalidArgument for a branch that
         began elsewhere, for one that a tag or another branch needs, and for a table without stable row ids;
-        UnsupportedFeature where the branch changed columns
+        UnsupportedFeature if the branch changed columns
     """
     branch = _Branch.open(snapshot, name)
     if not keep:
@@ -127,21 +126,21 @@ def publish(
     marked = {**(properties or {}), PUBLISHED: marker(branch.ref, branch.head.version)}
     published = on_latest(snapshot, "publish", change, marked)
     if not keep:
-        # a branch that has got another commit stays, and is published from there on
+        # a branch with a new commit is kept, and is published from there on
         with suppress(RetryableConflict):
             clones.delete_branch(published, name, head=branch.head)
     return published
 
 
 def _key(latest: Snapshot, key: str | Sequence[str] | None) -> Sequence[str] | None:
-    """The columns that tell rows apart."""
+    """Returns the columns that identify rows; None if there are none."""
     wanted = key if key is not None else primary_key(latest.manifest.schema) or None
     return None if wanted is None else key_match(latest.manifest.schema, wanted, latest.label).names
 
 
 @dataclass(frozen=True)
 class _Branch:
-    """A branch that is to be published.
+    """Branch to publish.
 
     head: its newest version
     ref: where it began
@@ -176,11 +175,11 @@ class _Branch:
 
 @dataclass(frozen=True)
 class _Part:
-    """The commits of a branch that are not published yet.
+    """Commits of a branch that are not published yet.
 
     progress: where they begin
     before: the version of the branch there
-    feed: what they came to
+    feed: their net changes
     """
 
     branch: _Branch
@@ -191,8 +190,8 @@ class _Part:
     @classmethod
     def of(cls, branch: _Branch, latest: Snapshot) -> _Part:
         """
-        raises: UnsupportedFeature for changes of rows that were inserted and published before: their ids are others
-            where they were published; VersionNotFound
+        raises: UnsupportedFeature for changes of rows that were inserted and published before: they have other ids in
+            the other branch; VersionNotFound
         """
         begins = progress(branch.ref, latest)
         history = History(branch.head)
@@ -215,23 +214,23 @@ class _Part:
 
     @property
     def is_empty(self) -> bool:
-        """The branch is published."""
+        """Whether the branch is fully published."""
         return self.progress.since == self.branch.head.version and self.progress.since > self.branch.ref.version
 
     def counts(self) -> dict[str, int]:
-        """How many images of each kind there are."""
+        """Counts the images of each kind."""
         kinds = self.feed.scan([CHANGE_TYPE]).to_table().column(CHANGE_TYPE)
         return {entry["values"]: entry["counts"] for entry in pc.value_counts(kinds).to_pylist()}
 
     def ids(self, *kinds: str) -> U64:
-        """The row ids of the images of these kinds."""
+        """Returns the row ids of the images of these kinds."""
         return _ids(self.feed, kinds)
 
 
 def _commit(part: _Part, session: WriteSession, *, by_key: bool) -> Snapshot:
     latest, branch = session.snapshot, part.branch
     before, now = (each.manifest.schema.arrow for each in (branch.head, latest))
-    # a column in the place of another one, whose values stay as they are in rows that the branch did not write
+    # a replaced column would keep the values of the old one in rows that the branch did not write
     theirs = ChangeFeed(latest, since=part.progress.onto)
     if not before.equals(now) or part.feed.range.replaced_columns != theirs.range.replaced_columns:
         raise UnsupportedFeature(
@@ -263,16 +262,16 @@ def _commit(part: _Part, session: WriteSession, *, by_key: bool) -> Snapshot:
         operation,
         counts,
         affected_rows=tombstones.affected,
-        # only a key makes rows of others a question
+        # rows of other commits can only conflict by key
         inserts_by_key=by_key and bool(counts.inserted),
         config=config,
     )
 
 
 def _rows(feed: ChangeFeed, schema: pa.Schema, moved: list[U64]) -> Iterator[pa.RecordBatch]:
-    """Updated rows as they are at the end of the branch, then inserted ones, in the order of their ids there.
+    """Yields updated rows as of the end of the branch, then inserted rows, in the order of their ids there.
 
-    moved: gets the ids of the updated ones
+    moved: receives the ids of the updated rows
     """
     for batch in feed.only(POSTIMAGE).scan([*schema.names, ROW_ID]).to_reader():
         moved.append(numbers(batch, ROW_ID))
@@ -286,9 +285,9 @@ def _as(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _addresses(snapshot: Snapshot, ids: U64) -> U64Set:
-    """Where rows are.
+    """Returns the addresses of rows.
 
-    raises: CommitConflict for rows that are gone
+    raises: CommitConflict for rows that no longer exist
     """
     if not len(ids):
         return U64Set.of(ids)
@@ -311,7 +310,7 @@ def _ids(feed: ChangeFeed, kinds: Sequence[str]) -> U64:
 
 
 def _conflicts(part: _Part, latest: Snapshot, key: Sequence[str] | None) -> pa.Table:
-    """The rows that both have changed, or the new ones that have one key; see `Publication`."""
+    """Returns rows that both have changed, and new rows with the same key; see `Publication`."""
     theirs = ChangeFeed(latest, since=part.progress.onto, mode="net", drop_unchanged=True)
     schema = pa.schema([*theirs.schema, pa.field("side", pa.string())])
     earlier = both = _changed_before(part, latest, key)
@@ -333,8 +332,8 @@ def _conflicts(part: _Part, latest: Snapshot, key: Sequence[str] | None) -> pa.T
 
 
 def _changed_before(part: _Part, latest: Snapshot, key: Sequence[str] | None) -> U64:
-    """The ids of rows that others changed before an earlier part of the branch was published, of which changes since
-    then do not tell, and that this part changes as well, or whose keys it gives to others."""
+    """Returns the ids of rows that others changed before an earlier part of the branch was published, and that this
+    part changes too, or whose keys it gives to other rows. Changes since that publication do not contain them."""
     begins, onto = part.branch.ref.version, part.progress.onto
     mine = part.ids(PREIMAGE, DELETE)
     if part.progress.since == begins:
@@ -354,12 +353,12 @@ def _changed_before(part: _Part, latest: Snapshot, key: Sequence[str] | None) ->
 
 
 def _keyed(feed: ChangeFeed, key: Sequence[str]) -> pa.Table:
-    """The keys and ids of rows as changes leave them."""
+    """Returns the keys and ids of rows after the changes."""
     return feed.scan([*key, ROW_ID], f"{CHANGE_TYPE} IN ('{INSERT}', '{POSTIMAGE}')").to_table()
 
 
 def _with_equal_keys(mine: pa.Table, theirs: pa.Table, names: Sequence[str]) -> U64:
-    """The ids of rows with keys that both have given to different rows."""
+    """Returns the ids of rows with keys that both have given to different rows."""
     sides = [side.combine_chunks() for side in (mine, theirs)]
     my_keys, their_keys = numbered([columns_of(side, names) for side in sides], nulls_are_equal=False)
     at_mine, at_theirs = pairs(my_keys, their_keys)

@@ -1,8 +1,8 @@
-"""What verbs keep in the config beside the rows of a branch, and that is published with them.
+"""State that verbs store in the config, and that is published with the rows of a branch.
 
-    lance_sql.applied        keys and times of applied changes, and files of what rows do not tell
+    lance_sql.applied        keys and times of applied changes, and files of state that rows lack
     lance_sql.view           versions that a materialized view was computed from
-    lance_sql.consumed.*     up to where the table has the changes of a cursor
+    lance_sql.consumed.*     the position of a cursor up to which the table has its changes
     lance_sql.txn.*          the last write of an application
 
 Rules, other keys of the config and indices of a branch are not published.
@@ -29,10 +29,10 @@ _NOUNS: Final = {
 
 
 def changed(before: Snapshot, head: Snapshot, latest: Snapshot) -> Mapping[str, Expected]:
-    """The keys of the config that a branch has set, and that are to be set where it is published.
+    """Returns the keys of the config that a branch has set and that its publication sets.
 
     before: the version of the branch from which it is published
-    raises: CommitConflict where both have set one
+    raises: CommitConflict if both have set one
     """
     mine, old, theirs = head.manifest.config, before.manifest.config, latest.manifest.config
     values = {}
@@ -51,9 +51,9 @@ def changed(before: Snapshot, head: Snapshot, latest: Snapshot) -> Mapping[str, 
 
 
 def copy_applied(head: Snapshot, latest: Snapshot) -> Iterator[str]:
-    """Copies files of applied changes to the branch that gets them, and yields their paths.
+    """Copies files of applied changes to the branch that is published to, and yields their paths.
 
-    raises: CorruptFile for one that is gone
+    raises: CorruptFile for a missing file
     """
     mine, theirs = (applied.of(each.manifest.config, each.label) for each in (head, latest))
     known = () if theirs is None else theirs.files

@@ -1,10 +1,10 @@
-"""How far a branch is published.
+"""Progress of the publication of a branch.
 
     property  lance_sql.published = load@7 5c1f.. 10          of the transaction: the branch, and its version
-    config    lance_sql.published = {"5c1f..": [10, 8]}       of the table from then on: the branch's version that is
-                                                              published, onto which version
+    config    lance_sql.published = {"5c1f..": [10, 8]}       of the table from then on: the published version of the
+                                                              branch, and the version that it is based on
 
-A restore takes the config back with the rows; an overwrite leaves the config, so the commits since are looked at.
+A restore also restores the config. An overwrite keeps the config, so the later commits are examined.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lance_sql.writes.commit.committer import Expected
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where the rest of a branch begins.
+    """Beginning of the unpublished part of a branch.
 
     since: the version of the branch that is published, or that it began with
     onto: the version of the other branch that has the rows up to there
@@ -35,26 +35,26 @@ class Progress:
 
 
 def identity(ref: Ref) -> str:
-    """The text that tells a branch from another one that had its name before."""
+    """Returns a text that distinguishes a branch from an earlier branch of the same name."""
     return ref.uuid or f"{ref.name}@{ref.version} {ref.created_at}"
 
 
 def marker(ref: Ref, head: int) -> str:
-    """The property of the commit that publishes a branch up to one of its versions."""
+    """Returns the property of the commit that publishes a branch up to one of its versions."""
     return f"{ref.name}@{ref.version} {identity(ref)} {head}"
 
 
 def is_part(ref: Ref, version: Snapshot) -> bool:
-    """Whether a version of the other branch is one that published a part of the branch."""
+    """Whether a version of the other branch published a part of the branch."""
     transaction = version.transaction()
     written = "" if transaction is None else transaction.properties.get(PUBLISHED, "")
     return written.startswith(marker(ref, 0)[:-1])
 
 
 def progress(ref: Ref, latest: Snapshot) -> Progress:
-    """How far a branch is published in a version of the other branch.
+    """Returns the progress of a branch's publication as of a version of the other branch.
 
-    raises: VersionNotFound where the commit that published a part of it is not known any more
+    raises: VersionNotFound if the commit that published a part of it was removed
     """
     head, onto = _recorded(latest.manifest.config).get(identity(ref), (None, None))
     if head is None or onto is None:
@@ -79,10 +79,10 @@ def progress(ref: Ref, latest: Snapshot) -> Progress:
 
 
 def recorded(ref: Ref, head: int, latest: Snapshot, branches: Collection[Ref]) -> Mapping[str, Expected]:
-    """What the commit sets in the config that publishes a branch; branches that are gone are left out.
+    """Returns the config entries of the commit that publishes a branch; drops deleted branches.
 
     head: the version of the branch
-    branches: that there are
+    branches: all existing branches
     """
     config = latest.manifest.config
     known = {identity(each) for each in branches}
@@ -92,7 +92,7 @@ def recorded(ref: Ref, head: int, latest: Snapshot, branches: Collection[Ref]) -
 
 
 def _recorded(config: Mapping[str, str]) -> dict[str, tuple[int, int]]:
-    """How far branches are published, and onto which version; what is not understood counts as not there."""
+    """Returns the published version of each branch and the version it is based on; empty if it cannot be parsed."""
     try:
         content: Any = json.loads(config.get(PUBLISHED, "{}"))
         return {str(key): (int(head), int(onto)) for key, (head, onto) in content.items()}

@@ -1,4 +1,4 @@
-"""What publishing a branch would do, before it is done."""
+"""Plan of the publication of a branch."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from lance_sql.reads.scan.system_columns import ROW_ID
 
 _OF_A_CHANGE: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID, "side")
 _SHOWN_CONFLICTS: Final = 100
-"""Rows of both sides on a page."""
+"""Maximum number of conflicting rows on a page, of both sides."""
 
 
 @dataclass(frozen=True, repr=False)
 class Publication:
-    """What publishing a branch would do to the branch that it began with.
+    """Plan of publishing a branch to the branch that it began with.
 
     table: its name
-    branch, version: what would be published
+    branch, version: the branch, and its version to publish
     base: the version that the branch began with
     onto: the newest version of the other branch
     inserted, updated, deleted: rows
-    conflicts: rows that both have changed, as both have them: the columns of the table, `_rowid`, `_change_type`, and
+    conflicts: rows that both have changed, from both sides: the columns of the table, `_rowid`, `_change_type`, and
         `side`, which is "branch" or "other"; at most 1,000 of each
-    report: whether the rows of the branch keep the rules of the table
+    report: the check of the rows of the branch against the rules of the table
     """
 
     table: str
@@ -44,7 +44,7 @@ class Publication:
 
     @property
     def is_forward(self) -> bool:
-        """Nothing else was committed since the branch began."""
+        """Whether nothing else was committed since the branch began."""
         return self.onto == self.base
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Publication:
         return str(self)
 
     def to_html(self) -> str:
-        """A page in one file, which needs no network.
+        """Renders a page in one file that needs no network.
 
         raises: MissingDependency where Jinja2 is not installed
         """
@@ -75,7 +75,7 @@ class Publication:
         return html.part("publication_part", **self._values())
 
     def _values(self) -> dict[str, Any]:
-        """What the templates show: of conflicts, both sides of a row beside each other."""
+        """Returns the values for the templates, with both sides of a conflicting row next to each other."""
         shown = self.conflicts.sort_by([(ROW_ID, "ascending"), ("side", "ascending")]).slice(0, _SHOWN_CONFLICTS)
         names = ["side", CHANGE_TYPE, *(name for name in shown.schema.names if name not in _OF_A_CHANGE), ROW_ID]
         return {

@@ -1,4 +1,4 @@
-"""The versions of a table, and what the commit of each did: as values, and as a page."""
+"""Versions of a table with the operations of their commits, as values and as a page."""
 
 from lance_sql.changes.version_history.history import History, HistoryEntry, history
 

@@ -1,7 +1,7 @@
-"""The versions of a table, and what the commit of each did.
+"""Versions of a table with the operations of their commits.
 
-Commits of this library say it themselves. What others did follows from the kind of their transaction, from the number
-of rows before and after, and from the row versions, which the manifest has: no page is read.
+Commits of this library record their operation and counts. For other writers, they follow from the kind of transaction,
+the number of rows before and after, and the row versions in the manifest. No page is read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import as_ranges, instant
 from lance_sql.values.frames import Frames
 
-# What users call the operations of transactions, where this is not their name.
+# Names of operations for users, if they differ from those of transactions.
 _AS_MEANT: Final = {"append": "insert", "rewrite": "compact", "merge": "add_columns", "project": "change_columns"}
 
 _TIME: Final = pa.timestamp("us", "UTC")
@@ -35,10 +35,10 @@ _KEEPS_ROWS: Final = ("compact", "create_index", "add_columns", "change_columns"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HistoryEntry:
-    """One version; None for what is not known.
+    """One version; unknown values are None.
 
     timestamp: of the commit, UTC
-    operation: as the user meant it: insert, update, merge, delete, create, overwrite, compact, add_columns, ...
+    operation: from the user's view: insert, update, merge, delete, create, overwrite, compact, add_columns, ...
     rows: live rows of the version
     fragments: of the version
     rows_inserted, rows_updated, rows_deleted: by the commit
@@ -46,10 +46,10 @@ class HistoryEntry:
     duration_ms: of the change, from its beginning
     writer: library and release
     job: the user's name of the job that the commit is a part of
-    write_id: of a write in two steps: what the names of its data files begin with
-    user, host: who ran the process that committed, and where
-    statement: of SQL that asked for the commit
-    tags: that name the version
+    write_id: of a write in two steps: the prefix of the names of its data files
+    user, host: the user and host of the process that committed
+    statement: the SQL statement that made the commit
+    tags: the tags of the version
     properties: of the commit, by its caller
     damage: why the version cannot be read; all but its number and tags is None then
     """
@@ -76,13 +76,13 @@ class HistoryEntry:
     statement: str | None = None
 
     def __repr__(self) -> str:
-        """What is known."""
+        """Returns the known values."""
         fields = ((each.name, getattr(self, each.name)) for each in dataclasses.fields(self))
         return f"HistoryEntry({', '.join(f'{name}={value!r}' for name, value in fields if value not in (None, ()))})"
 
 
 class History(tuple[HistoryEntry, ...], Frames):
-    """The versions of a branch, ascending, and what the commit of each did.
+    """Versions of a branch, ascending, with the operations of their commits.
 
     snapshot: any version of the branch
     """
@@ -102,7 +102,7 @@ class History(tuple[HistoryEntry, ...], Frames):
         return f"History({self.snapshot.name!r}, {numbers})"
 
     def to_table(self) -> pa.Table:
-        """One row for each version, with what its commit did; `damage` says why a version cannot be read."""
+        """Returns one row for each version and its commit; `damage` is the reason why a version cannot be read."""
         return pa.table(
             {
                 "version": pa.array([entry.version for entry in self], pa.uint64()),
@@ -135,7 +135,7 @@ class History(tuple[HistoryEntry, ...], Frames):
         return pa.array([getattr(entry, field) for entry in self], pa.string())
 
     def to_html(self) -> str:
-        """A page in one file, which needs no network: a chart of what came and went, and the versions.
+        """Renders a chart of inserted and deleted rows, and the versions, as a page in one file that needs no network.
 
         raises: MissingDependency where Jinja2 is not installed
         """
@@ -157,10 +157,10 @@ def history(
     since: datetime | date | timedelta | str | None = None,
     job: str | None = None,
 ) -> History:
-    """The commits of the branch of a version, as of now, ascending. Damaged versions are among them, but for `job`.
+    """Returns the commits of a version's branch, as of now, ascending. Includes damaged versions, except with `job`.
 
     limit, since, job: as for `Dataset.history`; the newest `limit` versions of those that `since` and `job` leave
-    raises: UnsupportedFeature; InvalidArgument for a time that is none
+    raises: UnsupportedFeature; InvalidArgument for an invalid time
     """
     snapshots = snapshot.siblings()
     first = max(len(snapshots) - limit, 0) if limit is not None and job is None else 0
@@ -188,7 +188,7 @@ def history(
 
 
 def _first_since(snapshots: Sequence[Snapshot], moment: datetime) -> int:
-    """The number of the first snapshot that was committed at a moment or later."""
+    """Returns the index of the first snapshot that was committed at a moment or later."""
     for number in reversed(range(len(snapshots))):
         readable = _readable(snapshots[number])
         if readable is not None and readable.manifest.timestamp < moment:
@@ -197,7 +197,7 @@ def _first_since(snapshots: Sequence[Snapshot], moment: datetime) -> int:
 
 
 def operation(snapshot: Snapshot) -> str | None:
-    """What the commit of a version did, as `HistoryEntry.operation`; None where it is not known.
+    """Returns the operation of a version's commit, as `HistoryEntry.operation`; None if unknown.
 
     raises: UnsupportedFeature, CorruptFile
     """
@@ -214,7 +214,7 @@ def operation(snapshot: Snapshot) -> str | None:
 
 
 def _counts(snapshot: Snapshot, meant: str | None) -> bool:
-    """Whether the versions of rows say more than the transaction: merges are recorded as updates."""
+    """Whether the row versions are more precise than the transaction: merges are recorded as updates."""
     return meant == "update" and snapshot.manifest.has_stable_row_ids
 
 
@@ -232,7 +232,7 @@ def _readable(snapshot: Snapshot) -> Snapshot | None:
 
 def _entry(snapshot: Snapshot, before: Snapshot | None, tags: tuple[str, ...], *, is_first: bool) -> HistoryEntry:
     """
-    before: the version before this one, where it is there and can be read
+    before: the version before this one, if it exists and can be read
     is_first: of the branch
     """
     manifest = snapshot.manifest
@@ -269,7 +269,7 @@ def _entry(snapshot: Snapshot, before: Snapshot | None, tags: tuple[str, ...], *
 def _derived(
     snapshot: Snapshot, before: Snapshot | None, operation: str | None, rows: int, *, is_first: bool
 ) -> CommitSummary:
-    """What a commit of another writer did, as far as the versions around it tell."""
+    """Derives the operation and counts of another writer's commit from the versions before and after."""
     meant = _AS_MEANT.get(operation or "", operation or "")
     if is_first and snapshot.version == 1:
         return CommitSummary("create", rows, 0, 0, *_written(snapshot, None))
@@ -293,7 +293,7 @@ def _derived(
 
 
 def _by_row_versions(snapshot: Snapshot) -> tuple[int, int]:
-    """How many rows a commit inserted and updated, by the versions that rows have."""
+    """Counts the rows that a commit inserted and updated, from their row versions."""
     inserted, written = (
         Scan(snapshot, (), to_predicate(snapshot, f"{column} = {snapshot.version}"), None, None).count_rows()
         for column in (CREATED_AT, LAST_UPDATED_AT)
@@ -302,7 +302,7 @@ def _by_row_versions(snapshot: Snapshot) -> tuple[int, int]:
 
 
 def _written(snapshot: Snapshot, before: Snapshot | None) -> tuple[int, int | None]:
-    """New data files and their bytes; None for bytes that the manifest does not have."""
+    """Counts the new data files and their bytes; None if the manifest lacks a size."""
     theirs = before.manifest.fragments if before is not None else Fragments.of(())
     sizes = [file.size_bytes for _, file in new_files(snapshot.manifest.fragments, theirs)]
     return len(sizes), sum(sizes) if all(sizes) else None

@@ -1,4 +1,4 @@
-"""A history as a page: a chart of what came and went, and the versions, newest first."""
+"""Page of a history: a chart of inserted and deleted rows, and the versions, newest first."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def as_page(
     *,
     branch: str | None = None,
 ) -> str:
-    """A whole page.
+    """Renders a whole page.
 
     entries: ascending; the newest ones are shown
-    branches: of the table, of which those that begin with one of the versions are told
+    branches: of the table; the page shows those that begin with one of the versions
     """
     begun: dict[int, list[str]] = {}
     for other, ref in sorted(branches.items()):
@@ -49,7 +49,7 @@ def as_page(
 
 
 def as_part(name: str, uri: str, entries: Sequence[HistoryEntry]) -> str | None:
-    """The newest versions, for a notebook."""
+    """Renders the newest versions for a notebook."""
     return html.part("history_part", **_values(name, uri, entries, {}, _IN_A_PART, None))
 
 
