@@ -66,7 +66,7 @@ class _TypeChanged(Change):
 
 
 def set_comment(path: str, column: str | None, text: str | None) -> Change:
-    """A comment of a table or of one of its columns; None takes it away."""
+    """Returns a change that sets the comment of a table or of one of its columns; None removes it."""
 
     def work(dataset: Dataset) -> Dataset:
         if column is None:
@@ -124,7 +124,7 @@ def _drop(read: TokenReader, path: str) -> Change:
 
 
 def column_of(name: str, dataset: Dataset) -> str:
-    """As `column_in`, for members of structs, too."""
+    """Resolves a column like `column_in`; also accepts members of structs."""
     return name if "." in name else column_in(name, dataset)
 
 

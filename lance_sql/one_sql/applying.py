@@ -1,11 +1,10 @@
-"""APPLY CHANGES INTO, in the words of Databricks: changes by key become the latest rows, or all that there were.
+"""APPLY CHANGES INTO, in the syntax of Databricks: changes by key become the latest rows, or the full history.
 
     APPLY CHANGES INTO 'users.lance' FROM 'moves.parquet' KEYS (user)
         [IGNORE NULL UPDATES] [APPLY AS DELETE WHEN op = 'd'] [SEQUENCE BY at] [COLUMNS a, b | COLUMNS * EXCEPT (op)]
         [STORED AS SCD TYPE 2] [TRACK HISTORY ON a | * EXCEPT (b)]
 
-AUTO CDC INTO is the same, and so is FROM STREAM(..). The source is a table of any kind that the engine has, or a query
-in parentheses.
+AUTO CDC INTO and FROM STREAM(..) are synonyms. The source is any table of the engine, or a query in parentheses.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _CLAUSES = ("IGNORE", "APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
 class Application(Change):
     """APPLY CHANGES INTO.
 
-    source: the query that has the changes
+    source: the query that returns the changes
     options: of `apply_changes`
     """
 
@@ -58,9 +57,9 @@ class Application(Change):
 
 
 def understand(read: TokenReader, parse_query: Callable[[str], exp.Expr]) -> Change | None:
-    """The statement; None for others.
+    """Parses the statement; returns None for others.
 
-    raises: InvalidArgument for one that is not whole; UnsupportedFeature for a target of the engine
+    raises: InvalidArgument for an incomplete one; UnsupportedFeature for a target of the engine
     """
     if not (read.accept("APPLY", "CHANGES", "INTO") or read.accept("AUTO", "CDC", "INTO")):
         return None
@@ -79,7 +78,7 @@ def understand(read: TokenReader, parse_query: Callable[[str], exp.Expr]) -> Cha
 
 
 def _clause(read: TokenReader, options: dict[str, Any]) -> None:
-    """The next clause.
+    """Parses the next clause into `options`.
 
     raises: InvalidArgument
     """
@@ -113,7 +112,7 @@ def _clause(read: TokenReader, options: dict[str, Any]) -> None:
 
 
 def _chosen(read: TokenReader) -> tuple[str, list[str]]:
-    """A list of columns, or of those that are left out."""
+    """Parses a list of columns, or of excluded columns."""
     if read.accept("*"):
         read.expect("EXCEPT")
         return "except", read.names("a column")

@@ -1,7 +1,7 @@
-"""Which columns of its tables a query can want, for an engine that does not tell its sources.
+"""Projection pushdown for an engine that does not pass columns to its sources: the columns that a query may use.
 
-A column that is named somewhere is wanted, for the query that runs names it. One that only a star stands for is wanted
-where those who read from that SELECT want it; EXISTS wants none of them.
+A column that is named anywhere is used, because the running query names it. A column that only a star covers is used if
+the readers of that SELECT use it; EXISTS uses none of them.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ _NAMED: Final = "is_named"
 
 
 def mark_named(query: exp.Expr) -> None:
-    """Marks the columns that a query names, before columns stand in the place of its stars."""
+    """Marks the columns that a query names, before its stars are expanded."""
     for column in query.find_all(exp.Column):
         column.meta[_NAMED] = True
 
 
 def used_columns(scopes: Sequence[Scope], tables: Mapping[str, Collection[str]]) -> dict[str, set[str]] | None:
-    """The columns of each table that a query can want; None where that is not clear.
+    """Returns the columns of each table that a query may use; None if that is unclear.
 
     scopes: of `traverse_scope`, of a query whose columns name their tables, after `mark_named`
-    tables: the columns that there are, by the names of tables, each of which is in the query once
+    tables: all columns, by the names of tables, each of which is in the query once
     """
     used: dict[str, set[str]] = {name: set() for name in tables}
     by_name = {id(scope): set[str]() for scope in scopes}
     whole = {id(scope) for scope in scopes if scope.is_root or (scope.is_subquery and not _is_only_counted(scope))}
-    # whoever reads from a subquery comes before it
+    # the readers of a subquery come before it
     for scope in reversed(scopes):
         select = scope.expression
         if not isinstance(select, exp.Select):
-            # told by positions
+            # identified by positions
             whole.update(map(id, scope.set_operation_scopes))
             if not isinstance(select, exp.SetOperation):
                 whole.update(id(source) for source in scope.sources.values() if isinstance(source, Scope))
@@ -45,7 +45,7 @@ def used_columns(scopes: Sequence[Scope], tables: Mapping[str, Collection[str]])
         columns = list(scope.columns)
         for column in columns:
             if not column.table:
-                # the name of something that is selected, or of who knows what
+                # the name of a selected expression, or an unknown name
                 if column.name not in selected:
                     return None
                 wanted.add(column.name)
@@ -63,12 +63,12 @@ def used_columns(scopes: Sequence[Scope], tables: Mapping[str, Collection[str]])
 
 
 def _is_only_counted(scope: Scope) -> bool:
-    """Whether somebody asks whether there are rows, and not what is in them."""
+    """Whether a query is the argument of EXISTS, so that its columns are not read."""
     select = scope.expression
     node = select.parent
     while isinstance(node, exp.Subquery | exp.Paren):
         node = node.parent
-    # numbers may stand for columns there
+    # there numbers may refer to columns
     by_position = any(select.args.get(part) is not None for part in ("order", "group"))
     return isinstance(node, exp.Exists) and isinstance(select, exp.Select) and not by_position
 
@@ -79,7 +79,7 @@ def _of_star(selected: exp.Expr) -> exp.Column | None:
 
 
 def _has_other_names(scope: Scope) -> bool:
-    """Whether columns have other names for those who read from a query, or it reads from itself."""
+    """Whether the columns of a query have other names for its readers, or the query is recursive."""
     node: exp.Expr | None = scope.expression.parent
     while isinstance(node, exp.Subquery | exp.Paren | exp.CTE):
         alias = node.args.get("alias")

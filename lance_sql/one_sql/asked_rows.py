@@ -1,10 +1,10 @@
-"""Which rows of its tables a query can want at most, for an engine that does not tell its sources.
+"""Predicate pushdown for an engine that does not pass filters to its sources: conditions on the tables of a query.
 
     SELECT .. FROM (SELECT * FROM t) s JOIN u ON s.k = u.k WHERE s.a > 7 AND u.b = 'x'    t: a > 7; u: b = 'x'
 
-The query itself stays as it is and filters once more, so what is left out here is only slower. A condition goes to a
-table where a row that it is not true for cannot be in the answer: not to the side of an outer join that is filled with
-NULLs, not below LIMIT, windows and aggregates.
+The query itself is unchanged and filters again, so a missed condition only costs time. A condition is pushed to a table
+if rows that fail it cannot be in the result. It is not pushed to the NULL-filled side of an outer join, nor below
+LIMIT, windows and aggregates.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sqlglot.optimizer.simplify import simplify
 Conditions = Mapping[str, list[exp.Expr]]
 
 _STOPS = ("limit", "offset", "windows", "qualify", "sample", "pivots", "match", "connect", "laterals")
-"""Parts of a SELECT that fewer rows below would make another one of."""
+"""Parts of a SELECT whose result may change if rows below it are filtered."""
 
 
 def conditions(scopes: list[Scope], is_source: Callable[[exp.Table], bool]) -> Conditions:
-    """By the names of tables, conditions on their columns alone, all of which hold for every row that is wanted.
+    """Returns, by the names of tables, conditions on their columns alone; all of them hold for every row that is used.
 
     scopes: of `traverse_scope`, of a query whose columns name their tables, and whose tables have different names
-    is_source: whether a table is one that is asked about
+    is_source: whether a table is one to return conditions for
     """
     uses = Counter(id(source) for scope in scopes for _, source in scope.selected_sources.values())
     inherited: dict[int, list[exp.Expr]] = {}
     by_table: dict[str, list[exp.Expr]] = {}
-    # whoever reads from a subquery comes before it
+    # the readers of a subquery come before it
     for scope in reversed(scopes):
         above = inherited.get(id(scope), [])
         if isinstance(scope.expression, exp.Union):
@@ -55,7 +55,7 @@ def conditions(scopes: list[Scope], is_source: Callable[[exp.Table], bool]) -> C
 
 
 def _names_in_part(union: exp.Union, part: Scope) -> Mapping[str, str]:
-    """What the columns of a union are called in a part of it; nothing where that is not clear."""
+    """Maps the columns of a union to their names in a part of it; empty if that is unclear."""
     if _has(union, (*_STOPS, "by_name", "side", "kind", "on")) or not isinstance(part.expression, exp.Query):
         return {}
     if any(_has(each, _STOPS) for each in _around(part)):
@@ -67,7 +67,7 @@ def _names_in_part(union: exp.Union, part: Scope) -> Mapping[str, str]:
 
 
 def _is_changed(node: exp.Expr, source: Scope) -> bool:
-    """Whether a subquery has other rows or names than its SELECT."""
+    """Whether a subquery has other rows or column names than its SELECT."""
     around = _around(source)
     if _has(node, ("sample", "pivots")) or any(_has(each, _STOPS) for each in around):
         return True
@@ -79,7 +79,7 @@ def _is_changed(node: exp.Expr, source: Scope) -> bool:
 
 
 def _around(scope: Scope) -> list[exp.Expr]:
-    """The brackets around a query, and its name as a CTE."""
+    """Returns the parentheses around a query, and its CTE."""
     nodes: list[exp.Expr] = []
     node: exp.Expr | None = scope.expression.parent
     while isinstance(node, exp.Subquery | exp.Paren | exp.CTE):
@@ -89,9 +89,9 @@ def _around(scope: Scope) -> list[exp.Expr]:
 
 
 def _of_select(scope: Scope, above: list[exp.Expr]) -> Iterator[tuple[exp.Expr, set[str]]]:
-    """Conditions of a SELECT on one of its tables, and the tables that they may go to.
+    """Yields conditions of a SELECT on one of its tables, and the tables that they may be pushed to.
 
-    above: conditions on what is selected
+    above: conditions on the result of the SELECT
     """
     select = scope.expression
     assert isinstance(select, exp.Select)
@@ -99,7 +99,7 @@ def _of_select(scope: Scope, above: list[exp.Expr]) -> Iterator[tuple[exp.Expr, 
     if first is None:
         return
     so_far = {first.this.alias_or_name}
-    # rows of these are there for a row of the answer, and are not NULLs in the place of one
+    # tables that an outer join may fill with NULLs
     filled: set[str] = set()
     for join in select.args.get("joins") or ():
         name, side, kind = join.this.alias_or_name, str(join.side).upper(), str(join.kind).upper()
@@ -107,7 +107,7 @@ def _of_select(scope: Scope, above: list[exp.Expr]) -> Iterator[tuple[exp.Expr, 
         if join.method or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
             return
         if kind in ("SEMI", "ANTI"):
-            # rows of the right side that do not pass match nothing
+            # rows of the right side that fail the condition match nothing
             yield from ((part, {name}) for part in parts if _one(part))
             continue
         if side in ("", "INNER"):
@@ -132,7 +132,7 @@ def _of_select(scope: Scope, above: list[exp.Expr]) -> Iterator[tuple[exp.Expr, 
 
 
 def _below(condition: exp.Expr, select: exp.Select) -> exp.Expr | None:
-    """A condition on what is selected as one on the columns it is selected from; None where it is not one on them."""
+    """Rewrites a condition on the result of a SELECT to its input columns; None if that is impossible."""
     names = [each.alias_or_name for each in select.expressions]
     selected = {each.alias_or_name: each.unalias() for each in select.expressions}
     if len(selected) < len(names):
@@ -154,7 +154,7 @@ def _below(condition: exp.Expr, select: exp.Select) -> exp.Expr | None:
 
 
 def _parts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
-    """What is joined by AND, constants computed."""
+    """Yields the conjuncts of a condition, with constants folded."""
     if condition is None:
         return
     simple = simplify(condition.copy())
@@ -163,7 +163,7 @@ def _parts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def _one(condition: exp.Expr) -> bool:
-    """Whether a condition is on columns of one table, and on nothing else that has rows."""
+    """Whether a condition uses columns of exactly one table, and no query, aggregate or window."""
     if condition.find(exp.Query, exp.AggFunc, exp.Window) is not None:
         return False
     return len({column.table for column in condition.find_all(exp.Column)}) == 1
@@ -179,7 +179,7 @@ def _has(node: exp.Expr, parts: tuple[str, ...]) -> bool:
 
 
 def _bare(condition: exp.Expr) -> exp.Expr:
-    """The condition on columns without tables."""
+    """Returns the condition with unqualified columns."""
     bare = condition.copy()
     for column in bare.find_all(exp.Column):
         column.set("table", None)

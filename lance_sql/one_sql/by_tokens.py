@@ -1,7 +1,7 @@
-"""Statements that the parser does not read, as far as their tokens tell.
+"""Recognition by tokens of statements that the parser cannot parse.
 
-DuckDB takes what is its own as it was typed. A statement that changes a Lance table, or reads one at a version, is not:
-where it cannot be understood, its user is told so here, and not by DuckDB, which knows of no such table.
+DuckDB receives its own statements as typed. A statement that changes a Lance table, or reads one at a version, is not
+DuckDB's. If it cannot be parsed, the error is raised here, because DuckDB does not have that table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TARGETS: Final = (
 _VERSIONS: Final = (("VERSION", "AS", "OF"), ("TIMESTAMP", "AS", "OF"), ("AT", "("), ("CHANGES", "FROM"))
 _READS: Final = ("FROM", "JOIN", ",", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT")
 _WITH_FROM: Final = ("EXTRACT", "OVERLAY", "SUBSTRING", "TRIM")
-"""Functions whose arguments have FROM between them."""
+"""Functions with FROM between their arguments."""
 _QUERIES: Final = (
     "SELECT",
     "FROM",
@@ -64,10 +64,10 @@ def is_ours(text: str, dialect: Dialect) -> bool:
 
 
 def query(text: str, dialect: Dialect) -> OwnQuery | None:
-    """A query in which names stand in the place of Lance tables; None for other statements, and for queries with
-    table functions of this project.
+    """Returns a query whose Lance tables are replaced by names; None for other statements, and for queries with table
+    functions of this project.
 
-    raises: InvalidArgument for a text or a comment that is open at the end
+    raises: InvalidArgument for an unclosed text or comment
     """
     tokens = tokenize(text, dialect)
     if not tokens or tokens[0].text.upper() not in _QUERIES:
@@ -86,7 +86,7 @@ def query(text: str, dialect: Dialect) -> OwnQuery | None:
 
 
 def in_quotes(text: str, dialect: Dialect) -> str:
-    """The text with quotes around paths without them, where tables are read.
+    """Returns the text with quotes around unquoted paths, in places of tables.
 
     raises: as `query`
     """
@@ -100,7 +100,7 @@ def in_quotes(text: str, dialect: Dialect) -> str:
 
 
 def prefix(text: str, dialect: Dialect) -> tuple[str, str]:
-    """EXPLAIN or PREPARE with what belongs to it, and the statement behind it; no prefix for other statements."""
+    """Splits a text into EXPLAIN or PREPARE with its options, and the statement after it; else the prefix is empty."""
     tokens = tokenize_commands(text, dialect)
     words = _words(tokens)
     end = 0
@@ -134,12 +134,12 @@ def _tables(tokens: Sequence[Token]) -> Iterator[tuple[Name, int]]:
 
 
 def _is_value(tokens: Sequence[Token], position: int) -> bool:
-    """Whether a text behind a comma is no table, as in a list of values."""
+    """Whether a text after a comma is a value and not a table, as in a list of values."""
     return tokens[position - 1].text == ","
 
 
 def _lance_table(tokens: Sequence[Token], position: int) -> Name | None:
-    """The Lance table that is named at a token."""
+    """Returns the name of the Lance table at a token; None if there is none."""
     named = name_at(list(tokens), position) if position < len(tokens) else None
     if named is None or path_of_name(named.parts, is_quoted=named.is_quoted) is None:
         return None
@@ -147,6 +147,6 @@ def _lance_table(tokens: Sequence[Token], position: int) -> Name | None:
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:
-    """Keywords in upper case; nothing of what is in quotes."""
+    """Returns the words in upper case; quoted tokens are empty."""
     quoted = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING)
     return ["" if token.token_type in quoted else token.text.upper() for token in tokens]

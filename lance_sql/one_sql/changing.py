@@ -24,8 +24,8 @@ _CLAUSE: Final = 1
 @dataclass(frozen=True)
 class _OfRows(Change):
     """
-    alias: what the statement calls the table
-    where: which rows; None for all
+    alias: the name of the table in the statement
+    where: the condition on rows; None for all
     others: other tables that the statement reads
     """
 
@@ -34,15 +34,15 @@ class _OfRows(Change):
     others: tuple[exp.Expr, ...]
 
     def _rows(self, name: str, columns: Iterable[exp.Expr]) -> exp.Select:
-        """The query that finds the rows.
+        """Returns the query that finds the rows.
 
-        columns: of the query, beside the address of each row
+        columns: of the query, before the address of each row
         """
         address = row_changes.system(ROW_ADDRESS, self.alias)
         query = exp.select(*columns, address).from_(row_changes.named(name, self.alias))
         for other in self.others:
             if isinstance(other, OwnWords):
-                # behind a comma
+                # after a comma
                 query.append("joins", exp.Join(this=other.copy()))
             else:
                 query = query.join(_joined_alone(other), join_type="cross")
@@ -64,7 +64,7 @@ class Deletion(_OfRows):
 
         def rows(name: str) -> exp.Expr:
             selected = self._rows(name, ())
-            # several rows of other tables may want the same row to go
+            # several rows of other tables may select the same row
             return selected.distinct() if self.others else selected
 
         return row_changes.delete(dataset, engine, rows)
@@ -138,20 +138,20 @@ def modification(node: exp.Update) -> Modification:
 
 
 def _joined_alone(other: exp.Expr) -> exp.Expr:
-    """A table with what is joined to it, as one side of another join."""
+    """Returns a table with its joins, as one side of another join."""
     table = other.copy()
     joins = table.args.get("joins") or []
     if not joins:
         return table
     for join in joins:
-        # a comma cannot be inside of parentheses
+        # parentheses cannot contain a comma join
         if not any(join.args.get(part) for part in ("kind", "side", "method", "on", "using")):
             join.set("kind", "CROSS")
     return exp.Paren(this=table)
 
 
 def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tuple[tuple[str, exp.Expr], ...]:
-    """What SET says, by column.
+    """Returns the expressions of SET, by column.
 
     raises: UnsupportedFeature for anything but a column that is set to an expression
     """

@@ -1,4 +1,4 @@
-"""Clauses that no dialect parses, rewritten to table functions, which every dialect does.
+"""Clauses that no dialect parses, rewritten to table functions, which every dialect parses.
 
     orders.lance@41                                          'orders.lance@41', as an identifier in quotes
     <table> CHANGES FROM VERSION 3 TO VERSION 5              lance_changes('<table>', start_version => 3, ...)
@@ -47,7 +47,7 @@ _OPTIONS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """Text to put in the place of the tokens from `first` up to `end`, which is not included."""
+    """Text that replaces the tokens from `first` to `end`, exclusive."""
 
     first: int
     end: int
@@ -56,10 +56,10 @@ class _Edit:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name with dots.
+    """Dotted name.
 
     parts: between the dots
-    end: the token behind it
+    end: the token after it
     has_version: the last part ends with a version that was not in quotes
     is_quoted: a part is in quotes
     """
@@ -71,15 +71,15 @@ class Name:
 
     @property
     def path(self) -> str:
-        """The parts as a path, without the format that Spark puts before it."""
+        """Parts as a path, without the format prefix of Spark."""
         is_of_spark = len(self.parts) == 2 and self.parts[0].lower() == FORMAT
         return self.parts[1] if is_of_spark and (self.is_quoted or is_path(self.parts[1])) else ".".join(self.parts)
 
 
 def rewrite(text: str, dialect: Dialect) -> str:
-    """The text with the clauses rewritten; the same text where there is none.
+    """Rewrites the clauses in a text; returns other text unchanged.
 
-    raises: InvalidArgument for a clause that is not whole; UnsupportedFeature for bounds that are no constants
+    raises: InvalidArgument for an incomplete clause; UnsupportedFeature for bounds that are not constants
     """
     lowered = text.lower()
     if "@" not in text and not any(word in lowered for word in _WORDS):
@@ -128,9 +128,9 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
 
 
 def name_at(tokens: list[Token], start: int, *, is_expected: bool = False) -> Name | None:
-    """The name of a table that begins here, with dots, and with a version that follows it after an @.
+    """Returns the table name that begins at a token, with dots and with a version after an @.
 
-    is_expected: a word of SQL is a name as well
+    is_expected: keywords also count as names
     """
     if tokens[start].token_type not in _NAMES and not (is_expected and tokens[start].text.isidentifier()):
         return None
@@ -148,14 +148,14 @@ def name_at(tokens: list[Token], start: int, *, is_expected: bool = False) -> Na
     is_table = is_at and (is_path_of_lance or path_of_name(parts, is_quoted=is_quoted) is not None)
     if is_table and end + 1 < len(tokens) and tokens[end].text == "@" and tokens[end + 1].start == tokens[end].end + 1:
         return Name((*parts[:-1], f"{parts[-1]}@{tokens[end + 1].text}"), end + 2, True)
-    # some tokenizers take the @ and the name after it for one parameter
+    # some tokenizers read the @ and the name after it as one parameter
     if is_table and len(tokens[end].text) > 1:
         return Name((*parts[:-1], parts[-1] + tokens[end].text), end + 1, True)
     return Name(tuple(parts), end, False, is_quoted)
 
 
 def _words(tokens: list[Token], start: int, count: int = 4) -> list[str]:
-    """The next words in upper case; some dialects have several in one token."""
+    """Returns the next words in upper case; in some dialects a token has several words."""
     words: list[str] = []
     for token in tokens[start : start + count]:
         words += ["''"] if token.token_type == TokenType.STRING else token.text.upper().split()
@@ -163,7 +163,7 @@ def _words(tokens: list[Token], start: int, count: int = 4) -> list[str]:
 
 
 def _changes(tokens: list[Token], first: int, end: int, path: str) -> _Edit:
-    """The call of `lance_changes` that a clause means."""
+    """Rewrites a CHANGES clause to a call of `lance_changes`."""
     position = end + len(_split(tokens, end, "CHANGES", "FROM"))
     start, is_exclusive, position = _bound(tokens, position)
     arguments = [f"{'since' if is_exclusive else 'start_version'} => {start}"]
@@ -183,7 +183,7 @@ def _changes(tokens: list[Token], first: int, end: int, path: str) -> _Edit:
 
 
 def _split(tokens: list[Token], start: int, *words: str) -> list[Token]:
-    """The tokens that are these words."""
+    """Returns the tokens that consist of these words."""
     matched: list[Token] = []
     seen: list[str] = []
     while len(seen) < len(words) and start + len(matched) < len(tokens):
@@ -196,7 +196,7 @@ def _split(tokens: list[Token], start: int, *words: str) -> list[Token]:
 
 
 def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
-    """A bound of a range as SQL, whether it is left out, and where it ends."""
+    """Returns a bound of a range as SQL, whether it is exclusive, and where it ends."""
     words = _words(tokens, position)
     if words[:1] not in (["VERSION"], ["TIMESTAMP"]):
         raise InvalidArgument(f"Not SQL: CHANGES has VERSION or TIMESTAMP before a bound, not {' '.join(words[:1])!r}")
@@ -219,7 +219,7 @@ def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
 
 
 def _described(tokens: list[Token], position: int) -> _Edit | None:
-    """What is described or read as a whole: a query of it, which may have a version."""
+    """Rewrites DESCRIBE, SUMMARIZE or TABLE of a Lance table to FROM, which accepts a version."""
     word = tokens[position].text.upper()
     end = position + 1
     if word in _DESCRIBING and end < len(tokens) and tokens[end].text.upper() == "TABLE":
@@ -230,7 +230,7 @@ def _described(tokens: list[Token], position: int) -> _Edit | None:
 
 
 def _inserting(tokens: list[Token], position: int) -> Iterator[_Edit]:
-    """What the parser does not know of INSERT into a Lance table: BY POSITION, and FROM in parentheses."""
+    """Rewrites clauses of INSERT into a Lance table that the parser lacks: BY POSITION, and FROM in parentheses."""
     position += position < len(tokens) and tokens[position].text.upper() == "TABLE"
     name = name_at(tokens, position) if position < len(tokens) else None
     if name is None or not _is_of_lance(name):
@@ -248,7 +248,7 @@ def _is_of_lance(name: Name | None) -> bool:
 
 
 def time_type(words: Sequence[str]) -> tuple[str, int]:
-    """The type before a time in quotes: what is put before it where it has a zone, and how many words it has."""
+    """Reads the type before a quoted time: returns the prefix for a time with a zone, and the number of words."""
     if not words or words[0] not in (*TIME_TYPES, "DATE"):
         return "", 0
     has_zone = words[0] == "TIMESTAMPTZ" or tuple(words[1:4]) == ("WITH", "TIME", "ZONE")
@@ -256,7 +256,7 @@ def time_type(words: Sequence[str]) -> tuple[str, int]:
 
 
 def _options(tokens: list[Token], position: int) -> tuple[list[str], int]:
-    """The options of WITH as arguments, and where they end."""
+    """Returns the options of WITH as arguments, and where they end."""
     arguments: list[str] = []
     while position + 2 < len(tokens) and tokens[position].token_type != TokenType.R_PAREN:
         key, equals, value = tokens[position : position + 3]

@@ -1,4 +1,4 @@
-"""Columns as statements define them: (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR COMMENT '..')."""
+"""Column definitions of statements: (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR COMMENT '..')."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.token_reader import TokenReader
 
 COMMENT: Final = "comment"
-"""The key of a comment among the config of a table, and among the metadata of a column."""
+"""Key of a comment in the config of a table and in the metadata of a column."""
 
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """A column as it was typed; `key` is its position in the primary key, from 1, or 0."""
+    """Column as typed; `key` is its position in the primary key, from 1, or 0."""
 
     name: str
     type: str
@@ -29,7 +29,7 @@ class ColumnDefinition:
     key: int = 0
 
     def field(self, engine: Engine, dialect: Dialect) -> pa.Field:
-        """The column in Arrow's types, by those of the engine.
+        """Converts the column to an Arrow field, with the types of the engine.
 
         raises: InvalidArgument for a type that the engine does not have
         """
@@ -43,7 +43,7 @@ class ColumnDefinition:
 
 
 def arrow_type(text: str, engine: Engine, dialect: Dialect) -> pa.DataType:
-    """The Arrow type of a type of SQL, as the engine has it.
+    """Returns the Arrow type that the engine uses for an SQL type.
 
     raises: InvalidArgument
     """
@@ -54,7 +54,7 @@ def arrow_type(text: str, engine: Engine, dialect: Dialect) -> pa.DataType:
 
 
 def read_columns(read: TokenReader) -> list[ColumnDefinition]:
-    """The columns between parentheses, and the primary key."""
+    """Parses the columns between parentheses, and the primary key."""
     read.expect("(")
     columns: list[ColumnDefinition] = []
     keys: list[str] = []

@@ -1,13 +1,12 @@
-"""Connections of DuckDB whose statements may also be about Lance tables: time travel in everybody's words, and what
-changes a table.
+"""DuckDB connections that also run statements on Lance tables: time travel in the syntax of several engines, and
+changes of tables.
 
     connection.execute("FROM 'orders.lance' VERSION AS OF 4")
     connection.execute("INSERT INTO 'orders.lance' VALUES (?, ?)", [7, "paid"])
     connection.execute("OPTIMIZE 'orders.lance'")
 
-The class is DuckDB's own, with `execute`, `sql` and `query` that look at a statement first. What is not about a Lance
-table goes to DuckDB as it was typed. DuckDB 1.5 makes no such connections: `lance_sql.sql(.., connection=)` takes the
-statements there.
+The class is DuckDB's own; its `execute`, `sql` and `query` inspect a statement first. Other statements go to DuckDB as
+typed. DuckDB 1.5 has no such connections: pass the statements to `lance_sql.sql(.., connection=)`.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
 
 _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
-# What may change a Lance table, or say what DuckDB has no words for. Most questions have none of it, and need not wait
-# for the import of a parser.
+# Words of statements that may change a Lance table, or that DuckDB has no syntax for. Most queries have none of them,
+# and need no import of a parser.
 _WORDS: Final = re.compile(
     r"\b(insert|update|delete|truncate|merge|create|copy|changes|version|timestamp\s+as|system_time|system_version"
     r"|versions\s+between|table_changes(_by_path)?|table_insertions|table_deletions|summarize|optimize|vacuum|restore|desc|describe|show"
@@ -45,9 +44,9 @@ _FIRST_ROWS: Final = re.compile(r"\.lance\b.*\border\s+by\b.*\blimit\s+\d+", re.
 
 
 def may_be_ours(text: str, *, has_catalogs: bool = False) -> bool:
-    """Whether a text has to be parsed to know who runs it; False only where it is DuckDB's for certain.
+    """Whether a text must be parsed to decide who runs it; False only if it is certainly DuckDB's.
 
-    has_catalogs: tables have names, too
+    has_catalogs: tables may also be named by catalogs
     """
     is_about_tables = has_catalogs or _TABLE.search(text) is not None
     if is_about_tables and (_WORDS.search(text) is not None or _has_stem(text)):
@@ -56,7 +55,7 @@ def may_be_ours(text: str, *, has_catalogs: bool = False) -> bool:
 
 
 def _has_stem(text: str) -> bool:
-    """Whether columns may be called by the name of a path in quotes, such as t.id of 'a/t.lance'."""
+    """Whether columns may be qualified by the name of a quoted path, such as t.id of 'a/t.lance'."""
     lowered = text.lower()
     stems = {match[1] for match in _STEM.finditer(lowered)}
     return any(f"{stem}." in lowered.replace(f"{stem}.lance", "") or f'{stem}".' in lowered for stem in stems)
@@ -71,19 +70,18 @@ def connect(
     catalog: str | os.PathLike[str] | Catalog | Mapping[str, str | os.PathLike[str] | Catalog] | None = None,
     **options: Any,
 ) -> Any:
-    """A DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables, and whose statements may
-    change Lance tables.
+    """Opens a DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables, and whose statements
+    may change Lance tables.
 
-    `execute`, `sql` and `query` take what `lance_sql.sql` does: `FROM 'x.lance' VERSION AS OF 4`, `INSERT INTO
-    'x.lance'`, `OPTIMIZE 'x.lance'`, with parameters; everything else is DuckDB's, as it was typed. A change is a
-    commit of its own, so that there is none within a transaction. In DuckDB 1.5 such statements go to `lance_sql.sql`.
+    `execute`, `sql` and `query` accept the statements of `lance_sql.sql`, with parameters: `FROM 'x.lance' VERSION AS
+    OF 4`, `INSERT INTO 'x.lance'`, `OPTIMIZE 'x.lance'`. All others go to DuckDB as typed. Each change is its own
+    commit, so changes are not possible within a transaction. In DuckDB 1.5, pass such statements to `lance_sql.sql`.
 
-    statistics_cache: a folder in which other processes find what scans of this one learn, of tables that are opened by
-        their paths; see `lance_sql.open`
+    statistics_cache: a folder that shares learned statistics with other processes, for tables that are opened by their
+        paths; see `lance_sql.open`
     allow_bases, cache: as for `lance_sql.open`, of these tables
     catalog: attached as `lake`, or under the names of a mapping; see `lance_sql.attach`
-    options: of `duckdb.connect`; DuckDB 1.5 is told to allow extensions without a signature, for `FROM 'x.lance'` needs
-        one
+    options: of `duckdb.connect`; in DuckDB 1.5, unsigned extensions are allowed, because `FROM 'x.lance'` needs one
     raises: UnsupportedFeature when DuckDB is not installed
 
     >>> connection = lance_sql.connect()
@@ -116,7 +114,7 @@ class _Statements:
         return on_connections.parts(text, names)
 
     def narrowed(self, text: str, run: Callable[[str], Any]) -> str | None:
-        # the others need not wait for the import of a parser
+        # other statements need no import of a parser
         if _FIRST_ROWS.search(text) is None:
             return None
         from lance_sql.dataset import open as open_table

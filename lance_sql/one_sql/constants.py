@@ -1,4 +1,4 @@
-"""Constants in SQL as values of Python: what the arguments of table functions and versions of tables are."""
+"""SQL constants as Python values, for arguments of table functions and versions of tables."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _WITH_ZONE: Final = frozenset({exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.
 
 
 def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
-    """The value of an expression that is a constant: numbers, text, booleans, NULL, times as text, lists of them.
+    """Returns the value of a constant expression: numbers, text, booleans, NULL, times as text, lists of them.
 
-    fractions: numbers may have them, and lists a type that they are cast to
+    fractions: numbers may have fractions, and lists may be cast to a type
 
     raises: UnsupportedFeature for anything else; InvalidArgument for a cast that has no value
     """
@@ -58,7 +58,7 @@ def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
 
 
 def _cast(value: Any, node: exp.Cast, what: str) -> Any:
-    """A constant as a text, a whole number or a boolean.
+    """Casts a constant to a text, a whole number or a boolean.
 
     raises: InvalidArgument
     """
@@ -68,7 +68,7 @@ def _cast(value: Any, node: exp.Cast, what: str) -> Any:
         if node.to.is_type(*exp.DataType.TEXT_TYPES):
             return str(value).lower() if isinstance(value, bool) else str(value)
         if node.to.is_type("boolean"):
-            # the function says what is true
+            # the function decides what is true
             return value
         try:
             return int(value)

@@ -59,9 +59,9 @@ class TableDefinition(Change):
 
 
 def understand(read: TokenReader) -> Change | Task | None:
-    """The statement; None for others, and for those about tables of the engine.
+    """Parses the statement; returns None for others, and for those on tables of the engine.
 
-    raises: InvalidArgument for one that is not whole; UnsupportedFeature for clauses that are not known
+    raises: InvalidArgument for an incomplete one; UnsupportedFeature for unknown clauses
     """
     if read.accept("CREATE", "OR", "REPLACE", "TABLE"):
         return _create(read, replace=True)

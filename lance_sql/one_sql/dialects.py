@@ -1,4 +1,4 @@
-"""The dialects that statements are written in and translated to, and how their text becomes trees."""
+"""Dialects that statements are written in and translated to; parsing and generation of their text."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from lance_sql.one_sql import duckdb_parser, duckdb_tokens
 
 
 class OwnWords(exp.Expression):
-    """A part of a statement as it was typed, with nodes between its texts: one more text than nodes."""
+    """Part of a statement as typed, with nodes between its texts: one more text than nodes."""
 
     arg_types: ClassVar = {"texts": True, "expressions": False}
 
 
 class OwnQuery(OwnWords, exp.Query):
-    """The same, of a query."""
+    """Query as typed, with nodes between its texts."""
 
 
 def joined(parts: Iterable[str | exp.Expr], kind: type[OwnWords] = OwnWords) -> OwnWords:
-    """Texts and nodes as one part; own words among them become texts."""
+    """Joins texts and nodes into one part; inlines the texts of own words."""
     texts, nodes = [""], list[exp.Expr]()
     for part in parts:
         if isinstance(part, str):
@@ -49,7 +49,7 @@ def joined(parts: Iterable[str | exp.Expr], kind: type[OwnWords] = OwnWords) -> 
 def _print_words(generator: DuckDBGenerator, node: OwnWords) -> str:
     printed: str = node.args["texts"][0]
     for each, text in zip(node.expressions, node.args["texts"][1:], strict=True):
-        # what was between two quotes may become a word
+        # a quoted text may be replaced by a word
         before = " " if printed[-1:].isalnum() else ""
         after = " " if text[:1].isalnum() else ""
         printed += f"{before}{generator.sql(each)}{after}{text}"
@@ -57,26 +57,26 @@ def _print_words(generator: DuckDBGenerator, node: OwnWords) -> str:
 
 
 class LanceDuckDB(DuckDB):
-    """The SQL of DuckDB, of which parts may be kept as they were typed. Its name for sqlglot is "lanceduckdb"."""
+    """SQL of DuckDB, with parts that stay as typed. Its name for sqlglot is "lanceduckdb"."""
 
     Tokenizer = duckdb_tokens.Tokenizer
     Parser = duckdb_parser.Parser
 
     class Generator(DuckDBGenerator):
-        """Writes own words as they are."""
+        """Writes own words unchanged."""
 
         TRANSFORMS: ClassVar = {**DuckDBGenerator.TRANSFORMS, OwnWords: _print_words, OwnQuery: _print_words}
 
 
 class DataFusion(Postgres):
-    """The SQL of DataFusion, which is Postgres' but for some functions. Its name for sqlglot is "datafusion"."""
+    """SQL of DataFusion: that of Postgres except for some functions. Its name for sqlglot is "datafusion"."""
 
     class Generator(PostgresGenerator):
-        """Writes what DataFusion calls otherwise."""
+        """Writes functions that have other names in DataFusion."""
 
         TRANSFORMS: ClassVar = {
             **PostgresGenerator.TRANSFORMS,
-            # QUALIFY stays: what it becomes elsewhere loses the order
+            # keeps QUALIFY: the usual rewrite loses the order
             exp.Select: transforms.preprocess([transforms.eliminate_semi_and_anti_joins]),
             exp.ArrayContains: lambda self, node: self.func("array_has", node.this, node.expression),
             exp.ArraySize: lambda self, node: self.func("array_length", node.this),
@@ -87,7 +87,7 @@ class DataFusion(Postgres):
 
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
-# what the parser does not know is looked at here, and its user is told once
+# unknown syntax is handled here, and reported once
 logging.getLogger("sqlglot").addFilter(lambda record: not _quiet.get())
 
 _OWN: Final = {"duckdb": LanceDuckDB, "datafusion": DataFusion}
@@ -111,7 +111,7 @@ def dialect_of(name: str) -> Dialect:
 
 def tokenize(text: str, dialect: Dialect) -> list[Token]:
     """
-    raises: InvalidArgument for a text or a comment that is open at the end
+    raises: InvalidArgument for an unclosed text or comment
     """
     try:
         return list(dialect.tokenize(text))
@@ -120,7 +120,7 @@ def tokenize(text: str, dialect: Dialect) -> list[Token]:
 
 
 def tokenize_commands(text: str, dialect: Dialect) -> list[Token]:
-    """The tokens of a statement, also of what the tokenizer keeps together behind words that it knows as commands.
+    """Returns the tokens of a statement, including the text after commands, which the tokenizer keeps as one token.
 
     raises: as `tokenize`
     """
@@ -136,9 +136,9 @@ def tokenize_commands(text: str, dialect: Dialect) -> list[Token]:
 
 
 def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
-    """The statements of a text.
+    """Parses the statements of a text.
 
-    raises: InvalidArgument for what is not SQL in this dialect
+    raises: InvalidArgument for text that is not SQL in this dialect
     """
     token = _quiet.set(True)
     try:
@@ -154,9 +154,9 @@ def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
 
 
 def generate(tree: exp.Expr, engine: str) -> str:
-    """The statement in the dialect of an engine.
+    """Generates the statement in the dialect of an engine.
 
-    raises: UnsupportedFeature, naming the engine, for what its dialect cannot say
+    raises: UnsupportedFeature, naming the engine, for syntax that its dialect lacks
     """
     try:
         return dialect_of(engine).generate(
@@ -176,5 +176,5 @@ def _not_sql(error: Exception) -> InvalidArgument:
 
 
 def _plainly(error: dict[str, str]) -> str:
-    """What is wrong, without the parser's own objects."""
+    """Returns the error description without the parser's own objects."""
     return error["description"].partition(" but got <Token")[0]

@@ -1,7 +1,7 @@
 """The parser of DuckDB's SQL: short forms of MERGE, and a query in parentheses that begins with FROM.
 
-sqlglot takes `own (FROM t.lance)` in INSERT for a list of columns, and does not know `THEN UPDATE BY NAME`. It is shown
-other tokens that mean the same; positions in the text stay as they are.
+sqlglot parses `own (FROM t.lance)` in INSERT as a list of columns, and does not support `THEN UPDATE BY NAME`. It
+receives equivalent tokens instead; positions in the text are unchanged.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _ORDERS: Final = ("NAME", "POSITION")
 
 
 class Parser(DuckDBParser):
-    """Knows MERGE's THEN UPDATE and THEN INSERT with BY NAME and BY POSITION, and THEN ERROR."""
+    """Supports MERGE's THEN UPDATE and THEN INSERT with BY NAME and BY POSITION, and THEN ERROR."""
 
     CONFLICT_ACTIONS: ClassVar = {**DuckDBParser.CONFLICT_ACTIONS, "ERROR": ()}
 
     def parse(self, raw_tokens: list[Token], sql: str) -> list[exp.Expr | None]:
-        """The trees of the statements."""
+        """Returns the trees of the statements."""
         words = [token.text.upper() for token in raw_tokens]
         tokens = raw_tokens
         if "MERGE" in words:
@@ -32,7 +32,7 @@ class Parser(DuckDBParser):
 
 
 def _actions(tokens: Sequence[Token]) -> Iterator[Token]:
-    """BY NAME becomes a star, which stands for columns by their names; BY POSITION goes."""
+    """Replaces BY NAME by a star, which means columns by their names; removes BY POSITION."""
     position = 0
     while position < len(tokens):
         yield tokens[position]
@@ -51,7 +51,7 @@ def _actions(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _queries(tokens: Sequence[Token]) -> Iterator[Token]:
-    """A second pair of parentheses around a query that begins with FROM, behind the table of INSERT."""
+    """Doubles the parentheses around a query that begins with FROM after the table of INSERT."""
     depths: list[int] = []
     depth, is_table = 0, False
     for position, token in enumerate(tokens):
@@ -73,5 +73,5 @@ def _queries(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _like(token: Token, kind: TokenType, text: str) -> Token:
-    """Another token at the place of one."""
+    """Returns another token at the same position."""
     return Token(kind, text, line=token.line, col=token.col, start=token.start, end=token.end)

@@ -1,7 +1,7 @@
-"""The tokenizer of DuckDB's SQL: a text between dollars has a tag that is a name, and a parameter needs no space.
+"""The tokenizer of DuckDB's SQL: the tag of a dollar-quoted text is a name, and a parameter needs no space.
 
-sqlglot's takes `$a,$` in `VALUES ($a,$b)` for the tag of such a text, `?::` in `?::BIGINT` for an operator, and `2E` in
-`$2ELSE` for a number.
+sqlglot reads `$a,$` in `VALUES ($a,$b)` as the tag of such a text, `?::` in `?::BIGINT` as an operator, and `2E` in
+`$2ELSE` as a number.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _NO_LINE_END: Final = re.compile(r"[^\n]")
 
 
 class Tokenizer(DuckDB.Tokenizer):
-    """Finds texts between dollars and numbered parameters by itself."""
+    """Tokenizer with its own search for dollar-quoted texts and numbered parameters."""
 
     HEREDOC_STRINGS: ClassVar = []
     KEYWORDS: ClassVar = {word: type for word, type in DuckDB.Tokenizer.KEYWORDS.items() if word != "?::"}
 
     def tokenize(self, sql: str) -> list[Token]:
-        """The tokens of a text."""
+        """Returns the tokens of a text."""
         if _MASKED.search(sql) is not None:
             return list(self._with_masks(sql))
         tokens = super().tokenize(sql)
@@ -51,7 +51,7 @@ class Tokenizer(DuckDB.Tokenizer):
         return tokens
 
     def _with_masks(self, sql: str) -> Iterator[Token]:
-        """The tokens of a text in which others stand for what sqlglot does not see, at the same places."""
+        """Yields the tokens of a text; masks parts that sqlglot misreads, at the same positions."""
         pieces, position = [], 0
         masked = {start: (end, content, number) for start, end, content, number in _spans(sql)}
         for start, (end, _, number) in masked.items():
@@ -74,9 +74,9 @@ class Tokenizer(DuckDB.Tokenizer):
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Texts between dollars and numbered parameters: where they are, what they contain, and whether it is a number.
+    """Yields dollar-quoted texts and numbered parameters: start, end, content, and whether it is a number.
 
-    A text that is not closed is left out.
+    Skips unclosed texts.
     """
     position = 0
     while (lexeme := _LEXEME.search(text, position)) is not None:
@@ -93,7 +93,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, str, bool]]:
 
 
 def _behind_comment(text: str, position: int) -> int:
-    """Where a comment ends, in which others may be."""
+    """Returns the end of a comment, which may contain nested comments."""
     depth = 1
     while depth and (bound := _COMMENT.search(text, position)) is not None:
         depth += 1 if bound[0] == "/*" else -1

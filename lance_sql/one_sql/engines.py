@@ -1,4 +1,4 @@
-"""The engine that a statement runs in, and how it is given a query."""
+"""The engine that a statement runs in, and the preparation of its queries."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _MODULES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A query that an engine has bound.
+    """Query bound by an engine.
 
     statement: in its dialect
     names: of the columns of its rows
-    engine: as users call it
+    engine: its name for users
     errors: of the engine
     """
 
@@ -45,10 +45,10 @@ class Prepared:
     errors: type[Exception] | tuple[type[Exception], ...]
 
     def reader(self) -> pa.RecordBatchReader:
-        """The rows as a stream.
+        """Returns the rows as a stream.
 
-        raises: InvalidArgument for values that the engine cannot compute; while they are read, Arrow makes OSErrors of
-            what the engine finds, and the stream a LanceError
+        raises: InvalidArgument for values that the engine cannot compute; LanceError for errors of the engine while the
+            stream is read
         """
         try:
             rows = self.read()
@@ -68,7 +68,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine, and the connection or session to use.
+    """Engine with the connection or session to use.
 
     target: of the engine
     is_spoken: statements are written in its own dialect
@@ -82,7 +82,7 @@ class Engine:
 
     @property
     def title(self) -> str:
-        """As users call it."""
+        """Name for users."""
         return TITLES[self.name]
 
     def prepare(
@@ -95,14 +95,14 @@ class Engine:
         opening: Callable[[Reference], Source] | None = None,
         is_kept: bool = False,
     ) -> Prepared:
-        """A query, ready to be run.
+        """Prepares a query to be run.
 
-        known: what some names in it stand for, beside its own Lance tables
-        is_typed: it is what the user wrote, not a query around it
-        types: of `column_types`, that the values are cast to, of an engine that casts without SQL
-        opening: opens its Lance tables; their newest versions without it
-        is_kept: its rows are asked for by whoever has them, several times or at once
-        raises: UnsupportedFeature for what the engine does not have; TableNotFound and the like; errors of DuckDB and
+        known: sources for some names in it, besides its own Lance tables
+        is_typed: the user wrote it, and it is not wrapped in a query
+        types: of `column_types`: types to cast values to, for an engine that casts without SQL
+        opening: opens its Lance tables; by default, their newest versions
+        is_kept: its rows may be read several times, or concurrently
+        raises: UnsupportedFeature for features that the engine lacks; TableNotFound and the like; errors of DuckDB and
             Spark for statements in their own dialects; InvalidArgument, ColumnNotFound for those that are not typed
         """
         provider = _provider(self.name)
@@ -126,14 +126,14 @@ class Engine:
         return Prepared(translated.sql, tuple(names), read, self.title, provider.Errors)
 
     def column_types(self, source: Source) -> Mapping[str, str]:
-        """What the engine calls the types of a table's columns where it casts to them, by name; none of engines whose
-        values are cast afterwards."""
+        """Returns the engine's names of column types for casts, by column; empty for engines whose values are cast
+        afterwards."""
         types: Mapping[str, str] = _provider(self.name).column_types(self.target, source)
         return types
 
     def check_no_transaction(self) -> None:
         """
-        raises: InvalidArgument within a transaction, which would not hold for a Lance table
+        raises: InvalidArgument within a transaction, which does not cover a Lance table
         """
         if self.name == "duckdb" and _provider(self.name).is_in_transaction(self.target):
             raise InvalidArgument(
@@ -142,12 +142,12 @@ class Engine:
             )
 
     def attach_again(self, place: Place) -> None:
-        """Makes the tables that a catalog has now known, where the engine keeps a list of them."""
+        """Refreshes the engine's list of the tables of a catalog, if it has one."""
         if self.name == "duckdb":
             _provider(self.name).attach(self.target, place.catalog, place.attached_as)
 
     def cast(self, value: exp.Expr, type: str | None) -> exp.Expr:
-        """A value as one of a column's type, of `column_types`."""
+        """Casts a value to a column's type, of `column_types`."""
         if type is None:
             return value.copy()
         if self.name == "datafusion":
@@ -156,7 +156,7 @@ class Engine:
 
 
 def engine_of(name: str | None, connection: Any, session: Any, dialect: str | None) -> Engine:
-    """The engine that is meant.
+    """Returns the engine to use.
 
     name: None for that of the connection or session, or else DuckDB; "sail" is Spark's SQL in a session of Sail
     raises: InvalidArgument; MissingDependency where it is not installed
@@ -191,7 +191,7 @@ def _sail() -> Any:
 
 
 def opened(table_reference: Reference) -> Source:
-    """What a reference stands for, now.
+    """Opens the source of a reference as of now.
 
     raises: as `open_source`
     """
@@ -202,7 +202,7 @@ def opened(table_reference: Reference) -> Source:
 
 
 def _opened_by_workers(table_reference: Reference) -> Source:
-    """What a reference stands for, for an engine whose workers are in folders of their own."""
+    """Opens the source of a reference by its absolute path, for an engine whose workers have other working folders."""
     path = table_reference.path
     if isinstance(path, str) and "://" not in path:
         table_reference = replace(table_reference, path=os.path.abspath(expanded(path)))
@@ -213,7 +213,7 @@ _UNKNOWN_COLUMN: Final = re.compile(r'column "(.+?)" not found|No field named (?
 
 
 def _mistake(engine: str, error: Exception) -> InvalidArgument:
-    """What is wrong with a statement, in a line without the query that is made of it."""
+    """Returns the error of a statement as one line, without the generated query."""
     unknown = _UNKNOWN_COLUMN.search(str(error))
     kind = InvalidArgument if unknown is None else ColumnNotFound
     return kind(f"{engine} cannot compute this: {_line(error)}")

@@ -1,7 +1,7 @@
-"""Conditions of a query as filters of this library, where both mean the same of every value.
+"""Conditions of a query as filters of this library, if both have the same result for every value.
 
-What an engine may take otherwise is left to it: values that it converts first, times that depend on a session's zone,
-NaN, which is greater than all numbers in one engine and nothing in another.
+Conditions that an engine may evaluate differently stay with the engine: values that it converts first, times that
+depend on a session's zone, and NaN, which some engines order above all numbers and others do not compare.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _COMPARED: Final[Mapping[type[exp.Expr], str]] = {
 }
 _MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _BELOW: Final = ("=", "<", "<=")
-"""What is not true for NaN, whatever it is."""
+"""Comparisons that are false for NaN in every engine."""
 _MOST_DIGITS: Final = 15
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def exact_filter(condition: exp.Expr, schema: pa.Schema) -> str | None:
-    """The condition as the text of a filter; None where it is not one, or may mean something else.
+    """Returns the condition as the text of a filter; None if it cannot be one, or may have another meaning.
 
-    schema: of the table whose columns it is on, names in any case
+    schema: of the table of its columns; names in any case
     """
     names: dict[str, list[str]] = {}
     for name in schema.names:
@@ -115,7 +115,7 @@ class _Filter:
 
 
 def _value(node: exp.Expr, type: pa.DataType) -> str | None:
-    """A constant that a column of the type is compared with, as it is; None for other constants."""
+    """Returns a constant that compares with a column of the type without conversion; None for other constants."""
     if pa.types.is_integer(type):
         return _number(node, is_whole=True)
     if pa.types.is_decimal(type) or pa.types.is_float64(type):
@@ -137,7 +137,7 @@ def _number(node: exp.Expr, *, is_whole: bool) -> str | None:
 
 
 def _day(node: exp.Expr) -> str | None:
-    """A date, written as one or as text, which is converted to one."""
+    """Returns a date literal for a date, or for a text that is one."""
     is_plain = [key for key, value in node.args.items() if value] in (["this"], ["this", "to"])
     if is_plain and (
         isinstance(node, exp.Date | exp.TsOrDsToDate) or (isinstance(node, exp.Cast) and node.is_type("date"))

@@ -1,4 +1,4 @@
-"""Columns that a statement names without a table."""
+"""Unqualified columns of a statement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlglot import exp
 
 
 def unqualified(tree: exp.Expr) -> list[exp.Column]:
-    """The columns of an expression without a table, but for those of queries inside, which have tables of their own."""
+    """Returns the unqualified columns of an expression, except those of inner queries, which have their own tables."""
     return [
         column
         for column in tree.find_all(exp.Column)
@@ -21,7 +21,7 @@ def unqualified(tree: exp.Expr) -> list[exp.Column]:
 
 
 def qualified(tree: exp.Expr, table: str, names: Collection[str]) -> exp.Expr:
-    """A copy of an expression whose columns of these names say that they are of the table."""
+    """Returns a copy of an expression that qualifies columns of these names with the table."""
     copy = tree.copy()
     known = {name.lower() for name in names}
     for column in unqualified(copy):
@@ -31,7 +31,7 @@ def qualified(tree: exp.Expr, table: str, names: Collection[str]) -> exp.Expr:
 
 
 def _is_bound(column: exp.Column) -> bool:
-    """Whether a name is that of the elements of a list: [x + 1 FOR x IN values]."""
+    """Whether a name is bound by a list comprehension: [x + 1 FOR x IN values]."""
     parent = column.find_ancestor(exp.Comprehension)
     while parent is not None:
         if column.name.lower() in {parent.expression.name.lower(), parent.text("position").lower()}:

@@ -1,4 +1,4 @@
-"""Tables under the names of a catalog: made, dropped, renamed."""
+"""Tables named by a catalog: creating, dropping, renaming."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made(Change):
-    """A table that is made under a new name. The name comes first; where the rows fail, it goes again.
+    """Creation of a table under a new name. The name is declared first, and removed if writing the rows fails.
 
     path: the name
-    change: makes the table at a path
+    change: creates the table at a path
     """
 
     place: Place
@@ -51,7 +51,7 @@ class Made(Change):
 
 @dataclass(frozen=True)
 class Dropped(Removal):
-    """DROP TABLE, by a name."""
+    """DROP TABLE of a catalog name."""
 
     place: Place
 
@@ -81,10 +81,10 @@ class Renamed(Renaming):
 
 
 def made(place: Place, text: str, change: Change) -> Made:
-    """The change that makes a table under a name.
+    """Returns the change that creates a table under a name.
 
-    text: the name, as it was typed
-    raises: TableNotFound for a namespace that is not there
+    text: the name, as typed
+    raises: TableNotFound for a missing namespace
     """
     if place.name[:-1] and not place.has_namespace():
         namespaces = ".".join(place.name[:-1])

@@ -1,5 +1,5 @@
-"""A statement for DuckDB itself, on a connection that has the table functions: clauses that DuckDB does not have become
-calls of them, and every other word stays as it was typed.
+"""Rewriting of a statement for DuckDB itself, on a connection with the table functions: clauses that DuckDB lacks
+become calls of them, and all other words stay as typed.
 
     FROM 't.lance' VERSION AS OF 4            FROM lance_table('t.lance', version := 4) AS "t"
     FROM table_changes('t.lance', 5, 6)       FROM lance_changes('t.lance', start_version := 5, end_version := 6)
@@ -23,15 +23,15 @@ from lance_sql.one_sql.references import OTHER_NAMES, Reference, reference
 
 
 def in_duckdb(text: str, dialect: Dialect) -> str:
-    """The statement; the same text where DuckDB has words for all of it.
+    """Rewrites the statement; returns the same text if DuckDB supports all of it.
 
-    raises: InvalidArgument, UnsupportedFeature for clauses that make no sense
+    raises: InvalidArgument, UnsupportedFeature for invalid clauses
     """
     rewritten = rewrite(text, dialect)
     try:
         (tree,) = parse(rewritten, dialect)
     except (InvalidArgument, ValueError):
-        # DuckDB may know it, or say what is wrong
+        # DuckDB may support it, or raise the error
         return in_quotes(rewritten, dialect)
     wanted = [node for node in tree.find_all(exp.Table) if _is_ours(node)]
     stems = {column.table.lower() for column in tree.find_all(exp.Column) if column.table}
@@ -48,28 +48,28 @@ def in_duckdb(text: str, dialect: Dialect) -> str:
 
 
 def _is_ours(node: exp.Table) -> bool:
-    """Whether DuckDB has no words for a table."""
+    """Whether DuckDB has no syntax for a table."""
     if isinstance(node.this, exp.Anonymous):
         is_of_others = node.this.name.lower() in OTHER_NAMES
         return (is_of_others or _named_table(node) is not None) and reference(node) is not None
     if not _has_version(node):
         whole = ".".join(part.name for part in node.parts)
         if is_path(whole):
-            # without quotes DuckDB takes it for a table of a schema
+            # DuckDB reads an unquoted path as a table of a schema
             return len(node.parts) > 1 and reference(node) is not None
         return "@" in node.name and reference(node) is not None
     return reference(node) is not None
 
 
 def _named_table(node: exp.Table) -> str | None:
-    """The path of a table of a catalog that a table function is called with."""
+    """Returns the path of a catalog table that is the first argument of a table function."""
     first = node.this.expressions[0] if node.this.expressions else None
     is_text = isinstance(first, exp.Literal) and first.is_string and node.this.name.lower().startswith("lance_")
     return path_of_name(first.this.split(".")) if is_text and first is not None and not is_path(first.this) else None
 
 
 def _is_called(node: exp.Table, stems: set[str]) -> bool:
-    """Whether the columns of a path in quotes are called by the name of its table, which DuckDB does not know."""
+    """Whether columns of a quoted path are qualified by its table name, which DuckDB does not support."""
     if node.alias or len(node.parts) != 1 or not is_path(node.name) or not stems:
         return False
     table_reference = None if _has_version(node) else reference(node)

@@ -29,10 +29,10 @@ from lance_sql.values.local_paths import shown
 class Insertion(Change):
     """INSERT INTO and INSERT OVERWRITE.
 
-    query: whose rows are inserted
-    columns: that its columns are, in their order; all columns of the table without it
-    by_name: columns of the query go where their names say
-    overwrite: the rows before go
+    query: returns the rows to insert
+    columns: the target columns, in the order of the query; all columns of the table by default
+    by_name: columns of the query are matched by name
+    overwrite: existing rows are removed
     """
 
     query: exp.Expr
@@ -68,7 +68,7 @@ class Insertion(Change):
 class Creation(Change):
     """CREATE TABLE .. AS and COPY .. TO.
 
-    query: whose rows and columns the table has
+    query: returns the rows and columns of the table
     mode, compression, compression_level: of `lance_sql.write`
     """
 
@@ -139,10 +139,10 @@ def creation(node: exp.Create) -> Change:
 
 
 def copy(node: exp.Copy) -> Creation | None:
-    """COPY .. TO a Lance table: one with FORMAT lance, or a path of its name; None for other files.
+    """Parses COPY .. TO a Lance table, with FORMAT lance or a path ending with .lance; returns None for other files.
 
-    raises: UnsupportedFeature for options that are not known; InvalidArgument for a file of another format that
-        would be called as a table
+    raises: UnsupportedFeature for unknown options; InvalidArgument for a file of another format that would have the
+        name of a table
     """
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     if node.args.get("kind") and path_of(table) is not None:
@@ -192,7 +192,7 @@ def copy(node: exp.Copy) -> Creation | None:
 
 
 def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
-    """The options of COPY by their names; the parser takes MODE and its word apart where that is a word of SQL."""
+    """Returns the options of COPY by name; the parser splits MODE and its value if the value is an SQL keyword."""
     options: dict[str, exp.Expr | None] = {}
     left = iter(parameters)
     for each in left:
@@ -205,12 +205,12 @@ def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
 
 
 def as_query(query: exp.Expr) -> exp.Expr:
-    """VALUES as a query, which every engine has."""
+    """Converts VALUES to a query, which every engine supports."""
     return exp.select("*").from_(exp.alias_(query, "rows", table=True)) if isinstance(query, exp.Values) else query
 
 
 def _names_of(query: exp.Expr, engine: Engine) -> Sequence[str]:
-    """The columns of a query, or as many names as rows of VALUES have values.
+    """Returns the columns of a query, or generated names for the values of VALUES.
 
     raises: InvalidArgument for rows of several lengths
     """
@@ -228,9 +228,9 @@ def _values(row: exp.Expr) -> list[exp.Expr]:
 
 
 def _prepared(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> Prepared:
-    """A query with its values cast as the table's columns.
+    """Prepares a query with its values cast to the table's types.
 
-    types: of the columns of the query; None where the engine does not cast
+    types: of the columns of the query; None if the engine does not cast
     """
     if None in types:
         return engine.prepare(as_query(query), is_typed=False)
@@ -240,14 +240,14 @@ def _prepared(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> P
 
 
 def _cast(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> exp.Expr:
-    """A query that casts the values of another one; VALUES one by one, since rows may have several types."""
+    """Returns a query that casts the values of another one; casts VALUES one by one, since rows may differ in types."""
     if isinstance(query, exp.Values):
         rows = [
             [_value(each, type, engine) for each, type in zip(_values(row), types, strict=True)]
             for row in query.expressions
         ]
         if isinstance(rows[0][0], OwnWords):
-            # there may be very many, and texts are quickly put together
+            # there may be many rows, and joining texts is fast
             parts = itertools.chain.from_iterable(("(", *_with_commas(row), "), ") for row in rows[:-1])
             return joined(["VALUES ", *parts, "(", *_with_commas(rows[-1]), ")"], OwnQuery)
         return as_query(exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows]))
@@ -270,7 +270,7 @@ def _value(node: exp.Expr, type: str | None, engine: Engine) -> exp.Expr:
 
 
 def _in_order(reader: pa.RecordBatchReader, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatchReader:
-    """The rows under the names of the table, in its types; its other columns are NULL."""
+    """Returns the rows with the names and types of the table; its other columns are NULL."""
     own = [schema.field(name) for name in names]
     missing = [field.with_nullable(True) for field in schema if field.name not in names]
     written = pa.schema([*(field.with_nullable(True) for field in own), *missing])

@@ -1,13 +1,13 @@
-"""`SELECT .. ORDER BY .. LIMIT n` over one table, for DuckDB: which rows these are is asked first, of the columns that
-say it, and the other columns are read of n rows only.
+"""Late materialization of `SELECT .. ORDER BY .. LIMIT n` over one table in DuckDB: a first query finds the addresses
+of the rows, and a second one reads the other columns of only n rows.
 
     SELECT * FROM 't.lance' ORDER BY price DESC LIMIT 5
 
     SELECT _rowaddr FROM lance_scan('t.lance', version := 7) ORDER BY price DESC, _rowaddr LIMIT 5
     SELECT * EXCLUDE (..) FROM lance_scan('t.lance', version := 7) WHERE _rowaddr IN (..) ORDER BY price DESC, _rowaddr
 
-DuckDB does so by itself for files that it reads by itself: the interface for others has no column of row numbers. Of
-rows that are equal in the order, those with the lowest row addresses come first, where DuckDB takes any of them.
+DuckDB does this for its own file readers; its interface for other sources has no column of row numbers. Of rows that
+are equal in the order, those with the lowest row addresses come first; DuckDB would return any of them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
 from lance_sql.one_sql.references import Reference, reference
 
 MOST_ROWS: Final = 10_000
-"""More rows than these are as well read with all of their columns at once."""
+"""Maximum LIMIT: for more rows, reading all columns at once is as fast."""
 FEWEST_TABLE_ROWS: Final = 500_000
 FEWEST_COLUMNS: Final = 3
-"""Beside those of the order and the filter: it is not worth two queries for less."""
+"""Minimum number of selected columns besides those of the order and the filter; for fewer, one query is faster."""
 
 _PARTS: Final = frozenset({"expressions", "from", "from_", "where", "order", "limit", "offset"})
 _PARTS_OF_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
@@ -36,7 +36,7 @@ _ADDRESS: Final = "_rowaddr"
 
 @dataclass(frozen=True, slots=True)
 class LateColumns:
-    """The two queries.
+    """The two queries of late materialization.
 
     addresses: the query for the addresses of the rows, of one column
     """
@@ -47,22 +47,22 @@ class LateColumns:
     _order: str
 
     def rows(self, addresses: Iterable[int]) -> str:
-        """The query for the rows with these addresses."""
+        """Returns the query for the rows with these addresses."""
         chosen = ", ".join(map(str, addresses))
         where = f"{_ADDRESS} IN ({chosen})" if chosen else "false"
         return f"SELECT {self._columns} FROM {self._table} WHERE {where} ORDER BY {self._order}"
 
 
 def late_columns(text: str, open_table: Callable[[str, int | None], Dataset]) -> LateColumns | None:
-    """The queries for one statement; None where it is another one, or one that is not worth it.
+    """Returns the queries for a statement; None if it is of another kind, or would not gain from it.
 
-    open_table: the table of a path, at a version or the newest one
+    open_table: opens the table at a path, at a version or the newest one
     """
     dialect = dialect_of("duckdb")
     try:
         trees = parse(text, dialect)
     except (InvalidArgument, ValueError):
-        # DuckDB says what is wrong
+        # DuckDB raises the error
         return None
     if len(trees) != 1 or not isinstance(tree := trees[0], exp.Select) or not _given(tree) <= _PARTS:
         return None
@@ -82,7 +82,7 @@ def late_columns(text: str, open_table: Callable[[str, int | None], Dataset]) ->
             return None
         dataset = open_table(table_reference.path, version[0])
     except (LanceError, OSError):
-        # whoever runs the statement says what is wrong
+        # running the statement raises the error
         return None
     name = tables[0].alias or table_reference.name
     if not _is_simple(tree, dataset, name) or dataset.count_rows() < FEWEST_TABLE_ROWS:
@@ -104,7 +104,7 @@ def _given(node: exp.Expr) -> set[str]:
 
 
 def _count(node: exp.Expr | None) -> int | None:
-    """The number that a LIMIT or OFFSET is; None where it is none."""
+    """Returns the number of a LIMIT or OFFSET; None if it is not a number."""
     if node is None or not _given(node) <= {"expression"}:
         return None
     value = node.args.get("expression")
@@ -114,7 +114,7 @@ def _count(node: exp.Expr | None) -> int | None:
 
 
 def _version(table_reference: Reference) -> tuple[int | None] | None:
-    """The version that is asked for, if any is; None where something else is."""
+    """Returns the requested version, if any, as a tuple; None if there are other arguments."""
     if table_reference.function not in ("lance_scan", "lance_table"):
         return None
     arguments = dict(table_reference.arguments)
@@ -125,7 +125,7 @@ def _version(table_reference: Reference) -> tuple[int | None] | None:
 
 
 def _is_simple(tree: exp.Select, dataset: Dataset, name: str) -> bool:
-    """Whether the statement has columns of the table in places where both queries can have them, and enough others."""
+    """Whether the statement uses columns only where both queries can, and has enough other columns."""
     column_names = {each.casefold() for each in dataset.schema.names}
     if _ADDRESS not in dataset.system_columns or len(column_names) < len(dataset.schema.names):
         return False
@@ -156,7 +156,7 @@ def _is_simple(tree: exp.Select, dataset: Dataset, name: str) -> bool:
 
 
 def _texts(text: str, tree: exp.Select) -> tuple[str | None, str] | None:
-    """What is after WHERE, and after ORDER BY, as it was typed; None where that is not certain."""
+    """Returns the typed text of WHERE and of ORDER BY; None if it cannot be found reliably."""
     spans: dict[str, tuple[int, int]] = {}
     depth = 0
     tokens = tokenize(text, dialect_of("duckdb"))
@@ -182,7 +182,7 @@ def _texts(text: str, tree: exp.Select) -> tuple[str | None, str] | None:
     if "WHERE" in spans:
         end = spans["WHERE"][1]
         where = text[end : min(each for each in behind if each >= end)].strip()
-    # a comment at the end of a line would take what follows into it
+    # a comment at the end of a line would swallow the text after it
     return None if "--" in order or "--" in (where or "") else (where, order)
 
 

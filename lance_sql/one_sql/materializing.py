@@ -1,4 +1,4 @@
-"""Statements about materialized views, in the words of Postgres, Databricks and Snowflake.
+"""Statements on materialized views, in the syntax of Postgres, Databricks and Snowflake.
 
 CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] t AS SELECT ..     lance_sql.materialize
 REFRESH MATERIALIZED VIEW t [FULL]                                       View.refresh
@@ -22,9 +22,9 @@ from lance_sql.one_sql.writing_statements import Change, unversioned
 class Creation(Change):
     """CREATE MATERIALIZED VIEW.
 
-    query: as it was typed
-    or_replace: a view of another query becomes one of this
-    if_not_exists: a view that is there stays
+    query: as typed
+    or_replace: a view of another query is replaced
+    if_not_exists: an existing view is kept
     """
 
     query: str
@@ -83,9 +83,9 @@ class Refreshing(Change):
 
 
 def _settings(engine: Engine) -> dict[str, str]:
-    """The settings of the session, with which the rows are computed.
+    """Returns the settings of the session for computing the rows.
 
-    raises: UnsupportedFeature for another engine, and for parameters, which no refresh has
+    raises: UnsupportedFeature for another engine, and for parameters, which a refresh does not have
     """
     from lance_sql.one_sql.views.query import settings_of
 
@@ -97,9 +97,9 @@ def _settings(engine: Engine) -> dict[str, str]:
 
 
 def understand(read: TokenReader) -> Change | Task | None:
-    """The statement; None for others, and for views of the engine.
+    """Parses the statement; returns None for others, and for views of the engine.
 
-    raises: InvalidArgument for one that is not whole
+    raises: InvalidArgument for an incomplete one
     """
     if read.accept("REFRESH", "MATERIALIZED", "VIEW"):
         path = read.own_table("REFRESH MATERIALIZED VIEW")

@@ -1,4 +1,4 @@
-"""WHEN .. THEN of MERGE: for which rows, under which condition, and what becomes of them."""
+"""WHEN .. THEN clauses of MERGE: rows, condition and action."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Action: TypeAlias = Literal["update", "insert", "delete", "nothing"]
 class Clause:
     """WHEN .. THEN.
 
-    is_simple: the condition is made of operators alone
+    is_simple: the condition has only operators
     values: by column; None for all columns of the source
-    by_position: these are the columns of the table in its order, and have its names otherwise
+    by_position: values are matched to the columns of the table by position instead of by name
     """
 
     side: Side
@@ -34,7 +34,7 @@ class Clause:
     by_position: bool = False
 
     def qualified(self, table: str, names: Collection[str]) -> Clause:
-        """The same for rows that are in one of both tables alone: columns that do not say whose they are are its own.
+        """Returns the clause for rows of only one table, with its unqualified columns qualified.
 
         names: of its columns
         """
@@ -48,7 +48,7 @@ class Clause:
 
 def check_reachable(clauses: tuple[Clause, ...]) -> None:
     """
-    raises: InvalidArgument for a clause behind one that holds for every row of its side, as DuckDB 2.0 and Spark do
+    raises: InvalidArgument for a clause after one that holds for every row of its side, as DuckDB 2.0 and Spark do
     """
     done: set[Side] = set()
     for clause in clauses:
@@ -59,7 +59,7 @@ def check_reachable(clauses: tuple[Clause, ...]) -> None:
 
 
 def _is_simple(condition: exp.Expr | None) -> bool:
-    """Whether a condition is made of operators alone, which may be asked in any place."""
+    """Whether a condition has only operators, so that it can be evaluated anywhere."""
     if condition is None:
         return True
     meant = condition.meta.get("tree", condition)
@@ -69,8 +69,8 @@ def _is_simple(condition: exp.Expr | None) -> bool:
 
 def clause_of(when: exp.When, alias: str) -> Clause:
     """
-    alias: what the statement calls the table
-    raises: UnsupportedFeature for what is not known; InvalidArgument
+    alias: the name of the table in the statement
+    raises: UnsupportedFeature for unknown syntax; InvalidArgument
     """
     side: Side = "matched"
     if not when.args.get("matched"):
@@ -101,7 +101,7 @@ def clause_of(when: exp.When, alias: str) -> Clause:
 
 
 def _inserted(then: exp.Insert) -> tuple[tuple[str, exp.Expr], ...] | None:
-    """The values of INSERT by column; names are empty where it has none, and None where it takes the source's."""
+    """Returns the values of INSERT by column; names are empty if it has none. None if it takes the source's columns."""
     names, values = then.this, then.expression
     if isinstance(names, exp.Star) or (names is None and not values):
         return None

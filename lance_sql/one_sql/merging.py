@@ -1,11 +1,11 @@
 """MERGE INTO: a join in DuckDB finds the first clause that holds for each row, and its new values; one commit follows.
 
-Matched rows keep their ids. Of the clauses for a row, the first one whose condition holds counts.
+Matched rows keep their ids. The first clause whose condition holds applies to a row.
 
     SELECT CASE .. END AS clause, <ids>, CASE WHEN clause = 1 THEN <value> END AS v0, .. FROM source JOIN table ON ..
 
-A condition with a query or a function, which may give another answer when it is asked twice, is computed once, in a
-query of its own; source and table are joined to what it finds, by the numbers of their rows.
+A condition with a query or a function may return another value when it is evaluated twice. It is computed once, in its
+own query; source and table are joined to the result by their row numbers.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _JOINS: Final = {(False, False): "INNER", (True, False): "LEFT", (False, True): 
 class Merge(Change):
     """MERGE INTO.
 
-    alias: what the statement calls the table
+    alias: the name of the table in the statement
     source: a table or a query
-    source_name: what the statement calls it
+    source_name: its name in the statement
     on: the condition of the join
     """
 
@@ -91,11 +91,11 @@ class Merge(Change):
         )
 
     def _source_columns(self, engine: Engine) -> list[str]:
-        """The names of the source's columns."""
+        """Returns the names of the source's columns."""
         return list(engine.prepare(exp.select("*").from_(self.source.copy())).names)
 
     def _values(self, clause: Clause, names: list[str], dataset: Dataset) -> dict[str, exp.Expr]:
-        """New values by column of the table."""
+        """Returns the new values of a clause by column of the table."""
         given = clause.values
         if given is None:
             given = tuple((name, exp.column(name, table=self.source_name, quoted=True)) for name in names)
@@ -113,9 +113,9 @@ class Merge(Change):
         return values
 
     def _rows(self, name: str, values: Mapping[int, Mapping[str, exp.Expr]]) -> exp.Expr:
-        """A row for each pair, each row of the source and each of the table, as far as clauses want them.
+        """Returns the query for matched pairs, and for single rows of source and table, as the clauses need them.
 
-        values: of the columns that each clause sets, by the names that the query gives them
+        values: of the columns that each clause sets, by their names in the query
         """
         if all(clause.is_simple for clause in self.clauses):
             query = self._selected(self._marked(), name, values)
@@ -148,11 +148,11 @@ class Merge(Change):
         return query.with_(_PAIRS, as_=pairs, materialized=True)
 
     def _marked(self) -> exp.Select:
-        """The source, with a mark on its rows."""
+        """Returns the source with a marker column."""
         return exp.select("*", exp.alias_(exp.true(), _IN_SOURCE, quoted=True)).from_(self.source.copy())
 
     def _selected(self, source: exp.Query, name: str, values: Mapping[int, Mapping[str, exp.Expr]]) -> exp.Select:
-        """The join, and of each row the number of its clause, its ids and its values."""
+        """Returns the join with the clause number, the ids and the new values of each row."""
         sides = {each.side for each in self.clauses}
         join = _JOINS["not_matched" in sides, "by_source" in sides]
         clause = exp.alias_(self._number(), row_changes.CLAUSE)
@@ -161,7 +161,7 @@ class Merge(Change):
         return query.join(row_changes.named(name, self.alias), on=self.on.copy(), join_type=join)
 
     def _number(self) -> exp.Case:
-        """The number of the first clause that holds for a row of the join."""
+        """Returns the expression for the number of the first clause that holds for a row of the join."""
         in_source = exp.column(_IN_SOURCE, table=self.source_name, quoted=True)
         in_table = row_changes.system(ROW_ADDRESS, self.alias)
         present: dict[Side, Callable[[], exp.Expr]] = {
@@ -179,7 +179,7 @@ class Merge(Change):
 
 
 def _chosen(clause_number: exp.Expr, values: Mapping[int, Mapping[str, exp.Expr]]) -> Iterator[exp.Expr]:
-    """The values of each clause, where it is the one of the row: where another one counts, it may have none."""
+    """Yields the values of each clause, computed only for its rows: for others they may be undefined."""
     for clause, given in values.items():
         is_chosen = exp.EQ(this=clause_number, expression=exp.Literal.number(clause))
         for column, value in given.items():

@@ -1,4 +1,4 @@
-"""The Lance tables that a name means: those whose name is a path, and those of catalogs that are attached."""
+"""Resolution of names to Lance tables: paths, and tables of attached catalogs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lance_sql.table.version_names import split_name
 
 SUFFIX: Final = ".lance"
 FORMAT: Final = "lance"
-"""What Spark puts before a path, as in lance.`a/b.lance`."""
+"""Prefix of a path in Spark, as in lance.`a/b.lance`."""
 
 _OFFSET: Final = re.compile(r":\d\d(\.\d+)?\s*(Z|UTC|[+-]\d\d(:?\d\d)?)\s*$", re.IGNORECASE)
 
@@ -23,7 +23,7 @@ _names: ContextVar[Names | None] = ContextVar("names", default=None)
 
 @contextmanager
 def looked_up_in(names: Names) -> Iterator[None]:
-    """Names mean what they mean on a connection."""
+    """Resolves names as on a connection, within a block."""
     token = _names.set(names)
     try:
         yield
@@ -32,15 +32,15 @@ def looked_up_in(names: Names) -> Iterator[None]:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is the path of a table, which a version may follow."""
+    """Whether a text is the path of a table, optionally with a version."""
     plain = split_name(text)[0].rstrip("/")
     return plain.lower().endswith(SUFFIX) and len(plain) > len(SUFFIX)
 
 
 def path_of_name(parts: Sequence[str], *, is_quoted: bool = False) -> str | None:
-    """The path of a table by the parts of its name; None for a table of the engine.
+    """Returns the path of a table by the parts of its name; None for a table of the engine.
 
-    Catalogs that are attached and schemas of the engine go before paths.
+    Attached catalogs and schemas of the engine take precedence over paths.
 
     is_quoted: a part is in quotes
     """
@@ -66,21 +66,21 @@ def path_of_name(parts: Sequence[str], *, is_quoted: bool = False) -> str | None
 
 
 def has_function(name: str) -> bool:
-    """Whether the engine has a function of this name; False where that cannot be asked."""
+    """Whether the engine has a function of this name; False if that is unknown."""
     names = _names.get()
     return names is not None and names.has_function(name)
 
 
 def is_parsed_by_engine(text: str) -> bool:
-    """Whether a text is SQL for the engine; False where that cannot be asked."""
+    """Whether a text is SQL for the engine; False if that is unknown."""
     names = _names.get()
     return names is not None and names.is_parsed(text)
 
 
 def moment(text: str) -> str:
-    """A time with a zone as text with an offset: one without it is a time of the session of DuckDB.
+    """Converts a TIMESTAMPTZ text to one with an offset; a text without one is in the time zone of the DuckDB session.
 
-    raises: InvalidArgument where there is no such session
+    raises: InvalidArgument if there is no such session
     """
     names = _names.get()
     given = None if names is None else names.moment(text)
@@ -92,6 +92,6 @@ def moment(text: str) -> str:
 
 
 def place_of_name(parts: Sequence[str]) -> Place | None:
-    """Where in an attached catalog a table of this name is, or would be made; None for every other name."""
+    """Returns the place of a table name in an attached catalog, existing or not; None for every other name."""
     names = _names.get()
     return None if names is None else names.place(parts)

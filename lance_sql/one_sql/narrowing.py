@@ -1,6 +1,6 @@
-"""Which columns and rows of its tables a query can want, passed on to an engine that does not tell its sources.
+"""Projection and predicate pushdown for an engine that does not pass columns and filters to its sources.
 
-The names are what qualified columns stand for, scope by scope; the query that runs stays as it is.
+Columns are resolved by qualifying them, scope by scope; the query that runs is unchanged.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lance_sql.providers.sources import Source
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a query can want of a table.
+    """Columns and rows of a table that a query may use.
 
     columns: in lower case
-    where: a filter that all rows pass that it can want; None for all rows
+    where: a filter that all these rows pass; None for all rows
     """
 
     columns: frozenset[str]
@@ -35,10 +35,10 @@ class Asked:
 
 
 def narrowed(query: exp.Expr, sources: Mapping[str, Source], names: frozenset[str] | None) -> dict[str, Source]:
-    """The sources with the columns and rows that a query can want.
+    """Returns the sources reduced to the columns and rows that a query may use.
 
-    query: in which each source has a name of its own
-    names: all columns that it wants are among these, in lower case; None where that is not known
+    query: the query, in which each source has its own name
+    names: a superset of the columns that it uses, in lower case; None if unknown
     """
     asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}) or {}
     narrowed_sources = {}
@@ -52,7 +52,7 @@ def narrowed(query: exp.Expr, sources: Mapping[str, Source], names: frozenset[st
 
 
 def _schema(source: Source) -> pa.Schema:
-    """The columns of a source, and those that it has beside them, of which no type is known."""
+    """Returns the columns of a source, and its system columns with unknown types."""
     beside = getattr(source.relation, "system_columns", ())
     fields = [*source.relation.schema, *(pa.field(name, pa.null()) for name in beside)]
     return pa.schema(fields)
@@ -65,13 +65,13 @@ def _filtered(source: Source, where: str | None) -> Source:
     try:
         _ = source.relation.scan([], whole)
     except LanceError:
-        # the engine says what is wrong, or sees nothing wrong with it
+        # the engine raises the error, or accepts the condition
         return source
     return replace(source, where=whole)
 
 
 def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema]) -> Mapping[str, Asked] | None:
-    """What a query can want of each of its tables; None where that is not clear.
+    """Returns the columns and rows that a query may use of each of its tables; None if that is unclear.
 
     schemas: by the names of tables, each of which is in the query once
     """
@@ -101,7 +101,7 @@ def _where(expressions: Sequence[exp.Expr], schema: pa.Schema) -> str | None:
 
 
 def _is_unclear(query: exp.Expr) -> bool:
-    """Whether a query has parts that name columns in other ways."""
+    """Whether a query has parts that refer to columns in other ways than by name."""
     if not isinstance(query, exp.Query) or query.find(exp.Columns, exp.Pivot, exp.Lateral, exp.Unnest) is not None:
         return True
     stars = (star.parent for star in query.find_all(exp.Star))
@@ -116,13 +116,13 @@ def _is_unclear(query: exp.Expr) -> bool:
 
 
 def _is_of_all(node: exp.Expr) -> bool:
-    """Whether rows are ordered or grouped by all that is selected, which is less where a star stands for less."""
+    """Whether rows are ordered or grouped by all selected columns, which are fewer if a star covers fewer."""
     parts = (each.this if isinstance(each, exp.Ordered) else each for each in node.expressions)
     return bool(node.args.get("all")) or any(part.name.upper() == "ALL" for part in parts)
 
 
 def _qualified(query: exp.Expr, columns: Mapping[str, Mapping[str, str]]) -> exp.Expr:
-    """The query with the table of each column where it is known, and columns in the place of stars."""
+    """Returns the query with qualified columns and expanded stars."""
     tree = query.copy()
     for identifier in tree.find_all(exp.Identifier):
         identifier.set("this", identifier.name.lower())

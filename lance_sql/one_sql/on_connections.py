@@ -1,4 +1,4 @@
-"""Statements on a connection of DuckDB: which of them are about Lance tables, and running these."""
+"""Recognizing and running statements on Lance tables on a DuckDB connection."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _PARAMETER: Final = "__lance_parameter_"
 
 
 def parts(text: str, names: attached.Names) -> list[Statement | str] | None:
-    """The statements of a text: those about Lance tables, and the text of the others for DuckDB; None where all of it
-    is DuckDB's as it was typed.
+    """Splits a text into statements on Lance tables and texts for DuckDB; returns None if DuckDB runs all of it as
+    typed.
 
     names: of the connection
 
-    raises: InvalidArgument, UnsupportedFeature for statements about Lance tables that make no sense
+    raises: InvalidArgument, UnsupportedFeature for invalid statements on Lance tables
     """
     with looked_up_in(names):
         statements = for_duckdb(text)
@@ -40,12 +40,12 @@ def parts(text: str, names: attached.Names) -> list[Statement | str] | None:
 
 
 def leave(connection: Any, statement: Statement, parameters: Any) -> None:
-    """Carries a statement out, and leaves what it did as the result of the connection."""
+    """Runs a statement, and sets its summary as the result of the connection."""
     duckdb_queries.leave(connection, _run(connection, statement, parameters))
 
 
 def relation(connection: Any, statement: Statement, parameters: Any) -> Any:
-    """Carries a statement out; what it did, as a relation of DuckDB."""
+    """Runs a statement; returns its summary as a DuckDB relation."""
     return connection.from_arrow(_run(connection, statement, parameters))
 
 
@@ -66,7 +66,7 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
         return statement.task.perform(engine)
     assert statement.change is not None, "no query"
     change = statement.change
-    # TRUNCATE says of itself that it means all rows
+    # TRUNCATE always applies to all rows
     if change.is_for_all_rows and text.lstrip()[:8].upper() != "TRUNCATE":
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: add WHERE true to confirm")
     with looked_up_in(attached.Names(connection)), duckdb_queries.seeing(_variables_of_caller()):
@@ -74,7 +74,7 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
 
 
 def _variables_of_caller() -> Mapping[str, Any]:
-    """The variables of the innermost frame outside of this package and of DuckDB."""
+    """Returns the variables of the innermost frame outside of this package and of DuckDB."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("duckdb", "lance_sql"):
         frame = frame.f_back
@@ -82,9 +82,9 @@ def _variables_of_caller() -> Mapping[str, Any]:
 
 
 def _named(text: str, parameters: Any) -> tuple[str, Mapping[str, Any]]:
-    """A text whose parameters all have names, since its parts are run in another order, and the values by these.
+    """Names all parameters of a text, since its parts run in another order; returns the text and the values by name.
 
-    raises: InvalidArgument where there is another number of values than of parameters
+    raises: InvalidArgument if the numbers of values and parameters differ
     """
     if isinstance(parameters, Mapping):
         given = {str(name).lower(): value for name, value in parameters.items()}
@@ -110,7 +110,7 @@ def _named(text: str, parameters: Any) -> tuple[str, Mapping[str, Any]]:
             shown = text[token.start : end + 1]
             raise InvalidArgument(f"{given_text}: there is none for {shown}")
         used.add(name)
-        # what is beside it may be a word
+        # it may adjoin a word
         pieces += [text[start : token.start], f" ${names[name]} "]
         start = end + 1
     unused = [name for name in names if name not in used]

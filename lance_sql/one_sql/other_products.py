@@ -1,4 +1,4 @@
-"""Statements of other products that have no meaning here, and what to write instead."""
+"""Statements of other products that are unsupported here, and their replacements."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _TABLE: Final = r"\.lance(@\w+)?/?['\"`]?\s+(AS\s+\w+\s+)?"
 
 
 def refuse(text: str, *, inserts: bool = False) -> None:
-    """Refuses what other products have and this one has not, with what to write.
+    """Raises for syntax of other products that is unsupported here, with a replacement.
 
-    Asked only of statements that nobody else has understood.
+    Call it only for statements that no other parser accepted.
 
     inserts: it is an INSERT into a Lance table
     raises: UnsupportedFeature
@@ -74,6 +74,6 @@ def refuse(text: str, *, inserts: bool = False) -> None:
 
 
 def _without_text(quoted: re.Match[str]) -> str:
-    """What stays of a text in quotes: that it is the path of a table."""
+    """Replaces a quoted text by a placeholder that only shows whether it is the path of a table."""
     is_path = re.search(r"\.lance(@\w+)?/?$", quoted[1] or "", re.IGNORECASE)
     return f"'x{is_path[0]}'" if is_path else "''"

@@ -1,4 +1,4 @@
-"""The parts of a statement that writes, in the words of its user: put in the place of what the parser made of them.
+"""The parts of a statement that writes: replaces the parsed parts by the text that the user typed.
 
 UPDATE 't.lance' SET <column> = <value>, .. FROM <tables> WHERE <condition>
 DELETE FROM 't.lance' USING <tables> WHERE <condition>
@@ -18,9 +18,9 @@ from lance_sql.one_sql.own_words import Words
 
 
 def put_words(tree: exp.Expr, words: Words) -> None:
-    """Puts words in the place of the parts of a statement, which keeps its kind and its names.
+    """Replaces the parts of a statement by their words; keeps its kind and its names.
 
-    raises: InvalidArgument for a statement of which tree and tokens tell different things
+    raises: InvalidArgument for a statement whose tree and tokens disagree
     """
     match tree:
         case exp.Update():
@@ -96,7 +96,7 @@ def _put_merge(tree: exp.Merge, words: Words) -> None:
         end = words.find(("WHEN",), when + 1)
         then = words.find(("THEN",), when, end)
         condition = words.find(("AND",), when, then)
-        # of these rows one table has none, so that a column without a table is always one of the other
+        # one table has no such rows, so an unqualified column always belongs to the other
         is_one_sided = not clause.args.get("matched")
         if clause.args.get("condition"):
             _put_node(clause, "condition", words, condition + 1, then, splits=is_one_sided)
@@ -114,7 +114,7 @@ def _put_action(action: exp.Expr, words: Words, first: int, end: int, *, splits:
 
 
 def _put_assignments(nodes: list[exp.Expr], words: Words, first: int, end: int, *, splits: bool = False) -> None:
-    """Puts words on the right sides of what SET says."""
+    """Replaces the right sides of SET by their words."""
     parts = words.split(first, end)
     _check_count(parts, nodes, "columns of SET")
     for (start, stop), node in zip(parts, nodes, strict=True):
@@ -123,7 +123,7 @@ def _put_assignments(nodes: list[exp.Expr], words: Words, first: int, end: int, 
 
 
 def _put_values(row: exp.Expr, words: Words, opening: int, *, splits: bool = False) -> None:
-    """Puts words in the place of the values between two parentheses."""
+    """Replaces the values between two parentheses by their words."""
     parts = words.split(opening + 1, words.closing(opening))
     nodes = row.expressions if isinstance(row, exp.Tuple) else [row.this]
     _check_count(parts, nodes, "values")
@@ -147,7 +147,7 @@ def _put_node(parent: exp.Expr, key: str, words: Words, first: int, end: int, *,
 
 
 def _end(words: Words, where: int) -> int:
-    """Where a condition ends: what may follow it is refused by name."""
+    """Returns the end of a condition; clauses after it are rejected by name."""
     return words.find(("RETURNING", "ORDER", "LIMIT"), where)
 
 

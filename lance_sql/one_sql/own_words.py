@@ -1,8 +1,8 @@
-"""Parts of a statement in the words that its user typed, for the engine whose dialect they are in.
+"""Parts of a statement as the user typed them, for the engine of their dialect.
 
-A parser that prints what it has read prints other functions than it read: `a ~ 'b'` is another test afterwards, and a
-macro that is called `len` is not asked. So the parts of a statement that an engine computes stay text, in which nothing
-but Lance tables is replaced by names. The tree says which parts there are; the tokens say where they are.
+Printing a parsed statement changes functions: `a ~ 'b'` becomes another test, and a macro named `len` is not called. So
+the parts that an engine computes stay text, in which only Lance tables are replaced by names. The tree determines the
+parts; the tokens determine their positions.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _CLOSING: Final = (")", "]", "}")
 
 
 class Words:
-    """The words of one statement.
+    """Words of one statement.
 
     text, dialect: of the statement
-    tree: of the same text; without it no table is looked for
+    tree: of the same text; without it, tables are not searched
     """
 
     def __init__(self, text: str, dialect: Dialect, tree: exp.Expr | None) -> None:
@@ -35,7 +35,7 @@ class Words:
             tokens.pop()
         self.text = text
         self.tokens = tokens
-        # what is in quotes is no keyword
+        # quoted texts are no keywords
         self._words = [text[token.start : token.end + 1].upper() for token in tokens]
         self._levels = list(_levels(self._words))
         self._tables = [] if tree is None else sorted(self._spans(tree), key=lambda span: span[0])
@@ -51,11 +51,11 @@ class Words:
         kind: type[OwnWords] = OwnWords,
         columns: Iterable[exp.Column] = (),
     ) -> OwnWords:
-        """The words from one token up to another one, which is not among them.
+        """Returns the words from one token to another one, exclusive.
 
-        tree: what they mean, for those who have to know
-        columns: names among the words that become nodes, for those who have to say whose they are
-        raises: InvalidArgument where there is none
+        tree: their parsed tree, attached for later use
+        columns: columns among the words that become nodes, so that they can be qualified
+        raises: InvalidArgument if the range is empty
         """
         if not first < end <= len(self.tokens):
             raise InvalidArgument("Not SQL: an expression is missing")
@@ -72,15 +72,15 @@ class Words:
         return words
 
     def all(self, tree: exp.Expr) -> OwnWords:
-        """The whole statement, which is a query."""
+        """Returns the whole statement, which is a query."""
         return self.piece(0, len(self.tokens), tree, OwnQuery)
 
     def word(self, position: int) -> str:
-        """A token as it was typed, in upper case; "" behind the last."""
+        """Returns a token as typed, in upper case; "" after the last."""
         return self._words[position] if position < len(self._words) else ""
 
     def find(self, words: Sequence[str], start: int, end: int | None = None) -> int:
-        """The first of some keywords outside of all parentheses and CASE; the end where there is none."""
+        """Returns the first of some keywords outside of all parentheses and CASE; the end if there is none."""
         end = len(self.tokens) if end is None else end
         level = self._levels[start] if start < len(self.tokens) else 0
         for position in range(start, end):
@@ -89,7 +89,7 @@ class Words:
         return end
 
     def closing(self, opening: int) -> int:
-        """The parenthesis that closes another one."""
+        """Returns the parenthesis that closes another one."""
         level = self._levels[opening]
         for position in range(opening + 1, len(self.tokens)):
             if self._levels[position] == level and self._words[position] in _CLOSING:
@@ -97,7 +97,7 @@ class Words:
         raise InvalidArgument("Not SQL: a parenthesis is not closed")
 
     def split(self, first: int, end: int) -> list[tuple[int, int]]:
-        """Parts between commas, as ranges of tokens."""
+        """Splits a range of tokens at commas."""
         parts = []
         while first < end:
             comma = self.find((",",), first, end)
@@ -106,19 +106,19 @@ class Words:
         return parts
 
     def position_behind(self, table: exp.Expr | None) -> int:
-        """The token behind the name of a table that a statement writes to."""
+        """Returns the token after the name of the table that a statement writes to."""
         parts = table.parts if isinstance(table, exp.Table) else []
         last = max((part.meta.get("end", -1) for part in parts), default=-1)
         return sum(token.end <= last for token in self.tokens)
 
     def _is_keyword(self, position: int) -> bool:
-        # IS DISTINCT FROM begins no clause, and what follows a dot is a column
+        # IS DISTINCT FROM begins no clause, and a name after a dot is a column
         before = self._words[position - 1] if position else ""
         return not (self._words[position] == "FROM" and before == "DISTINCT") and before != "."
 
     def _spans(self, tree: exp.Expr) -> Iterator[tuple[int, int, exp.Table]]:
-        """Where the Lance tables are, and nodes that stand for them: without an alias, unless it is between the table
-        and its version, and else among the words."""
+        """Yields the position of each Lance table, and its node. The node has the alias only if it is between the table
+        and its version; otherwise the alias is among the words."""
         for table, _ in references(tree):
             start, end, alias = self.span(table)
             node = exp.Table(
@@ -131,7 +131,7 @@ class Words:
             yield start, end, node
 
     def span(self, table: exp.Table) -> tuple[int, int, str | None]:
-        """Where a table begins and ends in the text, with its version; and its alias, if that is between the two."""
+        """Returns the range of a table and its version in the text; and its alias, if that is between the two."""
         names = [part.this if isinstance(part, exp.Func) and not part.meta else part for part in table.parts]
         starts = [name.meta["start"] for name in names if isinstance(name, exp.Expr) and "start" in name.meta]
         if len(starts) < len(names):
@@ -148,7 +148,7 @@ class Words:
         return min(starts), self.tokens[end - 1].end + 1, alias.name if is_inside and alias is not None else None
 
     def _behind_version(self, table: exp.Table, position: int) -> int:
-        """Where AT (VERSION => 3) or VERSION AS OF 3 ends, if there is one."""
+        """Returns the end of AT (VERSION => 3) or VERSION AS OF 3, if there is one."""
         if table.args.get("when"):
             while self.word(position) != "AT":
                 position += 1
@@ -170,7 +170,7 @@ class Words:
 
 
 def _levels(words: Sequence[str]) -> Iterator[int]:
-    """How many parentheses and CASE each word is in; those that open and close are outside."""
+    """Yields the nesting depth of each word in parentheses and CASE; opening and closing words are outside."""
     level = 0
     before = ""
     for word in words:
@@ -183,7 +183,7 @@ def _levels(words: Sequence[str]) -> Iterator[int]:
 
 
 def names_beside(table: exp.Table) -> frozenset[str]:
-    """What the other tables of the same FROM are called."""
+    """Returns the names of the other tables of the same FROM."""
     scope = table.find_ancestor(exp.Select, exp.Update, exp.Delete, exp.Merge)
     if scope is None:
         return frozenset()

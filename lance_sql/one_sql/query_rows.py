@@ -1,4 +1,4 @@
-"""What a query gives: rows, which are computed when they are asked for."""
+"""Lazily computed rows of a query."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.values.frames import Frames
 
 _SHOWN: Final = 20
-"""So many rows a notebook shows."""
+"""Number of rows shown in a notebook."""
 
 
 class Rows(Frames):
-    """The result of a query. Has Arrow's stream interface; each use runs the query once, on the versions that were the
-    newest when `sql` was called. Several uses may overlap. A result of `connection=` in DuckDB 2.0 is read by one use
-    at a time, while its connection does nothing else: another use raises `InvalidArgument`.
+    """Result of a query, with Arrow's stream interface. Each use runs the query once, on the versions that were the
+    newest when `sql` was called. Several uses may overlap. A result of `connection=` in DuckDB 2.0 allows one use at a
+    time, while its connection does nothing else: another use raises `InvalidArgument`.
 
-    engine: that runs it
-    statement: what it runs, in its own dialect; names stand in it for the tables
+    engine: the engine that runs it
+    statement: the statement in its dialect, with names in place of tables
     """
 
     def __init__(self, engine: str, statement: str, read: Callable[[], pa.RecordBatchReader]) -> None:
@@ -30,30 +30,30 @@ class Rows(Frames):
         self._read = read
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The rows as a stream of batches.
+        """Returns the rows as a stream of batches.
 
-        raises: what the engine does
+        raises: errors of the engine
         """
         return self._read()
 
     def to_table(self) -> pa.Table:
-        """The rows as a table."""
+        """Returns the rows as a table."""
         return self._read().read_all()
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """The rows as dicts."""
+        """Returns the rows as dicts."""
         table = self.to_table()
         return [dict(zip(table.column_names, row, strict=True)) for row in _tuples(table)]
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples."""
+        """Returns the rows as tuples."""
         return _tuples(self.to_table())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._read().__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str | None:
-        """The first rows for a notebook, which runs the query."""
+        """Renders the first rows for a notebook; runs the query."""
         from lance_sql.values import html
 
         reader = self._read()
@@ -74,7 +74,7 @@ class Rows(Frames):
 
 def _tuples(table: pa.Table) -> list[tuple[Any, ...]]:
     """
-    raises: UnsupportedFeature for a day that Python does not have
+    raises: UnsupportedFeature for a date that Python cannot represent
     """
     try:
         columns = [_values(column) for column in table.columns]
@@ -89,7 +89,7 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _python(value: Any) -> Any:
-    """A value with intervals as DuckDB gives them, in which a month has 30 days."""
+    """Converts intervals in a value as DuckDB does: a month has 30 days."""
     if isinstance(value, dict):
         return {name: _python(member) for name, member in value.items()}
     if isinstance(value, list):

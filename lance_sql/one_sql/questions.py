@@ -1,13 +1,13 @@
-"""Statements that ask what is known of a table, or which tables there are.
+"""Statements that return metadata of a table, or list tables.
 
 DESCRIBE HISTORY t [LIMIT 5]         lance_versions, the newest first
 DESCRIBE DETAIL t                    one row: path, version, rows, files, bytes, config
 SHOW INDEXES FROM t                  lance_indices
 SHOW COLUMNS IN t                    lance_columns
 SHOW TBLPROPERTIES t                 the config of a table
-SHOW CREATE TABLE t                  the statement that would make it, without rows
-SHOW TABLES IN 'folder'              the tables of a folder, or of a catalog that is attached
-DESCRIBE t, SUMMARIZE t              the engine's own, where it has them
+SHOW CREATE TABLE t                  the statement that would create it, without rows
+SHOW TABLES IN 'folder'              the tables of a folder, or of an attached catalog
+DESCRIBE t, SUMMARIZE t              the engine's own, if it has them
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from lance_sql.providers.sources import Source
 
 
 def understand(read: TokenReader, *, describes: bool = False) -> Task | None:
-    """The statement; None for others, and for those about tables of the engine.
+    """Parses the statement; returns None for others, and for those on tables of the engine.
 
     describes: the engine has DESCRIBE for every table
 
-    raises: InvalidArgument for one that is not whole; UnsupportedFeature for a table of the engine in a statement that
+    raises: InvalidArgument for an incomplete one; UnsupportedFeature for a table of the engine in a statement that
         no engine has
     """
     for verb in ("DESCRIBE", "DESC"):

@@ -1,4 +1,4 @@
-"""The Lance tables of a statement: which of its tables they are, and what their arguments mean."""
+"""Lance tables of a statement, and their arguments."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ OTHER_NAMES: Final = {
     "table_insertions": "lance_insertions",
     "table_deletions": "lance_deletions",
 }
-"""What Databricks and DuckLake call functions over tables."""
+"""Names of table functions in Databricks and DuckLake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """One table of a statement.
 
-    name: what a query may call its columns by without an alias
+    name: the name that qualifies its columns without an alias
     function: of `FUNCTIONS`
-    arguments: by name, as far as they are given; values of Python, lists as tuples
+    arguments: given arguments by name; Python values, lists as tuples
     """
 
     name: str
@@ -41,9 +41,9 @@ class Reference:
 
 
 def references(tree: exp.Expr) -> Iterator[tuple[exp.Table, Reference]]:
-    """The nodes of a statement that are Lance tables, and what they mean; those of the engine are left out.
+    """Yields the nodes of a statement that are Lance tables, and their references; skips tables of the engine.
 
-    raises: InvalidArgument for arguments that make no sense; UnsupportedFeature for those that are no constants
+    raises: InvalidArgument for invalid arguments; UnsupportedFeature for arguments that are not constants
     """
     for node in list(tree.find_all(exp.Table)):
         table_reference = reference(node)
@@ -52,7 +52,7 @@ def references(tree: exp.Expr) -> Iterator[tuple[exp.Table, Reference]]:
 
 
 def reference(node: exp.Table) -> Reference | None:
-    """What a table of a statement means; None for a table of the engine.
+    """Returns the reference of a table in a statement; None for a table of the engine.
 
     raises: as `references`
     """
@@ -68,7 +68,7 @@ def reference(node: exp.Table) -> Reference | None:
     name = re.split(r"[\\/]", plain.rstrip("/"))[-1]
     name = name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
     if not is_path(".".join(part.name for part in node.parts)) and node.parts[0].name.lower() != FORMAT:
-        # a table of a catalog is called as it is there, wherever its files are
+        # a catalog table has its name in the catalog, wherever its files are
         name = split_name(node.name)[0]
         name = name if node.this.args.get("quoted") else name.lower()
     # a pattern is no name
@@ -77,7 +77,7 @@ def reference(node: exp.Table) -> Reference | None:
 
 
 def path_of(node: exp.Expr | None) -> str | None:
-    """The path of a table that is named by one: 'a/b.lance', b.lance, 'b.lance@41', and lance.`b` as Spark has it.
+    """Returns the path of a table that is named by one: 'a/b.lance', b.lance, 'b.lance@41', and lance.`b` of Spark.
 
     returns: None for tables of the engine
     """
@@ -90,14 +90,14 @@ def path_of(node: exp.Expr | None) -> str | None:
 
 
 def place_of(node: exp.Expr | None) -> Place | None:
-    """Where in an attached catalog a table would be made; None where there is one, and for every other name."""
+    """Returns the place of a missing table in an attached catalog; None for an existing one, and for other names."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier) or path_of(node) is not None:
         return None
     return place_of_name([part.name for part in node.parts])
 
 
 def _is_common(node: exp.Table) -> bool:
-    """Whether a name is that of a query of WITH."""
+    """Whether a name refers to a query of WITH."""
     above: exp.Expr | None = node.parent
     while above is not None:
         common = above.args.get("with_")
@@ -108,7 +108,7 @@ def _is_common(node: exp.Table) -> bool:
 
 
 def _time_travel(node: exp.Table) -> Iterator[tuple[str, Any]]:
-    """VERSION AS OF and TIMESTAMP AS OF, as Spark has them, and AT (VERSION => 3), as catalogs of DuckDB do."""
+    """Yields the arguments of VERSION AS OF and TIMESTAMP AS OF (Spark), and of AT (VERSION => 3) (DuckDB catalogs)."""
     version = node.args.get("version")
     if version is not None:
         if str(version.args.get("kind", "")).upper() != "AS OF":
@@ -178,7 +178,7 @@ def _names_table(node: exp.Func, schema: tuple[str, ...]) -> bool:
 
 
 def _name_at(function: str, position: int, value: Any) -> str:
-    """The name of an argument without one. A version or a tag may follow the path, as it does in DataFusion."""
+    """Returns the name of a positional argument. A version or a tag may follow the path, as in DataFusion."""
     names = FUNCTIONS[function].names
     if names[0] == "version":
         if position == 1:

@@ -1,11 +1,11 @@
-"""Changes of single rows that a query finds: it says which rows, what becomes of them, and their new values.
+"""Changes of single rows that a query finds: it returns the rows, their actions, and their new values.
 
-    __lance_clause    what becomes of the row: the number of a clause
+    __lance_clause    the action for the row: the number of a clause
     _rowid            of the row of the table; NULL for a new one
     _rowaddr
     v0, v1, ..        new values of the columns that a clause sets, each clause its own: they may have other types
 
-Columns that its clause does not set are read by row id, so that they stay exactly what they are.
+Columns that its clause does not set are read by row id, so that their values stay exactly the same.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ CLAUSE: Final = "__lance_clause"
 _numbers = itertools.count()
 
 Assign: TypeAlias = Callable[[str, exp.Expr], exp.Expr]
-"""A value as one of a column, by the column's name, as the engine casts it."""
+"""Casts a value to the type of a column, by the column's name, in the engine."""
 
 
 def new_name() -> str:
-    """A name that nothing else has, for a table in a query."""
+    """Returns a unique name for a table in a query."""
     return f"__lance_target_{next(_numbers)}"
 
 
 def value_column(number: int) -> str:
-    """What the query calls the new values of a column."""
+    """Returns the name of the query's column with the new values of a column."""
     return f"v{number}"
 
 
 def named(name: str, alias: str) -> exp.Table:
-    """The table by the name that the statement gives it, which may be a word of SQL."""
+    """Returns the table with its alias in the statement, which may be an SQL keyword."""
     return exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
 
 
 def system(name: str, table: str) -> exp.Column:
-    """A system column of the table."""
+    """Returns a system column of the table."""
     return exp.column(name, table=table, quoted=True)
 
 
 def check_engine(engine: Engine, statement: str) -> None:
     """
-    raises: UnsupportedFeature, with the way out, for engines that do not compute changes of rows
+    raises: UnsupportedFeature, with an alternative, for engines that do not compute changes of rows
     """
     if engine.name == "duckdb":
         return
@@ -79,11 +79,11 @@ def change(
 ) -> Dataset:
     """Changes the rows that a query finds in the newest version, in one commit.
 
-    query: the query, of the name that the table has in it, and of what makes a value one of a column
+    query: returns the query, from the name of the table in it and a function that casts a value to a column
     values: by the number of a clause: for each column that it sets, the column of the query with the new values
-    deleting: numbers of clauses whose rows go
+    deleting: numbers of clauses whose rows are deleted
     inserts: there may be new rows
-    skips_equal: rows that have the new values already are not written
+    skips_equal: rows that already have the new values are not written
     raises: InvalidArgument when a row is changed twice, and for values that a column does not hold; CommitConflict
     """
 
@@ -101,7 +101,7 @@ def change(
 def delete(dataset: Dataset, engine: Engine, query: Callable[[str], exp.Expr]) -> Dataset:
     """Deletes the rows that a query finds in the newest version, in one commit.
 
-    query: of the name that the table has in it; its only column is `_rowaddr`
+    query: returns the query from the name of the table in it; its only column is `_rowaddr`
     raises: as `change`
     """
 
@@ -116,7 +116,7 @@ def delete(dataset: Dataset, engine: Engine, query: Callable[[str], exp.Expr]) -
 
 def _with_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     """
-    raises: UnsupportedFeature for rows that the table has not
+    raises: UnsupportedFeature for rows that the table does not have
     """
     if batch.column(ROW_ADDRESS).null_count:
         raise UnsupportedFeature("The statement joins its table from the outer side, and names rows that it has not")
@@ -130,7 +130,7 @@ def _batches(
     deleting: frozenset[int],
     inserts: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """What `ChangeJob.write` takes."""
+    """Converts the rows of the query to batches for `ChangeJob.write`."""
     for batch in batches:
         if not inserts:
             _with_rows(batch)
@@ -147,8 +147,8 @@ def _batches(
 
 
 def _parts(rows: pa.RecordBatch, dataset: Dataset, set_at: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-    """The rows in parts that are small enough together with the columns that are not set: the query's rows are short,
-    and the table's may be long."""
+    """Splits the rows into parts that fit in memory together with the columns that are not set: rows of the query are
+    short, and those of the table may be long."""
     columns = resolve(dataset.snapshot, _others(dataset, set_at))
     ids = rows.column(ROW_ID).cast(pa.uint64()).to_numpy()
     for part in parts(dataset.snapshot, columns, ids, more_bytes=rows.nbytes / max(rows.num_rows, 1)):
@@ -163,7 +163,7 @@ def _assembled(
     part: pa.RecordBatch, kind: str, dataset: Dataset, set_at: Mapping[str, str], *, has_old: bool
 ) -> pa.RecordBatch:
     """
-    has_old: the rows are there already, and keep what is not set
+    has_old: the rows exist, and keep the values of columns that are not set
     """
     schema = dataset.schema
     others = _others(dataset, set_at)

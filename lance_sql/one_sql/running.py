@@ -30,12 +30,12 @@ def sql(
     job: str | None = None,
     progress: Progress | None = None,
 ) -> Rows | Written:
-    """Runs a statement over Lance tables, the same in every engine.
+    """Runs a statement over Lance tables, with the same SQL in every engine.
 
     Tables are 'orders.lance', 'orders.lance@41', orders.lance@audited without quotes, `lance_scan('orders.lance',
     version => 41)` and the other table functions with the arguments that they have in DuckDB; `VERSION AS OF 41`,
     `TIMESTAMP AS OF '...'` and `CHANGES FROM VERSION 5 TO VERSION 9` of Spark, and `AT (VERSION => 41)`, follow a path.
-    All are opened before the query runs: it sees one version of each.
+    All are opened before the query runs, so it reads one version of each.
 
     `INSERT`, `UPDATE`, `DELETE`, `MERGE INTO`, `CREATE TABLE 'x.lance' AS` and `COPY .. TO 'x.lance' (FORMAT lance)`
     write by the verbs of `Dataset`, in one commit, which keeps the ids of rows and records the statement.
@@ -43,25 +43,25 @@ def sql(
     text: one statement
     engine: "duckdb", "datafusion", "spark", or "sail" for Spark's SQL without Java; the one that `connection` or
         `session` belongs to, else "duckdb"
-    dialect: that the text is written in, by its name in sqlglot; the engine's own without it
+    dialect: the dialect of the text, by its name in sqlglot; the engine's own by default
     connection, session: of the engine, with its own tables and views: a DuckDB connection, a SessionContext, or a
-        SparkSession; a new one, or Spark's active one, without it
-    all_rows: a DELETE or UPDATE without WHERE, or TRUNCATE, is meant
-    dry_run: nothing is changed; a statement that writes is carried out in a clone of its table, which is removed
-    job: what the job is called that the statement is a part of; kept with its commit. The environment variable
-        LANCE_SQL_JOB without it
-    progress: told how many rows are done, and of how many or None, by a statement that writes or keeps tables in order
-    returns: rows with Arrow's stream interface, and `to_table()`; of statements that write, one row that says what was
-        done, with the new version as `dataset`
-    raises: InvalidArgument for what is not SQL, and for arguments that make no sense; UnsupportedFeature, naming the
-        engine and the construct, for what the engine does not have; TableNotFound, VersionNotFound; errors of DuckDB
+        SparkSession; by default a new one, or Spark's active one
+    all_rows: confirms a DELETE or UPDATE without WHERE, or TRUNCATE
+    dry_run: changes nothing; a statement that writes runs in a clone of its table, which is removed
+    job: the name of the job of the statement, recorded in its commit; by default, the environment variable
+        LANCE_SQL_JOB
+    progress: called with the number of rows done, and the total or None, by statements that write or maintain tables
+    returns: rows with Arrow's stream interface, and `to_table()`; for statements that write, one row with a summary,
+        and the new version as `dataset`
+    raises: InvalidArgument for text that is not SQL, and for invalid arguments; UnsupportedFeature, naming the
+        engine and the construct, for features that the engine lacks; TableNotFound, VersionNotFound; errors of DuckDB
         and Spark for text in their own dialects; CommitConflict
 
     >>> lance_sql.sql("SELECT count(*) AS n FROM 'examples/orders.lance' VERSION AS OF 4", "datafusion").to_pylist()
     [{'n': 400}]
     """
     wanted = engine_of(engine, connection, session, dialect)
-    # the other engines have names and functions of their own for what is typed
+    # the other engines use other names and functions for the typed text
     in_own_words = wanted.is_spoken and wanted.name == "duckdb"
     with looked_up_in(attached.Names(wanted.target)), reporting(progress):
         return _run(text, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
@@ -95,7 +95,7 @@ def _run(
 def write(
     change: Change, engine: Engine, text: str, *, all_rows: bool = False, dry_run: bool = False, job: str | None = None
 ) -> Written:
-    """Carries a change out, or rehearses it.
+    """Runs a change, or rehearses it.
 
     text: of the statement, which the commit records
     raises: as `sql`

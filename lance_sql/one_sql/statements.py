@@ -1,4 +1,4 @@
-"""What a statement is: a query, or a change of a Lance table."""
+"""Statements: queries, and changes of Lance tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lance_sql.one_sql.writing_statements import Change
 
 _QUERIES: Final = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
 _OF_ENGINES: Final = ("ALTER", "ANALYZE", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DROP", "SHOW", "VACUUM")
-"""What statements of engines begin with as well."""
+"""First words that statements of engines have as well."""
 _ANSWERED: Final = (exp.Describe, exp.Show)
 
 
@@ -43,10 +43,10 @@ _ANSWERED: Final = (exp.Describe, exp.Show)
 class Statement:
     """One statement.
 
-    text: as it was typed
-    tree: of sqlglot, of a query
-    change: what it does to the rows or columns of a Lance table
-    task: what else it does to one, or asks of it
+    text: as typed
+    tree: the sqlglot tree of a query
+    change: a change of the rows or columns of a Lance table
+    task: another operation on a table, or a request for metadata
     """
 
     text: str
@@ -57,9 +57,9 @@ class Statement:
 
 def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Statement:
     """
-    in_own_words: an engine whose dialect this is computes the parts as they were typed
-    raises: InvalidArgument for what is not SQL, and for several statements; UnsupportedFeature for statements that are
-        neither queries nor changes of Lance tables
+    in_own_words: the engine has this dialect, and computes the parts as typed
+    raises: InvalidArgument for text that is not SQL, and for several statements; UnsupportedFeature for statements that
+        are neither queries nor changes of Lance tables
     """
     statement = of_lance(text, dialect, in_own_words=in_own_words)
     if statement is not None:
@@ -83,7 +83,7 @@ def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> St
 
 
 def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Statement | None:
-    """A statement that is not a query, about a Lance table; None for every other one, also where it is no SQL.
+    """Parses a statement on a Lance table that is not a query; returns None for every other text, even if it is no SQL.
 
     raises: as `understand`
     """
@@ -101,7 +101,7 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
         except InvalidArgument:
             if read.is_of_lance or read.first_word not in _OF_ENGINES:
                 raise
-            # words of the engine that are not known here
+            # syntax of the engine that is unknown here
             understood = None
         if isinstance(understood, Change):
             return Statement(text, None, change=understood)
@@ -125,7 +125,7 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
 
 
 def _query(text: str, dialect: Dialect, in_own_words: bool) -> exp.Expr:
-    """A query that is a part of a statement."""
+    """Parses a query that is a part of a statement."""
     tree, words = _parsed(text, dialect, in_own_words)
     if not isinstance(tree, _QUERIES):
         raise InvalidArgument(f"A query is expected, not {_kind(tree)}: {text[:200]}")
@@ -141,7 +141,7 @@ def _parsed(text: str, dialect: Dialect, in_own_words: bool) -> tuple[exp.Expr, 
 
 
 def writes(tree: exp.Expr) -> bool:
-    """Whether a statement changes a Lance table, or is meant to."""
+    """Whether a statement changes a Lance table, or would with supported options."""
     if isinstance(tree, exp.Copy):
         try:
             return inserting.copy(tree) is not None
@@ -155,14 +155,14 @@ def writes(tree: exp.Expr) -> bool:
         return False
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if isinstance(tree, exp.Create) and tree.find(exp.TemporaryProperty) is not None:
-        # a name is that of a table of the engine
+        # a name refers to a table of the engine
         return isinstance(table, exp.Table) and is_path(".".join(part.name for part in table.parts))
     return path_of(table) is not None or (isinstance(tree, exp.Create) and place_of(table) is not None)
 
 
 def for_duckdb(text: str) -> list[Statement | str]:
-    """The statements of a text for a connection of DuckDB that has the table functions: those about Lance tables that
-    DuckDB does not run, and the text of the others, in words that DuckDB has.
+    """Splits a text for a DuckDB connection with the table functions: into statements on Lance tables that DuckDB does
+    not run, and the text of the others, rewritten for DuckDB.
 
     raises: as `understand`, for statements about Lance tables
     """
@@ -170,7 +170,7 @@ def for_duckdb(text: str) -> list[Statement | str]:
     try:
         pieces = split(text, dialect) or [text]
     except InvalidArgument:
-        # DuckDB says what is wrong
+        # DuckDB raises the error
         return [text]
     parts: list[Statement | str] = []
     for piece in pieces:
@@ -191,9 +191,9 @@ def for_duckdb(text: str) -> list[Statement | str]:
 
 
 def split(text: str, dialect: Dialect) -> list[str]:
-    """The statements of a text, each as it was typed; semicolons are between them.
+    """Splits a text at semicolons into statements, each as typed.
 
-    raises: InvalidArgument for a text or a comment that is open at the end
+    raises: InvalidArgument for an unclosed text or comment
     """
     pieces = []
     start: int | None = None
@@ -232,7 +232,7 @@ def _change(tree: exp.Expr) -> Change:
 
 
 def _kind(statement: exp.Expr) -> str:
-    """What a statement is called."""
+    """Returns the name of a kind of statement."""
     if isinstance(statement, exp.Command):
         return str(statement.this).upper()
     kind = statement.args.get("kind")

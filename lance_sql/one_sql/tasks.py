@@ -1,4 +1,4 @@
-"""Statements that answer with a table of their own: what is known of tables, and what removes more than rows."""
+"""Statements that return their own table: metadata of tables, and operations that remove more than rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lance_sql.table import table_folders
 
 
 class Task(ABC):
-    """A statement that neither reads rows nor changes them."""
+    """Statement that neither reads rows nor changes them."""
 
     @property
     def question(self) -> str | None:
-        """What users are asked about first; None where nothing is removed."""
+        """Confirmation question for users; None if nothing is removed."""
         return None
 
     @property
@@ -29,7 +29,7 @@ class Task(ABC):
         return True
 
     def perform(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
-        """As `run`.
+        """Runs the statement outside of transactions; see `run`.
 
         raises: as `Engine.check_no_transaction`
         """
@@ -39,15 +39,15 @@ class Task(ABC):
 
     @abstractmethod
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
-        """Carries it out, or says what would be done.
+        """Runs the statement, or returns its plan.
 
-        returns: what was done, or what was asked
+        returns: the summary, or the requested metadata
         """
 
 
 @dataclass(frozen=True)
 class Answer(Task):
-    """SHOW, DESCRIBE: what is known of a table."""
+    """SHOW, DESCRIBE: metadata of a table."""
 
     answer: Callable[[Engine], pa.Table]
 
@@ -64,7 +64,7 @@ class Cleanup(Task):
     """VACUUM.
 
     older_than: of `Dataset.cleanup`
-    is_rehearsal: the statement says DRY RUN
+    is_rehearsal: the statement has DRY RUN
     """
 
     path: str
@@ -132,9 +132,9 @@ class Renaming(Task):
 
 @dataclass(frozen=True)
 class Naming(Task):
-    """ALTER TABLE .. CREATE TAG, and what else is named without a new version of the table.
+    """ALTER TABLE .. CREATE TAG, and other changes of names that make no new version of the table.
 
-    work: does it
+    work: runs the change
     asks: as `Task.question`
     """
 

@@ -1,4 +1,4 @@
-"""The words of a statement, one after the other: for statements that the parser takes for a command of others."""
+"""Reader of the words of a statement, one by one, for statements that the parser treats as opaque commands."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CLOSING: Final = (")", "]")
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A table that a statement names.
+    """Table named by a statement.
 
     path: of a Lance table; None for a table of the engine
-    text: as it was typed
-    place: in an attached catalog, where the name is one
+    text: as typed
+    place: in an attached catalog, if the name is in one
     """
 
     path: str | None
@@ -48,7 +48,7 @@ class TokenReader:
             self._tokens.pop()
         self._position = 0
         self.is_of_lance = False
-        """A Lance table was named so far."""
+        """Whether a Lance table was named so far."""
 
     @property
     def is_at_end(self) -> bool:
@@ -56,18 +56,18 @@ class TokenReader:
 
     @property
     def first_word(self) -> str:
-        """What the statement begins with, in upper case."""
+        """First word of the statement, in upper case."""
         return self._tokens[0].text.upper() if self._tokens else ""
 
     def next_words(self, count: int = 1) -> tuple[str, ...]:
-        """The next words in upper case; what is in quotes is "" among them."""
+        """Returns the next words in upper case; quoted tokens are ""."""
         words: list[str] = []
         for token in self._tokens[self._position : self._position + count]:
             words += [""] if token.token_type in _NAMES else token.text.upper().split() or [""]
         return tuple(words[:count])
 
     def accept(self, *words: str) -> bool:
-        """Goes behind these words, if they come next."""
+        """Consumes these words if they come next; returns whether they do."""
         seen: list[str] = []
         position = self._position
         while len(seen) < len(words) and position < len(self._tokens):
@@ -80,7 +80,7 @@ class TokenReader:
         return True
 
     def accept_one(self, *words: str) -> str | None:
-        """Goes behind one of these words, and says which it was."""
+        """Consumes one of these words; returns it, or None."""
         return next((word for word in words if self.accept(word)), None)
 
     def expect(self, *words: str) -> None:
@@ -88,7 +88,7 @@ class TokenReader:
             raise self.surprised(" ".join(words))
 
     def table(self) -> TableName:
-        """A path in quotes, or a name with dots."""
+        """Reads a path in quotes, or a name with dots."""
         if self.is_at_end:
             raise self.surprised("a table")
         named = name_at(self._tokens, self._position, is_expected=True)
@@ -102,7 +102,7 @@ class TokenReader:
         return TableName(path, text, named_tables.place_of_name(named.parts))
 
     def own_table(self, statement: str) -> str:
-        """The path of a Lance table, in a statement that no engine has.
+        """Reads the path of a Lance table, in a statement that no engine has.
 
         raises: UnsupportedFeature for a table of the engine
         """
@@ -115,7 +115,7 @@ class TokenReader:
         return table.path
 
     def column_of_table(self) -> tuple[str, str] | None:
-        """'x.lance'.column: the path of a Lance table, and the column; None for a table of the engine."""
+        """Reads 'x.lance'.column: the path of a Lance table, and the column; None for a table of the engine."""
         named = None if self.is_at_end else name_at(self._tokens, self._position, is_expected=True)
         if named is None:
             raise self.surprised("a table and a column")
@@ -125,7 +125,7 @@ class TokenReader:
         return None if path is None else (path, named.parts[-1])
 
     def name(self, what: str) -> str:
-        """The name of a column, an index or a tag."""
+        """Reads the name of a column, an index or a tag."""
         if self.is_at_end or self._tokens[self._position].text in (*_OPENING, *_CLOSING, ","):
             raise self.surprised(what)
         parts = [self._take().text]
@@ -134,7 +134,7 @@ class TokenReader:
         return ".".join(parts)
 
     def names(self, what: str) -> list[str]:
-        """Names with commas between them, in parentheses or without."""
+        """Reads names separated by commas, with or without parentheses."""
         closes = self.accept("(")
         names = [self.name(what)]
         while self.accept(","):
@@ -144,14 +144,14 @@ class TokenReader:
         return names
 
     def value(self, what: str) -> str:
-        """A text in quotes, or a number or word."""
+        """Reads a text in quotes, or a number or word."""
         if self.is_at_end:
             raise self.surprised(what)
         sign = "-" if self.accept("-") else ""
         return sign + self._take().text
 
     def time(self) -> str:
-        """A time in quotes, with its type before or behind it."""
+        """Reads a time in quotes, with its type before or after it."""
         zone, length = time_type(self.next_words(4))
         for _ in range(length):
             self._take()
@@ -161,15 +161,15 @@ class TokenReader:
         return named_tables.moment(text) if zone else text
 
     def version(self) -> int | str:
-        """The number of a version, or the name of a tag."""
+        """Reads the number of a version, or the name of a tag."""
         text = self.value("a version")
         number = as_version(text)
         return text if number is None else number
 
     def rest(self, expected: str) -> str:
-        """All that comes, as it was typed.
+        """Reads the rest of the statement, as typed.
 
-        expected: what that is to be, for the error where there is nothing
+        expected: describes the rest, for the error if there is none
         """
         if self.is_at_end:
             raise self.surprised(expected)
@@ -178,7 +178,7 @@ class TokenReader:
         return self.text[start : self._tokens[-1].end + 1]
 
     def expression(self, *ends: str) -> str:
-        """What comes up to one of these words, a comma or a closing parenthesis, as it was typed."""
+        """Reads the text before one of these words, a comma or a closing parenthesis, as typed."""
         start, level = self._position, 0
         while not self.is_at_end:
             word = self.next_words()[0]
@@ -191,7 +191,7 @@ class TokenReader:
         return self.text[self._tokens[start].start : self._tokens[self._position - 1].end + 1]
 
     def properties(self) -> dict[str, str]:
-        """('key' = 'value', ..)"""
+        """Reads properties: ('key' = 'value', ..)."""
         properties = {}
         self.expect("(")
         while True:
@@ -204,7 +204,7 @@ class TokenReader:
         return properties
 
     def end(self) -> None:
-        """Nothing comes any more."""
+        """Checks that the statement ends here."""
         if not self.is_at_end:
             raise self.surprised("the end")
 

@@ -1,4 +1,4 @@
-"""Statements in the words of an engine: plain names stand where Lance tables were."""
+"""Translation of statements to the dialect of an engine, with plain names in place of Lance tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lance_sql.providers.sources import Source
 _PREFIX: Final = "__lance_sql_"
 _numbers = itertools.count()
 
-# What sqlglot prints for an engine although the engine has nothing like it.
+# Syntax that sqlglot prints for an engine that does not support it.
 _MISSING: Final[Mapping[str, tuple[tuple[type[exp.Expr], str], ...]]] = {
     "duckdb": ((exp.Cluster, "CLUSTER BY"), (exp.Distribute, "DISTRIBUTE BY"), (exp.Sort, "SORT BY")),
     "datafusion": (
@@ -41,10 +41,10 @@ _JOINS: Final = {"ASOF": "ASOF JOIN", "POSITIONAL": "POSITIONAL JOIN"}
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A query for an engine.
+    """Query for an engine.
 
     sql: in its dialect
-    sources: what the names in it stand for
+    sources: the sources of the names in it
     """
 
     sql: str
@@ -52,17 +52,17 @@ class Translated:
 
 
 def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source]) -> Translated:
-    """A query in the dialect of an engine.
+    """Translates a query to the dialect of an engine.
 
-    opened: opens a table; asked once for each that is different, so that the query sees one version of it
-    raises: UnsupportedFeature, naming the engine, for what it does not have; what `opened` raises
+    opened: opens a table; called once for each distinct one, so that the query reads one version of it
+    raises: UnsupportedFeature, naming the engine, for features that it lacks; errors of `opened`
     """
     check(query, engine)
     query = query.copy()
     names: dict[Reference, str] = {}
     opened_sources: dict[Reference, Source] = {}
     sources: dict[str, Source] = {}
-    # each has rows and columns of its own there
+    # each source has its own rows and columns there
     is_narrowed = engine == "spark"
     wanted = _names_in(query) if is_narrowed else None
     for node, table_reference in references(query):
@@ -106,7 +106,7 @@ def check(query: exp.Expr, engine: str) -> None:
 
 
 def _parts(table_reference: Reference) -> list[Reference]:
-    """The tables of a reference: those of a list, or that match a pattern."""
+    """Returns the tables of a reference: those of a list, or those that match a pattern."""
     if table_reference.function not in ("lance_scan", "lance_table"):
         return [replace(table_reference, name="")]
     path = table_reference.path if isinstance(table_reference.path, str) else list(table_reference.path)
@@ -114,7 +114,7 @@ def _parts(table_reference: Reference) -> list[Reference]:
 
 
 def _put_union(node: exp.Table, names: list[str], alias: str) -> None:
-    """The rows of several tables, one after the other."""
+    """Replaces a table by the union of several tables."""
     selects = [exp.select("*").from_(exp.Table(this=exp.to_identifier(name, quoted=True))) for name in names]
     union: exp.Query = selects[0]
     for other in selects[1:]:
@@ -137,7 +137,7 @@ def _put_name(node: exp.Table, name: str, alias: str) -> None:
 
 
 def _aliases_beside(node: exp.Table) -> set[str]:
-    """What the other tables of the same FROM are called."""
+    """Returns the names of the other tables of the same FROM."""
     scope = node.find_ancestor(exp.Select)
     if scope is None:
         return set()
@@ -146,7 +146,7 @@ def _aliases_beside(node: exp.Table) -> set[str]:
 
 
 def _names_in(query: exp.Expr) -> frozenset[str] | None:
-    """Every name in a query, in lower case; None where it may want columns that it does not name."""
+    """Returns every name in a query, in lower case; None if it may use columns that it does not name."""
     for star in query.find_all(exp.Star):
         if not isinstance(star.parent, exp.Count):
             return None
@@ -159,14 +159,14 @@ def _names_in(query: exp.Expr) -> frozenset[str] | None:
     names = frozenset(identifier.name.lower() for identifier in query.find_all(exp.Identifier))
     aliases = {table.alias.lower() for table in query.find_all(exp.Table) if table.alias}
     aliases |= {table_reference.name.lower() for _, table_reference in references(query)}
-    # the name of a table in the place of a column is a row of it
+    # the name of a table as a column means a row of it
     if any(column.name.lower() in aliases for column in query.find_all(exp.Column)):
         return None
     return names
 
 
 def _spell_columns(query: exp.Expr, sources: Mapping[str, Source]) -> None:
-    """Columns with the letters that they have: DataFusion takes names without quotes for lower case."""
+    """Spells columns with their stored case: DataFusion lowercases unquoted names."""
     spelled: dict[str, set[str]] = {}
     for source in sources.values():
         for name in source.relation.schema.names:
@@ -180,7 +180,7 @@ def _spell_columns(query: exp.Expr, sources: Mapping[str, Source]) -> None:
 
 
 def _measure_lists(query: exp.Expr, sources: Mapping[str, Source]) -> None:
-    """The length of a list as a function of its own: DuckDB has the one of texts for both."""
+    """Replaces the length of lists by a separate function: DuckDB uses one function for texts and lists."""
     lists = {
         field.name.lower()
         for source in sources.values()
@@ -194,9 +194,9 @@ def _measure_lists(query: exp.Expr, sources: Mapping[str, Source]) -> None:
 
 
 def _ordered_outside(query: exp.Expr) -> exp.Expr:
-    """The query with ORDER BY and LIMIT around what QUALIFY leaves: where it becomes a subquery, they would be inside.
+    """Moves ORDER BY and LIMIT outside of QUALIFY, which becomes a subquery; they would be inside it.
 
-    raises: UnsupportedFeature for an order by something that is not selected
+    raises: UnsupportedFeature for an order by an expression that is not selected
     """
     for select in list(query.find_all(exp.Select)):
         moved = {key: select.args[key] for key in ("order", "limit", "offset") if select.args.get(key)}

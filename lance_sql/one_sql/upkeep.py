@@ -1,4 +1,4 @@
-"""Statements about a table as a whole, in the words of Delta Lake, Iceberg, Trino, DuckDB and others.
+"""Statements on a whole table, in the syntax of Delta Lake, Iceberg, Trino, DuckDB and others.
 
 OPTIMIZE t                                                    Dataset.compact
 VACUUM t RETAIN 168 HOURS [DRY RUN]                           Dataset.cleanup
@@ -29,7 +29,7 @@ from lance_sql.one_sql.writing_statements import Change, unversioned
 from lance_sql.values.durations import parse_age
 
 _OFFICIAL: Final = {"metric_type": "metric"}
-"""Names of options in DuckDB's extension of Lance that are others here."""
+"""Options that have other names in DuckDB's Lance extension."""
 
 _UNITS: Final = {"HOUR": "hours", "HOURS": "hours", "DAY": "days", "DAYS": "days"}
 _KINDS: Final = (
@@ -50,10 +50,10 @@ _KINDS: Final = (
 
 @dataclass(frozen=True)
 class Upkeep(Change):
-    """A verb of `Dataset`.
+    """Verb of `Dataset`.
 
-    work: what it does to the newest version; the version after it
-    asks: what users are asked about, as in "drop the index id_idx"; None for what removes nothing
+    work: applies it to the newest version; returns the next version
+    asks: the confirmation question, as in "drop the index id_idx"; None if nothing is removed
     """
 
     work: Callable[[Dataset], Dataset | None]
@@ -73,9 +73,9 @@ class Upkeep(Change):
 
 
 def understand(read: TokenReader) -> Change | Task | None:
-    """The statement; None for others, and for those about tables of the engine.
+    """Parses the statement; returns None for others, and for those on tables of the engine.
 
-    raises: InvalidArgument for one that is not whole; UnsupportedFeature for clauses that are not known
+    raises: InvalidArgument for an incomplete one; UnsupportedFeature for unknown clauses
     """
     for words, statement in _STATEMENTS.items():
         if read.accept(*words):
@@ -133,7 +133,7 @@ def _restore(read: TokenReader) -> Change:
 
 
 def version_of(dataset: Dataset, kind: str, chosen: int | str) -> int:
-    """The number of a version that is named by a number, a tag or a time.
+    """Returns the number of a version given by a number, a tag or a time.
 
     raises: VersionNotFound
     """
@@ -175,7 +175,7 @@ def _create_index(read: TokenReader, *, replace: bool = False) -> Change | None:
 
 
 def _options(read: TokenReader) -> dict[str, Any]:
-    """(name = value, ..): numbers, true, false, and texts."""
+    """Reads options: (name = value, ..) with numbers, true, false, and texts."""
     options: dict[str, Any] = {}
     read.expect("(")
     while not read.accept(")"):
@@ -251,7 +251,7 @@ def _drop_table(read: TokenReader) -> Task | None:
 
 
 def execute(read: TokenReader, path: str) -> Change | Task:
-    """ALTER TABLE path EXECUTE, of Trino: what comes behind these words."""
+    """Parses the rest of ALTER TABLE path EXECUTE, of Trino."""
     if read.accept("OPTIMIZE"):
         return Upkeep(path, lambda dataset: dataset.compact())
     if read.accept_one("EXPIRE_SNAPSHOTS", "REMOVE_ORPHAN_FILES"):
@@ -267,7 +267,7 @@ def execute(read: TokenReader, path: str) -> Change | Task:
 
 
 def clone(read: TokenReader, path: str, *, is_shallow: bool) -> Change:
-    """CREATE TABLE path [SHALLOW | DEEP] CLONE: what comes behind these words."""
+    """Parses the rest of CREATE TABLE path [SHALLOW | DEEP] CLONE."""
     source = read.own_table("CLONE")
     kind, chosen = read.accept_one("VERSION", "TIMESTAMP"), None
     if kind is not None:

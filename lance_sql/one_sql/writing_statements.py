@@ -1,4 +1,4 @@
-"""Statements that write: what they have in common."""
+"""Base of statements that write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lance_sql.table.version_names import split_name
 
 @dataclass(frozen=True)
 class Change(ABC):
-    """A statement that writes to a Lance table.
+    """Statement that writes to a Lance table.
 
     path: of the table
     """
@@ -32,45 +32,45 @@ class Change(ABC):
 
     @property
     def replaces(self) -> bool:
-        """Whether it changes or removes rows that are there, which users are asked about."""
+        """Whether it changes or removes existing rows, which needs a confirmation."""
         return True
 
     @property
     def operation(self) -> str:
-        """What is said to have been done where no commit says so."""
+        """Name of the operation to report if no commit records it."""
         return "nothing"
 
     @property
     def question(self) -> str | None:
-        """What users are asked about who are not told of rows, as in "drop the index id_idx of x.lance"."""
+        """Confirmation question for a change that is not about rows, as in "drop the index id_idx of x.lance"."""
         return None
 
     @property
     def verb(self) -> str:
-        """What it does to rows, for the question whether that is meant."""
+        """Verb for its effect on rows, for the confirmation question."""
         return "removes"
 
     @property
     def is_for_all_rows(self) -> bool:
-        """Whether it removes or changes every row, which has to be said on purpose."""
+        """Whether it removes or changes every row, which must be confirmed."""
         return False
 
     def begins_with_table(self) -> bool:
-        """Whether there is a table before, of which a rehearsal takes a clone."""
+        """Whether the table exists before; a rehearsal then clones it."""
         return True
 
     @abstractmethod
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        """Does it.
+        """Runs the statement.
 
         path: of the table, or of a copy of it
-        returns: the version that was made; `last_change` says what was done
+        returns: the new version; `last_change` is its summary
         """
 
     def rehearse(self, engine: Engine) -> Dataset:
-        """Does it in a clone of the table, which is then removed: whatever is wrong with it comes out.
+        """Runs the statement in a clone of the table, which is then removed; this finds all errors.
 
-        returns: the handle that `carry_out` gave; its `last_change` can be asked for, its rows cannot
+        returns: the handle of `carry_out`; its `last_change` is usable, its rows are not
         """
         with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
             copy = os.path.join(folder, "clone.lance")
@@ -79,7 +79,7 @@ class Change(ABC):
             return self.carry_out(copy, engine)
 
     def table(self) -> Dataset:
-        """The newest version of the table.
+        """Opens the newest version of the table.
 
         raises: TableNotFound
         """
@@ -87,9 +87,9 @@ class Change(ABC):
 
 
 def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
-    """The path of the table that a statement writes to, and what its columns may be called by.
+    """Returns the path of the table that a statement writes to, and the name that qualifies its columns.
 
-    raises: InvalidArgument for a version, which nothing can be written to; UnsupportedFeature for tables of the engine
+    raises: InvalidArgument for a version, which is immutable; UnsupportedFeature for tables of the engine
     """
     table = node.this if isinstance(node, exp.Schema) else node
     path = path_of(table)
@@ -114,7 +114,7 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
 
 
 def unversioned(path: str) -> str:
-    """The path of a table that is written to; of a branch, as in "t.lance@load", the path of its folder.
+    """Returns the path of a table to write to; of a branch, as in "t.lance@load", the path of its folder.
 
     raises: InvalidArgument for a version or a tag
     """
@@ -130,7 +130,7 @@ def unversioned(path: str) -> str:
 
 
 def only(node: exp.Expr, statement: str, *parts: str) -> None:
-    """Refuses what a statement has beside the parts that are understood: nothing of it may be passed over.
+    """Raises if a statement has other parts than the supported ones, so that none is ignored.
 
     parts: by the parser's names
     raises: UnsupportedFeature with the words of the first other part
@@ -156,7 +156,7 @@ _PARTS: Final = {
 
 
 def column_in(name: str, dataset: Dataset) -> str:
-    """A column of a table by its name in SQL, where letters have no case.
+    """Finds a column of a table by its case-insensitive name in SQL.
 
     raises: ColumnNotFound
     """
@@ -167,7 +167,7 @@ def column_in(name: str, dataset: Dataset) -> str:
     if len(alike) == 1:
         column: str = alike[0]
         return column
-    # the scan says which columns there are
+    # the scan raises an error that lists the columns
     _ = dataset.scan([name])
     raise InvalidArgument(
         f"The column {name!r} cannot be written: it is a member of a struct, or a system column. Give the whole column"

@@ -1,4 +1,4 @@
-"""What a statement that writes gives."""
+"""Result of a statement that writes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lance_sql.values.frames import Frames
 
 
 class Written(Frames):
-    """What was done, as one row: `operation`, `version`, `rows_inserted`, `rows_updated`, `rows_deleted`, and
-    of a merge `rows_equal`: matched rows that had its values already.
+    """Summary of a write, as one row: `operation`, `version`, `rows_inserted`, `rows_updated`, `rows_deleted`, and
+    for a merge `rows_equal`: matched rows that already had its values.
 
-    dataset: the version that was made, or the newest one where there was nothing to change; None of a rehearsal
-    change: what was done, or what would be
+    dataset: the new version, or the newest one if nothing changed; None for a rehearsal
+    change: the changes that were made, or would be
     """
 
     def __init__(self, dataset: Dataset | None, change: CommitSummary) -> None:
@@ -22,7 +22,7 @@ class Written(Frames):
         self.change = change
 
     def to_table(self) -> pa.Table:
-        """The row."""
+        """Returns the row as a table."""
         change = self.change
         counts = {
             "rows_inserted": change.rows_inserted,
@@ -40,16 +40,16 @@ class Written(Frames):
         )
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The row as a stream."""
+        """Returns the row as a stream."""
         return self.to_table().to_reader()
 
     def to_pylist(self) -> list[dict[str, object]]:
-        """The row as a dict."""
+        """Returns the row as a dict."""
         rows: list[dict[str, object]] = self.to_table().to_pylist()
         return rows
 
     def fetchall(self) -> list[tuple[object, ...]]:
-        """The row as a tuple."""
+        """Returns the row as a tuple."""
         return [tuple(row.values()) for row in self.to_pylist()]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -1,4 +1,4 @@
-"""The files, what they say of themselves, and their text with values in it."""
+"""Everyday queries: their files, descriptions and parameters, and their text with values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS: Final = ("version", "number", "fraction", "columns")
 class Parameter:
     """
     kind: "version" (a number, a tag or a time), "number", "fraction" or "columns" (names with commas between)
-    default: as text; None where a value has to be given
+    default: as text; None if a value is required
     """
 
     name: str
@@ -32,7 +32,7 @@ class Parameter:
     help: str
 
     def to_sql(self, value: Any) -> str:
-        """A value as SQL.
+        """Converts a value to SQL.
 
         raises: InvalidArgument for a value of another kind
         """
@@ -53,7 +53,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class EverydayQuery:
-    """One query. text: the file, comments included"""
+    """Everyday query. text: the file, including comments"""
 
     name: str
     about: str
@@ -61,10 +61,10 @@ class EverydayQuery:
     text: str
 
     def to_sql(self, table: str, values: Mapping[str, Any] | None = None) -> str:
-        """The query over a table, for `lance_sql.sql`.
+        """Returns the query over a table, for `lance_sql.sql`.
 
         values: of the parameters, by name
-        raises: InvalidArgument for parameters that are not known, not given, or of another kind
+        raises: InvalidArgument for parameters that are unknown, missing, or of another kind
 
         >>> from lance_sql.one_sql.recipes import everyday_query
         >>> text = everyday_query("changed-since").to_sql("examples/orders.lance", {"since": 4})
@@ -91,7 +91,7 @@ class EverydayQuery:
 
 @cache
 def everyday_queries() -> tuple[EverydayQuery, ...]:
-    """All queries, by name."""
+    """Returns all queries, sorted by name."""
     folder = resources.files("lance_sql.one_sql.recipes") / "files"
     files = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return tuple(_parsed(name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for name, file in files)
@@ -99,7 +99,7 @@ def everyday_queries() -> tuple[EverydayQuery, ...]:
 
 def everyday_query(name: str) -> EverydayQuery:
     """
-    raises: InvalidArgument for a query that there is not
+    raises: InvalidArgument for an unknown query
     """
     queries = {query.name: query for query in everyday_queries()}
     if name not in queries:
@@ -110,7 +110,7 @@ def everyday_query(name: str) -> EverydayQuery:
 
 
 def quoted(text: str) -> str:
-    """Text as SQL."""
+    """Quotes a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

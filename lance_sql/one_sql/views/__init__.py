@@ -1,10 +1,10 @@
-"""Materialized views: tables that have the rows of a query, and follow the tables that it is over.
+"""Materialized views: tables with the rows of a query, refreshed from changes of its tables.
 
-definition   the query, and the versions that the rows are from, in the table's config
-shape        whether rows that changed tell which rows of the view do
-images       the rows that count anew, as they were and as they are
-view_rows    what becomes of the view's rows
-view         made, refreshed, verified
+definition   the query, and the versions that the rows were computed from, in the table's config
+shape        whether changed rows determine the changed rows of the view
+images       the rows to recompute, before and after
+view_rows    the changes of the view's rows
+view         creating, refreshing and verifying views
 """
 
 from lance_sql.one_sql.views.view import Refresh, View, materialize

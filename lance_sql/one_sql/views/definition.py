@@ -1,11 +1,11 @@
-"""What makes a table a materialized view: its query, and the versions of the tables that it was computed from.
+"""Definition of a materialized view: its query, and the versions of the tables that it was computed from.
 
     config  lance_sql.view = {"query": "SELECT ..", "sources": [{"name": "orders.lance", "path": "../orders.lance",
                               "version": 41, "timestamp": ".."}], "time_zone": "Europe/Berlin",
                               "settings": {"default_collation": "", ..}}
 
-It is set by the commit that has the rows. So a refresh that dies has changed nothing, and of two at the same time one
-finds the other's rows, and begins once more from there.
+The commit of the rows sets it. So a refresh that dies changes nothing, and of two concurrent refreshes, one finds the
+other's rows and starts again from there.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ KEY: Final = VIEW
 
 @dataclass(frozen=True, slots=True)
 class SourceVersion:
-    """A table that a view is computed from.
+    """Table that a view is computed from.
 
-    name: as the query has it
-    path: of the table; relative to the view where both are in one folder or below it, so that they can be moved
-    version: that the view has the rows of
+    name: as in the query
+    path: of the table; relative to the view if the table is below the view's folder, so that both can be moved
+    version: the version that the view was computed from
     timestamp: of this version; another one means that the table was replaced
     """
 
@@ -42,11 +42,11 @@ class SourceVersion:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """The definition of a view.
+    """Definition of a view.
 
-    sources: without tables that the query wants at a version of its own
-    time_zone: in which the rows were computed; None where an earlier release did not write it down
-    settings: of DuckDB, with which they were computed; none where an earlier release did not write them down
+    sources: without tables that the query reads at a fixed version
+    time_zone: in which the rows were computed; None if an earlier release did not record it
+    settings: of DuckDB, with which they were computed; empty if an earlier release did not record them
     """
 
     query: str
@@ -55,7 +55,7 @@ class Definition:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """The value in the config."""
+        """Returns the value in the config."""
         sources = [
             {"name": each.name, "path": each.path, "version": each.version, "timestamp": each.timestamp}
             for each in self.sources
@@ -66,7 +66,7 @@ class Definition:
 
 
 def of(config: Mapping[str, str], table: str) -> Definition | None:
-    """The definition; None of a table that is no view.
+    """Reads the definition; returns None for a table that is no view.
 
     raises: CorruptFile
     """
@@ -94,12 +94,12 @@ def of(config: Mapping[str, str], table: str) -> Definition | None:
 
 
 def timestamp(dataset: Dataset) -> str:
-    """When a version was committed, by which a table of the same name is told from another one."""
+    """Returns the commit time of a version, which distinguishes a table from another one of the same name."""
     return str(dataset.snapshot.manifest.timestamp)
 
 
 def absolute(path: str, view: str) -> str:
-    """Where a table is now.
+    """Returns the current path of a table.
 
     path: of a `SourceVersion`
     view: the path of the view
@@ -110,7 +110,7 @@ def absolute(path: str, view: str) -> str:
 
 
 def relative(path: str, view: str) -> str:
-    """The path of a table as a view remembers it."""
+    """Returns the path of a table as a view records it."""
     if "://" in path:
         return path
     whole = os.path.abspath(expanded(path))

@@ -1,7 +1,7 @@
-"""Which rows of the table that a view follows count anew, as they were and as they are.
+"""Rows of the table that a view follows that must be recomputed, before and after the changes.
 
-A row counts anew that changed, and one that is joined to a row of another table that changed. Both images of a row are
-joined to the other tables at the versions that belong to them.
+These are changed rows, and rows joined to a changed row of another table. Each image of a row is joined to the other
+tables at the version of that image.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.system_columns import ROW_ID
 
 KEY = "__lance_key"
-"""The row id, among the columns of an image."""
+"""Column of the row id in an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Images:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The tables of a query by name, at the version that a view has, and now."""
+    """Tables of a query by name, at the version of a view, and now."""
 
     before: Mapping[str, Dataset]
     after: Mapping[str, Dataset]
 
     def changed(self, name: str, columns: Sequence[str]) -> Images:
-        """The rows of a table that differ between its two versions."""
+        """Returns the rows of a table that differ between its two versions."""
         before, after = self.before[name], self.after[name]
         feed = after.changes(since=before.version, mode="net")
         rows = feed.scan([*columns, CHANGE_TYPE, ROW_ID]).to_table()
@@ -60,7 +60,7 @@ class Versions:
 
 
 def counted_anew(shape: Shape, versions: Versions, engine: Engine) -> Images:
-    """The rows of the table that is followed, which count anew."""
+    """Returns the rows of the followed table that must be recomputed."""
     followed = shape.tables[0]
     columns = _columns(shape, versions.after[followed])
     images = versions.changed(followed, columns) if versions.has_changed(followed) else None
@@ -73,7 +73,7 @@ def counted_anew(shape: Shape, versions: Versions, engine: Engine) -> Images:
     others = joined.filter(pc.invert(is_known))
     if not len(others):
         return images
-    # these are as they were
+    # these rows are unchanged
     rows = versions.after[followed].take(others, columns).append_column(KEY, others)
     return Images(_together(images.before, rows), _together(images.after, rows))
 
@@ -87,13 +87,13 @@ def _together(rows: pa.Table, more: pa.Table) -> pa.Table:
 
 
 def _columns(shape: Shape, dataset: Dataset) -> list[str]:
-    """The columns of a table that the query names."""
+    """Returns the columns of a table that the query names."""
     names = {node.name.lower() for node in shape.select.find_all(exp.Identifier)}
     return [name for name in dataset.schema.names if name.lower() in names]
 
 
 def _joined_to_changed(shape: Shape, versions: Versions, engine: Engine) -> pa.Array:
-    """Ids of rows that are, or were, joined to a row of another table that changed."""
+    """Returns the ids of rows that are, or were, joined to a changed row of another table."""
     id_arrays = [pa.array([], pa.uint64())]
     for position, name in enumerate(shape.tables[1:], 1):
         if not versions.has_changed(name):
@@ -109,7 +109,7 @@ def _joined_to_changed(shape: Shape, versions: Versions, engine: Engine) -> pa.A
 def _joined(
     shape: Shape, tables: Mapping[str, Dataset], position: int, rows: pa.Table, engine: Engine
 ) -> list[pa.Array]:
-    """Ids of rows that are joined to some rows of the table at a position in FROM."""
+    """Returns the ids of rows that are joined to some rows of the table at a position in FROM."""
     select = shape.select.copy()
     for part in ("where", "group", "having", "order", "distinct"):
         select.set(part, None)
@@ -119,7 +119,7 @@ def _joined(
         dataset = tables[shape.tables[number]]
         source = Source(rows.drop_columns([KEY])) if number == position else Source(dataset, number == 0)
         sources[name_in(node)] = source
-    # only rows that meet one of these; a left join of them would give all
+    # only rows that match one of these; a left join would return all
     select.args["joins"][position - 1].set("side", None)
     select.set("expressions", [exp.column(ROW_ID, table=alias, quoted=True)])
     select.set("distinct", exp.Distinct())
@@ -128,7 +128,7 @@ def _joined(
 
 
 def name_in(node: exp.Table) -> str:
-    """Puts a name that nothing else has in the place of a table, which keeps what its columns are called by."""
+    """Replaces a table by a unique name, and keeps the alias of its columns."""
     name = new_name()
     (alias,) = aliased([node])
     for part in ("db", "catalog"):

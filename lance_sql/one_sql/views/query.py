@@ -37,22 +37,22 @@ _SETTINGS: Final = (
     "integer_division",
     "ieee_floating_point_ops",
 )
-"""Settings of DuckDB that what a query gives depends on."""
+"""Settings of DuckDB that affect the result of a query."""
 
 
 def settings_of(connection: Any) -> dict[str, str]:
-    """The settings of a DuckDB connection that what a query gives depends on."""
+    """Returns the settings of a DuckDB connection that affect the result of a query."""
     names = ", ".join(f"'{name}'" for name in _SETTINGS)
     rows = connection.sql(f"SELECT name, value FROM duckdb_settings() WHERE name IN ({names})").fetchall()
     return {name: value or "" for name, value in sorted(rows)}
 
 
 class ViewQuery:
-    """The query of a view, and its tables at their newest versions.
+    """Query of a view, and its tables at their newest versions.
 
     text: of the query
-    settings: of the session that it is computed in; those of a new connection without them
-    recorded: the definition, which says where the tables are
+    settings: of the session that it is computed in; by default, those of a new connection
+    recorded: the definition with the paths of the tables
     view: the path of the view
     """
 
@@ -80,7 +80,7 @@ class ViewQuery:
         )
         self.tables: dict[str, Dataset] = {}
         self.is_complete = True
-        """Whether the rows depend on nothing but the newest versions of the tables."""
+        """Whether the rows depend only on the newest versions of the tables."""
         for node in self.tree.find_all(exp.Table):
             table_reference = reference(node)
             if table_reference is None or not is_plain(table_reference):
@@ -91,19 +91,19 @@ class ViewQuery:
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        """Those of the engine."""
+        """Settings of the engine."""
         return settings_of(self.engine.target)
 
     @property
     def time_zone(self) -> str:
-        """That of the engine, by which it takes moments for days, and the other way round."""
+        """Time zone of the engine, in which it converts between times and days."""
         return self.settings["TimeZone"]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the columns of the result.
+        """Names of the columns of the result.
 
-        raises: InvalidArgument for two of one name
+        raises: InvalidArgument for duplicate names
         """
         names = self.prepared().names
         folded = [name.casefold() for name in names]
@@ -113,7 +113,7 @@ class ViewQuery:
         return names
 
     def prepared(self) -> Prepared:
-        """The query over all rows, in the words that were typed."""
+        """Prepares the query over all rows, as typed."""
         return self.engine.prepare(self._words.all(self.tree), is_typed=False, opening=self._opened)
 
     def _opened(self, table_reference: Reference) -> Source:
@@ -121,13 +121,13 @@ class ViewQuery:
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
-        """The columns of the result; no row is computed."""
+        """Schema of the result; computes no rows."""
         query = joined(["SELECT * FROM (", self._words.all(self.tree), "\n) LIMIT 0"], OwnQuery)
         return self.engine.prepare(query, is_typed=False, opening=self._opened).reader().schema
 
     def changed_type(self, view: Dataset) -> str | None:
-        """A column whose type in the view does not hold the values of the query, and both types; None where there is
-        none."""
+        """Describes a column whose type in the view cannot hold the values of the query, with both types; None if there
+        is none."""
         now = from_arrow(pa.schema([field.with_nullable(True) for field in self.arrow_schema])).arrow
         for own, wanted in zip(view.schema, now, strict=True):
             if not is_lossless(wanted.type, own.type) or _is_cut(wanted.type, own.type):
@@ -135,21 +135,21 @@ class ViewQuery:
         return None
 
     def create(self, path: str, storage_options: Mapping[str, Any] | None) -> None:
-        """Makes an empty table with the columns of the query."""
+        """Creates an empty table with the columns of the query."""
         fields = [field.with_nullable(True) for field in self.arrow_schema]
-        # Arrow makes no empty table of every type
+        # Arrow cannot create empty tables of all types
         _ = from_arrow(pa.schema(fields))
         _ = write(pa.schema(fields).empty_table(), path, storage_options=storage_options, mode="create")
 
     def sources(self, view: str) -> tuple[SourceVersion, ...]:
-        """The versions of the tables that the view has the rows of from now on."""
+        """Returns the versions of the tables to record for the view's new rows."""
         return tuple(
             SourceVersion(name, definition.relative(dataset.uri, view), dataset.version, definition.timestamp(dataset))
             for name, dataset in self.tables.items()
         )
 
     def shape(self) -> Shape | str:
-        """The shape of the query; or why all rows are to be read."""
+        """Returns the shape of the query; or the reason why all rows must be read."""
         if self.settings.get(_COLLATION):
             return f"the setting {_COLLATION} is {self.settings[_COLLATION]}"
         columns = {name: dataset.schema.names for name, dataset in self.tables.items()}
@@ -163,7 +163,7 @@ _UNITS: Final = ("s", "ms", "us", "ns")
 
 
 def _is_cut(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether times of one type have digits that those of the other have not."""
+    """Whether times of one type have a finer unit than those of the other."""
     if not (pa.types.is_timestamp(source) and pa.types.is_timestamp(target)):
         return False
     return _UNITS.index(source.unit) > _UNITS.index(target.unit)
@@ -171,7 +171,7 @@ def _is_cut(source: pa.DataType, target: pa.DataType) -> bool:
 
 @cache
 def _functions() -> Functions:
-    """Those of DuckDB."""
+    """Returns the names of DuckDB's functions."""
     connection = engine_of("duckdb", None, None, None).target
     texts = (
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'",
@@ -180,7 +180,7 @@ def _functions() -> Functions:
     volatile, aggregates = ({row[0].lower() for row in connection.sql(text).fetchall()} for text in texts)
     query = "SELECT function_name, macro_definition FROM duckdb_functions() WHERE macro_definition IS NOT NULL"
     calls = {name.lower(): set(_CALL.findall(text.lower())) for name, text in connection.sql(query).fetchall()}
-    # macros are what they are made of
+    # macros have the properties of the functions that they call
     for functions in (volatile, aggregates):
         while more := {name for name, called in calls.items() if name not in functions and called & functions}:
             functions |= more

@@ -1,8 +1,8 @@
-"""What kind of query a view has: whether the rows that change in its tables tell which of its rows do.
+"""Shape of the query of a view: whether changed rows of its tables determine the changed rows of the view.
 
     rows     SELECT .. FROM t [JOIN d ..] [WHERE ..]     each row of t gives rows of the view
     groups   .. GROUP BY k  |  SELECT DISTINCT ..         each row of t belongs to one group
-    whole    all else: windows, LIMIT, subqueries, random()
+    whole    all others: windows, LIMIT, subqueries, random()
 
 The first table of FROM is followed row by row, the others are joined to it (JOIN, LEFT JOIN).
 """
@@ -30,7 +30,7 @@ _OF_THE_MOMENT: Final = frozenset(
         *("get_current_timestamp", "getvariable", "now", "today", "transaction_timestamp", "txid_current"),
     }
 )
-"""Functions whose value is the same within one query, and another one in the next."""
+"""Functions whose value is constant within one query, and may change in the next."""
 _NOISE: Final = frozenset({"AS", "INNER", "OUTER", "ASC", "CAST", "::", ";", "(", ")"})
 _SYNONYMS: Final[Mapping[str, str]] = {
     "!=": "<>",
@@ -46,15 +46,15 @@ _SYNONYMS: Final[Mapping[str, str]] = {
     "BOOL": "BOOLEAN",
     "NUMERIC": "DECIMAL",
 }
-"""Words of DuckDB for which its printer has others."""
+"""Words of DuckDB that sqlglot prints as synonyms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Functions:
     """Names of functions of an engine, in lower case.
 
-    volatile: those whose value another call does not repeat
-    aggregates: those of many rows
+    volatile: functions whose value may differ between calls
+    aggregates: aggregate functions
     """
 
     volatile: Collection[str]
@@ -63,11 +63,11 @@ class Functions:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A query whose rows can be followed.
+    """Query that can be refreshed from changes.
 
     select: the query
-    tables: the names of its tables, in the order of FROM; the first is the one that is followed
-    keys: positions of the columns that tell groups apart; None where rows are followed
+    tables: the names of its tables, in the order of FROM; the first one is followed
+    keys: positions of the columns that identify groups; None if single rows are followed
     """
 
     select: exp.Select
@@ -76,7 +76,7 @@ class Shape:
 
 
 def is_plain(table_reference: Reference) -> bool:
-    """Whether a table is read at its newest version, with nothing else asked of it."""
+    """Whether a table is read at its newest version, without other arguments."""
     return (
         table_reference.function == "lance_table"
         and not table_reference.arguments
@@ -89,9 +89,9 @@ def is_plain(table_reference: Reference) -> bool:
 def shape(
     tree: exp.Expr, text: str, dialect: Dialect, functions: Functions, columns: Mapping[str, Sequence[str]]
 ) -> Shape | str:
-    """The shape of a query; or, of one that has to be run as a whole each time, why that is so.
+    """Returns the shape of a query; or the reason why it must always run over all rows.
 
-    text: that the tree was read from
+    text: the text of the tree
     columns: of the tables that it names
     """
     if not isinstance(tree, exp.Select):
@@ -118,9 +118,9 @@ def _folded(names: Sequence[str]) -> set[str]:
 
 
 def _unknown_column(select: exp.Select, own: Mapping[str, Collection[str]]) -> str | None:
-    """A name that is no column: a whole row of a table, for example, of which an image has other columns.
+    """Returns a reason if a name is no column, such as a whole row of a table: an image has other columns.
 
-    own: the columns of each table, by what it is called
+    own: the columns of each table, by its alias
     """
     columns = set().union(*own.values())
     aliases = {each.alias.lower() for each in select.expressions if each.alias}
@@ -130,7 +130,7 @@ def _unknown_column(select: exp.Select, own: Mapping[str, Collection[str]]) -> s
         is_known = parts[0] in columns if len(parts) == 1 else parts[1] in own.get(parts[0], ()) or parts[0] in columns
         if is_known or parts[0] in _parameters_of(node):
             continue
-        # the name of another column of the result, which is computed alone where it tells groups apart
+        # the name of another column of the result; key columns of groups are computed alone
         outside = node.find_ancestor(exp.Group, exp.Having, exp.Order)
         if len(parts) == 1 and parts[0] in aliases and parts[0] not in own and (outside or not grouped):
             continue
@@ -139,7 +139,7 @@ def _unknown_column(select: exp.Select, own: Mapping[str, Collection[str]]) -> s
 
 
 def _parameters_of(node: exp.Expr) -> set[str]:
-    """The names of the parameters of the lambdas that an expression is in."""
+    """Returns the names of the parameters of the lambdas around an expression."""
     names: set[str] = set()
     above = node.find_ancestor(exp.Lambda)
     while above is not None:
@@ -149,7 +149,7 @@ def _parameters_of(node: exp.Expr) -> set[str]:
 
 
 def _with_columns(tree: exp.Select, columns: Sequence[Sequence[str]]) -> exp.Select:
-    """The query with the columns in the place of each `*` and `t.*` that asks for all of them."""
+    """Expands each plain `*` and `t.*` of the query to columns."""
     names = aliased(nodes(tree))
     is_joined_by_name = any(join.args.get("using") for join in tree.args.get("joins") or ())
     items: list[exp.Expr] = []
@@ -172,7 +172,7 @@ def _with_columns(tree: exp.Select, columns: Sequence[Sequence[str]]) -> exp.Sel
 
 
 def aliased(tables: Sequence[exp.Table]) -> list[str]:
-    """What the columns of each table may be called by."""
+    """Returns the names that qualify the columns of each table."""
     aliases = []
     for node in tables:
         table_reference = reference(node)
@@ -181,7 +181,7 @@ def aliased(tables: Sequence[exp.Table]) -> list[str]:
 
 
 def nodes(select: exp.Select) -> list[exp.Table]:
-    """The tables of FROM, in order."""
+    """Returns the tables of FROM, in order."""
     return [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
 
 
@@ -215,7 +215,7 @@ def _unknown_part(tree: exp.Select, text: str, functions: Functions) -> str | No
 
 
 def _changed_words(tree: exp.Select, text: str, dialect: Dialect) -> str | None:
-    """A part of the query is computed alone, from the tree; that has to be what was typed."""
+    """Returns a reason if the printed tree differs from the typed query: parts are computed from the tree."""
     typed, printed = (
         [_SYNONYMS.get(word, word) for token in tokenize(each, dialect) if (word := token.text.upper()) not in _NOISE]
         for each in (text, generate(tree, "duckdb"))
@@ -280,7 +280,7 @@ def _keys(tree: exp.Select, functions: Functions, columns: Collection[str]) -> t
 def _position(
     wanted: exp.Expr, expressions: Sequence[exp.Expr], items: Sequence[exp.Expr], columns: Collection[str]
 ) -> int | None:
-    """Which column of the result a group is told by.
+    """Returns the position of the result column that identifies a group; None if there is none.
 
     columns: of the tables, in lower case
     """

@@ -27,7 +27,7 @@ from lance_sql.writes.commit.committer import Expected
 
 _OPERATION: Final = "refresh"
 _MOST_ROWS: Final = 0.25
-"""Where a larger share of rows counts anew, all do: that is one pass instead of several."""
+"""If a larger share of rows must be recomputed, all rows are: one pass instead of several."""
 _FEW_ROWS: Final = 100_000
 
 Mode = Literal["unchanged", "changes", "whole"]
@@ -35,11 +35,11 @@ Mode = Literal["unchanged", "changes", "whole"]
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """What a refresh did.
+    """Result of a refresh.
 
-    mode: "unchanged": no table had a new version; "changes": rows that changed were followed; "whole": the query was
-        run over all rows
-    reason: why it was run over all of them
+    mode: "unchanged": no table had a new version; "changes": computed from changed rows; "whole": the query ran over
+        all rows
+    reason: why it ran over all rows
     dataset: the version of the view that has the rows
     """
 
@@ -64,20 +64,20 @@ def materialize(
     replace: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> View:
-    """A table with the rows of a query over Lance tables, which a refresh brings up to date from what changed in them.
+    """Creates a materialized view: a table with the rows of a query over Lance tables, refreshed from their changes.
 
-    The table is one like others: every engine reads it, it has versions and a change feed. Where it is there already,
+    The table is an ordinary table: every engine reads it, and it has versions and a change feed. If it already exists
     with the same query, it is refreshed.
 
-    A refresh looks at the rows that changed, where the query is a projection, a filter, or a grouping or DISTINCT of a
-    table, with others joined to it (JOIN, LEFT JOIN), and the tables have stable row ids; groups that have or had one
-    of these rows are computed anew. Every other query is run as a whole, and `Refresh.reason` says why.
+    A refresh is incremental if the query is a projection, a filter, or a grouping or DISTINCT of a table, with others
+    joined to it (JOIN, LEFT JOIN), and the tables have stable row ids. Groups that have or had a changed row are
+    recomputed. Every other query runs over all rows; `Refresh.reason` contains the reason.
 
-    query: in DuckDB's dialect, and what `lance_sql.sql` knows
+    query: in DuckDB's dialect, with the extensions of `lance_sql.sql`
     into: path or URI of the table
-    replace: the table may be a view of another query, and becomes one of this
-    raises: InvalidArgument for what is no query, for a table that is no view, and for a view of another query without
-        `replace`; CommitConflict
+    replace: replaces the query of an existing view
+    raises: InvalidArgument for text that is no query, for a table that is no view, and for a view of another query
+        without `replace`; CommitConflict
 
     >>> query = "SELECT status, count(*) AS n FROM 'examples/orders.lance' GROUP BY status"
     >>> lance_sql.materialize(query, path).refresh().mode
@@ -94,7 +94,7 @@ def make(
     storage_options: Mapping[str, Any] | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> View:
-    """As `materialize`.
+    """Creates a view like `materialize`.
 
     settings: of the session that the rows are computed in
     """
@@ -131,15 +131,15 @@ def make(
 
 
 class View:
-    """A materialized view.
+    """Materialized view.
 
-    dataset: its newest version that is known here
-    last_refresh: what the last refresh of this handle did
+    dataset: the newest version that this handle has opened
+    last_refresh: the result of the last refresh of this handle
     """
 
     def __init__(self, dataset: Dataset | str | os.PathLike[str], settings: Mapping[str, str] | None = None) -> None:
         """
-        settings: of the session that rows are computed in; those of a new connection of DuckDB without them
+        settings: of the session that rows are computed in; by default, those of a new DuckDB connection
         """
         self.dataset = dataset if isinstance(dataset, Dataset) else open_dataset(os.fspath(dataset))
         self._settings = settings
@@ -147,7 +147,7 @@ class View:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> View:
-        """The view at a path.
+        """Opens the view at a path.
 
         raises: TableNotFound; InvalidArgument for a table that is no view
         """
@@ -157,7 +157,7 @@ class View:
 
     @property
     def definition(self) -> Definition:
-        """The query, and the versions that the rows are from.
+        """Query, and versions of the tables that the rows were computed from.
 
         raises: InvalidArgument for a table that is no view
         """
@@ -170,18 +170,18 @@ class View:
 
     @property
     def query(self) -> str:
-        """The query."""
+        """Text of the query."""
         return self.definition.query
 
     def refresh(self, *, full: bool = False, verify: bool = False) -> Refresh:
-        """Brings the rows up to date with the newest versions of the tables, in one commit; none is made where no
-        table has a new one.
+        """Updates the rows to the newest versions of the tables, in one commit; makes no commit if no table has a new
+        version.
 
         full: run the query over all rows
-        verify: run the query over all rows as well, and compare; rows that were changed by hand are then found, where
-            a refresh computes them anew
-        raises: LanceError where `verify` finds rows that differ; InvalidArgument, TableNotFound for a query that the
-            tables no longer answer; CommitConflict
+        verify: also run the query over all rows, and compare; this reports rows that were changed by hand, which a
+            refresh would recompute
+        raises: LanceError if `verify` finds rows that differ; InvalidArgument, TableNotFound for a query that the
+            tables no longer support; CommitConflict
         """
         self.dataset = self.dataset.latest()
         self.last_refresh = self._refresh(None, "it was asked for" if full else None, trusts=verify)
@@ -191,9 +191,9 @@ class View:
 
     def _refresh(self, other: ViewQuery | None, reason: str | None = None, *, trusts: bool = False) -> Refresh:
         """
-        other: the query from now on
+        other: the new query
         reason: to run it over all rows
-        trusts: nobody is asked whether rows of the view were changed by hand
+        trusts: skips the check whether rows of the view were changed by hand
         """
         query = other
         if other is None:
@@ -240,10 +240,10 @@ class View:
 
 
 class _Run:
-    """One refresh; an attempt is computed from the version that it is committed on.
+    """One refresh; each attempt is computed from the version that it is based on.
 
-    query: of the view, for the first attempt; the next one opens its tables anew
-    is_another: it is the view's query from now on
+    query: of the view, for the first attempt; the next one opens its tables again
+    is_another: it replaces the view's query
     reason: to run it over all rows
     trusts: as for `View._refresh`
     """
@@ -265,7 +265,7 @@ class _Run:
         self.mode: Mode = "whole"
         self.reason: str | None = None
         self.config: Mapping[str, Expected] = {}
-        """What the commit sets in the config."""
+        """Config entries of the commit."""
 
     def __call__(self, job: ChangeJob) -> Iterable[Written]:
         view = job.dataset
@@ -298,7 +298,7 @@ class _Run:
         return [job.write(view_rows.replacement(view, query.prepared().reader()))]
 
     def _changes(self, query: ViewQuery, recorded: Definition | None, view: Dataset) -> pa.Table | None:
-        """What changed in the view; None where all of it has to be computed, and `reason` says why."""
+        """Returns the changes of the view; None if all rows must be computed, with the cause in `reason`."""
         self.reason = self._given
         if self.reason is not None or recorded is None:
             return None
@@ -329,7 +329,7 @@ class _Run:
         return None
 
     def _followed(self, kind: Shape, versions: Versions, query: ViewQuery, view: Dataset) -> pa.Table | None:
-        """As `_changes`, of a query of a shape that can be followed.
+        """Returns the changes of the view, for a query with a shape that can be followed.
 
         raises: ViewChangedError; InvalidArgument, UnsupportedFeature for a part that the engine does not compute
         """
@@ -341,7 +341,7 @@ class _Run:
 
 
 def _changed_by_hand(view: Dataset) -> bool:
-    """Whether rows of a view changed since its last refresh; also where that is not known any more."""
+    """Whether rows of a view changed since its last refresh; True if that is no longer known."""
     for limit in (1, 16, None):
         # there may be newer ones by now
         entries = [each for each in view.history(limit) if each.version <= view.version]
@@ -354,13 +354,13 @@ def _changed_by_hand(view: Dataset) -> bool:
 
 
 def _is_behind(query: ViewQuery, recorded: Definition) -> bool:
-    """Whether another refresh was first, and has rows of versions that came after the tables were opened here."""
+    """Whether another refresh was first, and used versions newer than the tables opened here."""
     opened = {name: table.version for name, table in query.tables.items()}
     return recorded.query != query.text or any(each.version > opened.get(each.name, 0) for each in recorded.sources)
 
 
 def _versions(query: ViewQuery, recorded: Definition) -> Versions | str:
-    """The tables at the versions that the view has, and now; or why the former are of no use."""
+    """Returns the tables at the versions of the view, and now; or the reason why the former are unusable."""
     if {each.name for each in recorded.sources} != set(query.tables):
         return "it remembers versions of other tables"
     before = {}
@@ -383,6 +383,6 @@ def _versions(query: ViewQuery, recorded: Definition) -> Versions | str:
 
 
 def _fields(dataset: Dataset) -> dict[int, str]:
-    """The names of all fields by their ids: a column that took the name of one that was dropped has another id, and the
-    feed has no images of the one that was dropped."""
+    """Returns the names of all fields by id. A column that took the name of a dropped one has another id, and the feed
+    has no images of the dropped one."""
     return {number: field.name for number, field in dataset.snapshot.manifest.schema.by_id.items()}

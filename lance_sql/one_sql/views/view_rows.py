@@ -1,10 +1,10 @@
-"""What becomes of the rows of a view when rows of its tables changed.
+"""Changes of the rows of a view after changes of its tables.
 
-    before   rows that the view has of what changed
-    after    rows that it is to have instead
-    changes  before - after goes, after - before comes; what came of one key is one row that is written again
+    before   rows that the view has for the changed rows
+    after    rows that replace them
+    changes  deletes before - after, inserts after - before; a deleted and an inserted row of one key become an update
 
-Rows that are equal are the same to a view: of several, it does not matter which one goes.
+Equal rows are interchangeable in a view: any of them may be deleted.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 
 _MAX_VALUES: Final = 4096
-"""A filter of so many values is looked up in statistics and indices; beyond it is a join alone."""
+"""Maximum number of values in a filter for statistics and indices; for more, only a join is used."""
 
 
 class ViewChangedError(LanceError):
-    """The view has not the rows that its query had."""
+    """The view lacks rows that its query had."""
 
 
 def changes(shape: Shape, versions: Versions, images: Images, view: Dataset, engine: Engine) -> pa.Table:
-    """What is to be written and deleted: the columns of the view, `_rowid`, `_rowaddr`, `CHANGE`.
+    """Returns the rows to write and delete: the columns of the view, `_rowid`, `_rowaddr`, `CHANGE`.
 
     raises: ViewChangedError
     """
@@ -52,7 +52,7 @@ def changes(shape: Shape, versions: Versions, images: Images, view: Dataset, eng
 
 
 def _rows(shape: Shape, tables: Any, image: pa.Table, names: Sequence[str], engine: Engine) -> pa.Table:
-    """What the query makes of some rows, each with the key of its row."""
+    """Runs the query over some rows; returns each result with the key of its row."""
     select, sources = _over(shape, tables, image)
     alias = select.args["from_"].this.alias
     key = exp.alias_(exp.column(KEY, table=alias, quoted=True), KEY, quoted=True)
@@ -62,7 +62,7 @@ def _rows(shape: Shape, tables: Any, image: pa.Table, names: Sequence[str], engi
 
 
 def _over(shape: Shape, tables: Any, image: pa.Table | None) -> tuple[exp.Select, dict[str, Source]]:
-    """The query over some tables, or over an image of the one that is followed."""
+    """Returns the query over some tables, or over an image of the followed one."""
     select = shape.select.copy()
     sources = {}
     for number, (name, node) in enumerate(zip(shape.tables, nodes(select), strict=True)):
@@ -80,7 +80,7 @@ def _read(select: exp.Expr, sources: dict[str, Source], engine: Engine) -> pa.Ta
 
 
 def _groups(shape: Shape, versions: Versions, images: Images, names: Sequence[str], engine: Engine) -> pa.Table:
-    """The keys of groups that have or had one of the rows."""
+    """Returns the keys of groups that have or had one of the rows."""
     assert shape.keys is not None
     parts = []
     for tables, image in ((versions.before, images.before), (versions.after, images.after)):
@@ -97,17 +97,17 @@ def _groups(shape: Shape, versions: Versions, images: Images, names: Sequence[st
 
 
 def _recomputed(shape: Shape, versions: Versions, groups: pa.Table, names: Sequence[str], engine: Engine) -> pa.Table:
-    """The rows of groups, as they are now."""
+    """Recomputes the rows of groups."""
     assert shape.keys is not None
     select, sources = _over(shape, versions.after, None)
     items = [item.unalias() for item in select.expressions]
     select.set("expressions", _named(select, names))
     select.set("order", None)
     wanted = new_name()
-    # columns without a table's name are those of the query, and of no other table
+    # unqualified columns must belong to the query, and to no other table
     groups = groups.rename_columns([f"__lance_group_{number}" for number in range(groups.num_columns)])
     key_columns = [(items[position], groups.column(number)) for number, position in enumerate(shape.keys)]
-    # DuckDB joins a long list instead of handing it over; a table looks it up in statistics and indices
+    # DuckDB joins a long list instead of pushing it down; a table looks it up in statistics and indices
     followed = nodes(select)[0]
     own = {name.lower(): name for name in versions.after[shape.tables[0]].schema.names}
     others = {name.lower() for table in shape.tables[1:] for name in versions.after[table].schema.names}
@@ -129,7 +129,7 @@ def _recomputed(shape: Shape, versions: Versions, groups: pa.Table, names: Seque
 
 
 def _among(name: str, column: pa.ChunkedArray) -> str | None:
-    """A filter: that a column of a table has one of these values; None where it cannot say so."""
+    """Returns a filter for rows with one of these values in a column; None if it cannot be expressed."""
     if not _is_exact(column.type):
         return None
     values = pc.unique(column)
@@ -194,7 +194,7 @@ def _without(rows: pa.Table, others: pa.Table, engine: Engine) -> pa.Table:
 
 
 def _matched(removed: pa.Table, names: Sequence[str], view: Dataset, engine: Engine) -> pa.Table:
-    """For each of the rows one of the view that is equal to it: `KEY`, `_rowid`, `_rowaddr`."""
+    """Finds for each row an equal one of the view: `KEY`, `_rowid`, `_rowaddr`."""
     columns = ", ".join(map(_quoted, names))
     equal = " AND ".join(f"own.{_quoted(name)} IS NOT DISTINCT FROM removed.{_quoted(name)}" for name in names)
     where = _where(removed, names)
@@ -213,7 +213,7 @@ def _matched(removed: pa.Table, names: Sequence[str], view: Dataset, engine: Eng
 
 
 def _where(rows: pa.Table, names: Sequence[str]) -> str | None:
-    """A filter of the column that tells most of the rows apart."""
+    """Returns a filter on the column with the most distinct values."""
     best: tuple[int, str] | None = None
     for name in names:
         some = _among(name, rows.column(name))
@@ -253,7 +253,7 @@ def _of_groups(groups: pa.Table, after: pa.Table, keys: Sequence[str], view: Dat
 
 
 def replacement(view: Dataset, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """All rows of a view go, and others come."""
+    """Yields batches that delete all rows of a view and insert others."""
     names = view.schema.names
     for batch in view.scan([ROW_ID, ROW_ADDRESS]).to_reader():
         nothing = [pa.nulls(batch.num_rows, field.type) for field in view.schema]
@@ -279,8 +279,8 @@ def _empty(view: Dataset) -> pa.Table:
 
 
 def num_different(shape: Shape, view: Dataset, expected: pa.Table, engine: Engine) -> int:
-    """How many rows a view has and should not have, or has not and should: numbers that are rounded count as equal
-    where they differ by a billionth, for sums depend on the order of rows."""
+    """Counts extra and missing rows of a view. Floats that differ by at most a billionth count as equal, because sums
+    depend on the order of rows."""
     names = view.schema.names
     if shape.keys is None:
         count = _run(
@@ -321,7 +321,7 @@ def _is_close(field: pa.Field) -> str:
 def _run(text: Callable[..., str], engine: Engine, **sources: Source) -> pa.Table:
     """Runs a query.
 
-    text: the query, of the names of its tables
+    text: returns the query from the names of its tables
     """
     names = {name: new_name() for name in sources}
     query = OwnQuery(texts=[text(**{name: _quoted(given) for name, given in names.items()})], expressions=[])
