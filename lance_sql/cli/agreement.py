@@ -1,4 +1,4 @@
-"""What verbs that change tables say and ask before they do, and say when they have done it."""
+"""Confirmation and reporting of verbs that change tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
 
 def latest(table: str) -> Dataset:
-    """The newest version of a table, or of the branch that is named behind it."""
+    """Opens the newest version of a table, or of the branch in its argument."""
     from lance_sql.cli import tables
 
     path, branch = path_and_branch(table)
@@ -32,7 +32,7 @@ def latest(table: str) -> Dataset:
 
 
 def path_and_branch(table: str) -> tuple[str, str | None]:
-    """The path in an argument, and the branch that is named behind it; None for main.
+    """Splits an argument into the path and the branch; None for main.
 
     raises: UsageError for a version or a tag
     """
@@ -57,7 +57,7 @@ def _is_branch(path: str, name: str) -> bool:
 
 
 def unversioned(table: str) -> str:
-    """The path in an argument.
+    """Returns the path in an argument.
 
     raises: UsageError for a version, a tag or a branch
     """
@@ -68,28 +68,28 @@ def unversioned(table: str) -> str:
 
 
 def named(dataset: Dataset) -> str:
-    """The path of a table, and its branch, in words."""
+    """Describes the path of a table and its branch."""
     return shown(dataset.uri) + (f" branch {dataset.branch!r}" if dataset.branch is not None else "")
 
 
 def rows(dataset: Dataset, where: str | None) -> str:
-    """What a filter selects, in words; checks the filter as well."""
+    """Describes the number of rows that a filter selects; also checks the filter."""
     selected, total = dataset.count_rows(where), dataset.count_rows()
     return f"{selected} of {count(total, 'row')} of {named(dataset)} version {dataset.version}"
 
 
 def rehearse(dataset: Dataset, change: Callable[[Dataset], T]) -> T:
-    """Makes the change in a clone of the table, which is then removed: whatever is wrong with the change comes out.
+    """Runs the change in a clone of the table, which is then removed; this finds all errors of the change.
 
-    returns: what the change does
+    returns: the result of the change
     """
     with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
-        # called like the table, for errors name it
+        # has the table's name, because errors contain it
         return change(dataset.shallow_clone(os.path.join(folder, dataset.snapshot.name)))
 
 
 def agreed(what: str, dry_run: bool, yes: bool) -> bool:
-    """Says what will be done, and whether it is to be done."""
+    """Reports the planned change, and returns whether to make it; asks for confirmation unless `yes`."""
     if dry_run:
         click.echo(f"Would {what}.", err=True)
         return False

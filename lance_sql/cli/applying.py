@@ -98,7 +98,7 @@ def apply(
         dataset = tables.open_table(path, branch=branch)
     except TableNotFound:
         if not yes:
-            # whatever is wrong with the change comes out
+            # finds all errors of the change
             with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
                 change(os.path.join(folder, "new.lance"))
         if agreed(f"make {path} of {rows.num_rows} changes", dry_run, yes):

@@ -1,4 +1,4 @@
-"""`lance-sql branch`, and what a branch is for: `stage` and `publish`."""
+"""`lance-sql branch`, `stage` and `publish`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lance_sql.runtime.terminal_text import one_line
 from lance_sql.values.local_paths import shown
 
 CONFLICTS: Final = 1
-"""Exit code of a branch that cannot be published."""
+"""Exit code for a branch that cannot be published."""
 
 
 @click.command()

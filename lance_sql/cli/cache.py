@@ -1,4 +1,4 @@
-"""`lance-sql cache`: what is kept on this machine of tables in object stores."""
+"""`lance-sql cache`: the local disk cache of tables in object stores."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The verbs that change tables. What replaces or removes rows, files or names says what it will do, and asks first;
-where there is no terminal to ask on, it needs `--yes`. With `--dry-run` it does nothing.
+"""The verbs that change tables. Verbs that replace or remove rows, files or names report their plan and ask for
+confirmation; without a terminal, they need `--yes`. With `--dry-run` they change nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ where_option = click.option("--where", "-w", metavar="SQL", help="Filter on the 
 
 
 class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
-    """A number and a unit: days, hours or minutes."""
+    """Number and unit: days, hours or minutes."""
 
     name = "age"
 
@@ -157,7 +157,7 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
         values[name.strip()] = expression
     dataset = latest(table)
     what = f"set {', '.join(values)} in {rows(dataset, where)}"
-    # the values are checked before anybody is told, or asked; of all rows only where nothing else is done with them
+    # check the values before reporting or asking; over all selected rows only in a dry run
     rehearse(dataset, lambda copy: copy.update(values, where if dry_run else "false"))
     if agreed(what, dry_run, yes):
         with progress.shown("rows looked at", hidden=quiet):
@@ -368,7 +368,7 @@ VERBS = (write, delete, update, compact, restore, tag, cleanup, enable_stable_ro
 
 
 def _newest(path: str, branch: str | None, earlier: Dataset) -> str:
-    """The newest version of a table in words, also where it cannot be read."""
+    """Describes the newest version of a table, even if it cannot be read."""
     from lance_sql.cli import tables
     from lance_sql.errors import CorruptFile
 
@@ -381,7 +381,7 @@ def _newest(path: str, branch: str | None, earlier: Dataset) -> str:
 
 
 def _named(dataset: Dataset, tag: str) -> str:
-    """What a tag names now, in words.
+    """Describes the current version of a tag.
 
     raises: VersionNotFound when there is no such tag
     """
@@ -407,5 +407,5 @@ def _overwriting_is_agreed(path: str, branch: str | None, yes: bool) -> bool:
 
 
 def _holder(name: str) -> str:
-    """The noun and name of a cursor or branch that keeps versions."""
+    """Returns the noun and name of a cursor or branch that keeps versions."""
     return one_line(name if name.startswith("branch ") else f"cursor {name}")

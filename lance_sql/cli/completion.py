@@ -1,4 +1,4 @@
-"""What may come next in a line of the shell: paths in quotes, columns of tables that are named, functions, words."""
+"""Completion in the shell: quoted paths, columns of named tables, functions, keywords."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ COMMANDS: Final = (".help", ".mode", ".output", ".quit", ".rows", ".schema", ".t
 
 
 class SqlCompleter(Completer):
-    """Completes at the cursor. Tables are opened for their columns once for each path.
+    """Completer at the cursor. Opens each table once for its columns.
 
-    connection: of DuckDB, which says what functions there are
+    connection: of DuckDB, to list its functions
     verbs: of the command line, which are commands here
     """
 
@@ -72,7 +72,7 @@ class SqlCompleter(Completer):
 
     def _all_functions(self) -> tuple[str, ...]:
         if self._functions is None:
-            # a cursor: the connection itself may have a result that is being read
+            # a cursor, because a result of the connection itself may be being read
             rows = self._connection.cursor().execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
             names = sorted(name for (name,) in rows if name[:1].isalpha())
             self._functions = tuple(sorted(names, key=lambda name: not name.startswith("lance_")))
@@ -88,12 +88,12 @@ def _completions(words: Iterable[str], typed: str) -> Iterator[Completion]:
 
 
 def _is_whole(path: str) -> bool:
-    """Whether nothing comes behind it in the quotes: it is a table, or a file."""
+    """Whether a path is complete, because it is a table or a file."""
     return path.endswith(".lance") or not path.endswith("/")
 
 
 def _paths(typed: str) -> list[str]:
-    """Files and folders whose paths begin as typed: tables, folders that may have some, and files that DuckDB reads."""
+    """Lists files and folders in the typed folder: tables first, then folders and other files."""
     folder, _, _ = typed.rpartition("/")
     shown = f"{folder}/" if "/" in typed else ""
     try:

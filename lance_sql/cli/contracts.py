@@ -12,7 +12,7 @@ from lance_sql.cli.agreement import agreed, done, latest, yes_option
 from lance_sql.cli.errors import reports_errors
 
 BROKEN: Final = 1
-"""Exit code of a check that finds a rule broken."""
+"""Exit code for a broken rule."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""What a table is, in a screen."""
+"""Description of a table on one screen."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Description:
-    """Facts by what they are called, then the columns: names, types, and whether they may be NULL."""
+    """Facts by name, then the columns: names, types, and whether they may be NULL."""
 
     facts: tuple[tuple[str, Any], ...]
     columns: tuple[tuple[str, str, bool], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """In types of JSON."""
+        """Returns the description in types of JSON."""
         columns = [{"column": name, "type": type, "nullable": nullable} for name, type, nullable in self.columns]
         return {name.replace(" ", "_"): value for name, value in self.facts} | {"columns": columns}
 
     def to_text(self, width: int | None) -> str:
-        """Line by line.
+        """Returns the description as lines of text.
 
-        width: lines are cut to so many characters; not at all without it
+        width: the maximum number of characters of a line; unlimited by default
         """
         names = max(len(name) for name, _ in self.facts)
         lines = [f"{name:<{names}}  {_shown(value)}" for name, value in self.facts]
@@ -51,7 +51,7 @@ def _shown(value: Any) -> str:
 
 
 def described(dataset: Dataset) -> Description:
-    """What is known of a version from its metadata; no page is read.
+    """Describes a version from its metadata; reads no page.
 
     raises: CorruptFile, UnsupportedFeature
     """

@@ -67,7 +67,7 @@ def diff(
 
 
 def _opened(names: tuple[str, ...], branch: str | None) -> tuple[Dataset, Dataset]:
-    """The two that the arguments mean."""
+    """Opens the two tables or versions of the arguments."""
     from lance_sql.health.differences import open_named
 
     if len(names) > 3:

@@ -1,5 +1,5 @@
-"""What DuckDB says of a statement, as people read it: a line, what was meant where that can be told, and the part of
-the statement that it is about.
+"""DuckDB errors for people: one line, with a suggestion if there is one, and the part of the statement that the error
+is about.
 
     Conversion Error: Could not convert string "abc" to DECIMAL(10,2)
       SELECT * FROM 'orders.lance' WHERE amount > 'abc'
@@ -14,7 +14,7 @@ from typing import Final
 
 from lance_sql.runtime.terminal_text import one_line, width_of
 
-# the number counts lines of DuckDB's own as well, and says nothing
+# the number also counts lines of DuckDB's own, so it is useless
 _EXCERPT: Final = re.compile(r"\n+(LINE \d+: )(.*)\n( *)(\^+)")
 _WIDTH: Final = 100
 _UNKNOWN_TABLE: Final = re.compile(r"Table with name (\w+) does not exist!")
@@ -27,8 +27,8 @@ _PARAMETER: Final = re.compile(r"(\w+) :=")
 
 def explained(message: str, statement: str = "") -> tuple[str, str | None]:
     """
-    statement: what was typed, where it is known
-    returns: what went wrong, in a line; and lines of the statement with a mark below, where DuckDB has any
+    statement: the typed statement, if known
+    returns: the error in one line; and an excerpt of the statement with a mark below, if DuckDB has one
     """
     match = _EXCERPT.search(message)
     said = " ".join((message[: match.start()] if match is not None else message).split())
@@ -42,7 +42,7 @@ def _with_hint(said: str, typed: str) -> str:
     if path is not None:
         return f"{said.partition(' Candidate functions')[0]} A table is a path in quotes: '{path[1]}'"
     if (unknown := _UNKNOWN_TABLE.search(said)) is not None:
-        # what is alike is a table of the system
+        # the suggestion is a system table
         said = said.partition(" Did you mean")[0]
         return f"{said} A Lance table is a path in quotes, such as FROM '{unknown[1]}.lance'"
     if (word := _UNKNOWN_COLUMN.search(said)) is not None:
@@ -50,7 +50,7 @@ def _with_hint(said: str, typed: str) -> str:
         closest = difflib.get_close_matches(word[1], candidates, 1)
         if closest:
             return f"{said[: word.end()]}. Did you mean {closest[0]!r}?"
-        # a name of letters alone may have been meant as a text
+        # a plain name may have been meant as a text
         return f"{said} Text has single quotes: '{word[1]}'" if f".{word[1]}" not in typed else said
     if "unterminated string literal" in said:
         return f"{said}: a quote that begins a text or a path has none that ends it"
@@ -74,9 +74,9 @@ def _wrong_argument(said: str, typed: str) -> str:
 
 
 def _excerpt(line: str, start: int, length: int) -> str | None:
-    """A line of the statement, cut to a width, and marks below it.
+    """Returns a line of the statement, cut to a width, with marks below it.
 
-    start, length: of what is marked
+    start, length: of the marked part
     """
     if not 0 <= start <= len(line):
         return None

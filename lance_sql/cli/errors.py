@@ -1,4 +1,4 @@
-"""Errors as users of the command line see them: one line on stderr, and an exit code."""
+"""Error handling of the command line: one line on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lance_sql.cli.termination import ENDING, Terminated
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """Says in the line of the error which help there is, instead of three lines before it."""
+    """Puts the hint to the help into the line of the error, instead of three lines before it."""
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:
@@ -38,7 +38,7 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, **kwargs)
         except BrokenPipeError:
-            # The reader of the pipe has seen enough. Nothing may be flushed into it when Python exits.
+            # The reader closed the pipe. Nothing may be flushed into it when Python exits.
             sys.stdout = None
             sys.exit(0)
         except Terminated:

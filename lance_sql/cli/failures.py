@@ -1,4 +1,4 @@
-"""What went wrong, in a line and an exit code."""
+"""Failures as one line and an exit code."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ WRONG_USAGE: Final = 2
 CANNOT_READ: Final = 3
 INTERRUPTED: Final = 130
 
-# DuckDB's errors about the text of a query; all others come out of running it.
+# DuckDB's errors about the text of a query; all others come from running it.
 _USAGE_ERRORS: Final = ("BinderException", "CatalogException", "ParserException", "SyntaxException")
-# What an engine or Arrow says of an error of this library: the type and the message end its traceback.
+# An error of this library in the message of an engine or Arrow: its type and message end the traceback.
 _WRAPPED: Final = re.compile(r"^(?:.*\s)?lance_sql\.errors\.(\w+): (.+)$", re.MULTILINE)
-# What DuckDB says before what happened in a function of ours.
+# DuckDB's prefix for errors in functions of this library.
 _IN_OURS: Final = re.compile(
     r"^(?:Invalid Input Error: )?(?:Python exception occurred while executing the UDF: \w+: )?"
 )
 _AFTER_DAMAGE: Final = "'lance-sql verify{}' with the table says which versions and columns can still be read"
-# Values are decoded by a deep check alone.
+# Only a deep check decodes values.
 _IN_A_COLUMN: Final = re.compile(r"\bcolumn '")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """excerpt: lines of the statement that it is about"""
+    """Failure to report. excerpt: lines of the statement that it is about"""
 
     message: str
     exit_code: int
     excerpt: str | None = None
 
     def show(self) -> None:
-        """On stderr."""
+        """Prints the failure to stderr."""
         click.echo(f"Error: {self.message}" + ("" if self.excerpt is None else f"\n{self.excerpt}"), err=True)
 
 
 def explain(error: Exception) -> Failure | None:
-    """The failure that a user is told of; None for an error of this program itself."""
+    """Returns the failure to report to the user; None for a bug of this program."""
     failure = _explained(error)
     return None if failure is None else replace(failure, message=one_line(failure.message))
 
@@ -68,7 +68,7 @@ def _explained(error: Exception) -> Failure | None:
         return Failure("interrupted", INTERRUPTED)
     statement = "\n".join(getattr(error, "__notes__", ()))
     message, excerpt = engine_errors.explained(_IN_OURS.sub("", str(error)), statement)
-    # a value of the statement that is no such value is marked as well
+    # DuckDB also marks invalid values in the statement
     is_usage = type(error).__name__ in _USAGE_ERRORS or excerpt is not None
     return Failure(message, WRONG_USAGE if is_usage else CANNOT_READ, excerpt)
 

@@ -1,4 +1,4 @@
-"""`lance-sql changes`: the change feed of a range, from a cursor on, or as it comes."""
+"""`lance-sql changes`: the change feed of a range, from a cursor, or of new commits."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _follow(
     poll: float,
     timeout: float | None,
 ) -> None:
-    """Writes the changes of each commit as it comes."""
+    """Writes the changes of each new commit."""
     following = feed.follow(poll=poll, timeout=timeout)
     written = following.version
     try:
@@ -159,9 +159,9 @@ def _follow(
 
 
 class _Delivery:
-    """Where changes are written, and how.
+    """Writer of changes to stdout or to a command.
 
-    command: for a shell, run with the changes of each commit on its stdin; stdout without it
+    command: for a shell, run with the changes of each commit on its stdin; stdout by default
     """
 
     def __init__(
@@ -177,9 +177,9 @@ class _Delivery:
     def write(self, feed: ChangeFeed) -> None:
         """Writes changes.
 
-        raises: click.ClickException where the command fails
+        raises: click.ClickException if the command fails
         """
-        # rows on a terminal say by themselves how far they are
+        # rows on a terminal show the progress themselves
         hidden = self._quiet or (self._command is None and sys.stdout.isatty())
         with progress.shown("changes written", hidden=hidden):
             self._write(feed)
@@ -198,7 +198,7 @@ class _Delivery:
                 process.stdin.write(first)
                 process.stdin.writelines(lines)
             except BrokenPipeError:
-                # it need not read all
+                # the command need not read all
                 pass
             finally:
                 with process.stdin:

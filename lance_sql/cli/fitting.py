@@ -1,4 +1,4 @@
-"""Columns of a table for a terminal of some width."""
+"""Fitting the columns of a table to the width of a terminal."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from typing import Final
 
 _LEAST: Final = 8
-"""A column is not made narrower than this; rather some are left out."""
+"""Minimum width of a column; columns that do not fit are left out."""
 
 _AROUND: Final = 3
-"""What lines take beside the text of a column."""
+"""Characters of lines and padding around the text of a column."""
 
 
 def fit(widths: Sequence[int], room: int) -> tuple[list[int], list[int]]:
-    """The columns that are shown, and how wide each is.
+    """Chooses the columns to show, and their widths.
 
-    widths: what the columns would take; room: characters of a line
-    returns: numbers of columns, ascending: all, or as many from both ends as there is room for; and their widths
+    widths: the full widths of the columns; room: characters of a line
+    returns: numbers of columns, ascending: all, or as many from both ends as fit; and their widths
     """
-    # what is empty has a place all the same
+    # empty columns take one character
     widths = [max(width, 1) for width in widths]
     shown = list(range(len(widths)))
     while True:
-        # one more column says that some are left out
+        # one more column marks the columns left out
         gap = 0 if len(shown) == len(widths) else _AROUND + 1
         left = room - 1 - gap - _AROUND * len(shown)
         if sum(min(widths[column], _LEAST) for column in shown) <= left or len(shown) == 1:
@@ -31,7 +31,7 @@ def fit(widths: Sequence[int], room: int) -> tuple[list[int], list[int]]:
 
 
 def _shares(widths: Sequence[int], left: int) -> list[int]:
-    """Narrow columns get what they need; what is left is shared by the wide ones."""
+    """Gives narrow columns their full width, and shares the rest among the wide ones."""
     shares = [0] * len(widths)
     columns = sorted(range(len(widths)), key=lambda column: widths[column])
     for num_done, column in enumerate(columns):

@@ -16,11 +16,11 @@ from lance_sql.cli.fitting import fit
 from lance_sql.runtime.terminal_text import cut, one_line, width_of
 from lance_sql.values.value_text import as_json, text, values
 
-# Wider texts are cut in tables with lines; all else has them whole.
+# Wider texts are cut in tables with lines only.
 _MAX_WIDTH = 80
 _MAX_TYPE = 24
 _MOST_COUNTED: Final = 1_000_000
-# of those that JSON need not escape: controls, and what turns the direction of writing
+# characters that JSON need not escape: controls, and marks that change the writing direction
 _ESCAPED: Final = {
     code: f"\\u{code:04x}"
     for code in (*range(0x7F, 0xA0), 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -45,8 +45,8 @@ def write(
     output: table, json, csv, markdown or arrow
     boxes: draw tables with lines
     width: characters of a line, which tables with lines are fitted to
-    max_rows: at most so many rows of a table, the first and the last ones; those that are left out are counted
-    types: say below the names of a table with lines of which type its columns are
+    max_rows: the maximum number of rows of a table, the first and the last ones; those left out are counted
+    types: show the types of columns below their names, in a table with lines
     """
     match output:
         case "json":
@@ -62,7 +62,7 @@ def write(
 
 
 def _write_json(reader: pa.RecordBatchReader, stream: TextIO) -> None:
-    """An array with one object a line."""
+    """Writes an array with one object per line."""
     separator = "["
     for line in json_lines(reader):
         stream.write(f"{separator}{line[:-1]}")
@@ -71,21 +71,21 @@ def _write_json(reader: pa.RecordBatchReader, stream: TextIO) -> None:
 
 
 def json_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
-    """Each row as an object in a line."""
+    """Yields each row as an object in a line."""
     names = reader.schema.names
     for row in _rows(reader):
         yield json_line(dict(zip(names, map(as_json, row), strict=True)))
 
 
 def json_line(value: Any) -> str:
-    """A value in a line, in which no character does anything to a terminal."""
+    """Returns a value as one line, with terminal control characters escaped."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).translate(_ESCAPED) + "\n"
 
 
 def write_csv(reader: pa.RecordBatchReader, stream: TextIO, *, with_header: bool = True) -> None:
-    """With a header and lines that end in CR LF (RFC 4180); NULL is empty, and an empty text is quoted.
+    """Writes CSV, by default with a header; NULL is empty, and an empty text is quoted.
 
-    The writers of Python and Arrow either quote every text or cannot tell the two apart.
+    The writers of Python and Arrow either quote every text or cannot distinguish the two.
     """
     if with_header:
         stream.write(",".join(map(_csv_field, reader.schema.names)) + "\n")
@@ -118,7 +118,7 @@ def _write_arrow(reader: pa.RecordBatchReader, stream: TextIO) -> None:
 
 
 def widths(rows: pa.Table) -> list[int]:
-    """The width of each column in a table without lines."""
+    """Returns the width of each column in a table without lines."""
     shown = (["NULL" if value is None else text(value) for value in row] for row in _rows(rows.to_reader()))
     every = [rows.column_names, *shown]
     return [max(width_of(_cell(row[index], None)) for row in every) for index in range(rows.num_columns)]
@@ -127,7 +127,7 @@ def widths(rows: pa.Table) -> list[int]:
 def _write_table(
     reader: pa.RecordBatchReader, stream: TextIO, *, boxes: bool, width: int | None, max_rows: int | None, types: bool
 ) -> None:
-    """Columns aligned, numbers to the right; the widths need all rows that are shown at once."""
+    """Writes aligned columns, with numbers to the right; holds all shown rows in memory to compute the widths."""
     limit = _MAX_WIDTH if boxes else None
     names = [_cell(name, limit) for name in reader.schema.names]
     right = [_is_number(field.type) for field in reader.schema]
@@ -144,7 +144,7 @@ def _write_table(
         return
     heads = [names]
     if types:
-        # long ones are cut rather than that they make a column wide
+        # long types are cut instead of widening a column
         heads.append([_cell(str(field.type), _MAX_TYPE) for field in reader.schema])
         widths = [max(width, width_of(type)) for width, type in zip(widths, heads[1], strict=True)]
     columns_left_out = 0
@@ -174,11 +174,11 @@ def _write_table(
 
 @dataclass(frozen=True, slots=True)
 class _Excerpt:
-    """The rows that are shown.
+    """Rows to show.
 
-    first: so many of them are the first ones, and the others the last
-    left_out: how many lie between, or behind
-    is_exact: these are all that there are
+    first: the number of first rows; the others are the last ones
+    left_out: the number of rows between, or after
+    is_exact: whether all rows were counted
     """
 
     rows: list[tuple[Any, ...]]
@@ -188,7 +188,7 @@ class _Excerpt:
 
 
 def _excerpt(reader: pa.RecordBatchReader, most: int | None) -> _Excerpt:
-    """The first rows and the last ones; the first alone where counting takes too long."""
+    """Returns the first rows and the last ones; only the first if counting takes too long."""
     rows: list[tuple[Any, ...]] = []
     last: list[pa.RecordBatch] = []
     at_end = (most or 0) // 4
@@ -212,7 +212,7 @@ def _excerpt(reader: pa.RecordBatchReader, most: int | None) -> _Excerpt:
 
 
 def _chosen(cells: Sequence[T], shown: Sequence[int], gap: int | None, between: T) -> list[T]:
-    """The cells of some columns, and something where others are left out."""
+    """Returns the cells of some columns, with a placeholder for the others."""
     chosen = [cells[column] for column in shown]
     return chosen if gap is None else [*chosen[:gap], between, *chosen[gap:]]
 
@@ -235,7 +235,7 @@ def _values_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
 
 
 def _cell(value: str, limit: int | None) -> str:
-    """One line of a table: control characters shown, texts longer than `limit` cut."""
+    """Returns a cell as one line: control characters are shown, texts longer than `limit` are cut."""
     shown = one_line(value)
     return shown if limit is None or len(shown) <= limit else shown[: limit - 1] + "…"
 

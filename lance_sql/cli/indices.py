@@ -70,7 +70,7 @@ def create(
 
 
 def _option(text: str) -> tuple[str, Any]:
-    """A name and what its value means: numbers, true, false and lists as in JSON, else text."""
+    """Parses NAME=VALUE; the value is JSON (numbers, true, false, lists), or else text."""
     name, equals, value = text.partition("=")
     if not equals or name in ("name", "replace", "progress", "properties"):
         raise click.UsageError(f"--option is NAME=VALUE, not {text!r}")

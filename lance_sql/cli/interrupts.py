@@ -1,4 +1,4 @@
-"""Ctrl-C while an engine computes: Python's own handler waits until the engine returns, so the engine is told to."""
+"""Ctrl-C while an engine computes: Python's own handler waits until the engine returns, so it is interrupted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lance_sql.cli.termination import Terminated
 
 @contextmanager
 def interruptible(connection: Any) -> Iterator[None]:
-    """A signal ends what the connection runs; Ctrl-C is a KeyboardInterrupt, and SIGTERM is `Terminated`, whatever the
-    engine makes of it.
+    """Lets signals interrupt the statement of the connection. Ctrl-C raises KeyboardInterrupt, and SIGTERM raises
+    `Terminated`, whatever error the engine raises.
 
     connection: of DuckDB
     """
     if threading.current_thread() is not threading.main_thread():
-        # signals come to the main thread only
+        # only the main thread receives signals
         yield
         return
     signals = bytearray()
@@ -28,7 +28,7 @@ def interruptible(connection: Any) -> Iterator[None]:
         with _passing_signals_on(connection, signals):
             yield
     except Exception:
-        # An engine that asks for signals itself raises an error of its own, and Python's is gone.
+        # An engine that checks for signals itself raises its own error, and Python's is lost.
         if signal.SIGINT in signals:
             raise KeyboardInterrupt from None
         if signal.SIGTERM in signals:

@@ -15,7 +15,7 @@ _IDS_SHOWN: Final = 100
 
 
 def run(path: str, *, version: int | None, tag: str | None, branch: str | None, checksums: bool, quiet: bool) -> Report:
-    """As `lance_sql.audit`."""
+    """Runs `lance_sql.audit` with a progress bar."""
     bar = Bar("versions audited", hidden=quiet)
     try:
         return audit(path, version=version, tag=tag, branch=branch, checksums=checksums, progress=bar.update)
@@ -24,7 +24,7 @@ def run(path: str, *, version: int | None, tag: str | None, branch: str | None, 
 
 
 def as_json(report: Report) -> str:
-    """The report as one JSON object; of the ids of rows, the first ones."""
+    """Returns the report as one JSON object; includes only the first row ids."""
     content = {
         "uri": report.uri,
         "is_healthy": report.is_healthy,

@@ -1,4 +1,4 @@
-"""The verbs that look at a table, its history and its rows, in a terminal or as a page."""
+"""The verbs that show a table, its history and its rows, in a terminal or as a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _HISTORY: Final = ("version", "timestamp", "operation", "inserted", "updated", "deleted", "job")
-"""Columns of a history that fit a terminal of 80 characters; wider ones have more of the next."""
+"""Columns of a history that fit a terminal of 80 characters; wider terminals also show the next ones."""
 _MORE_HISTORY: Final = ("rows", "tags", "user", "host", "bytes_written", "writer")
 
 
@@ -160,7 +160,7 @@ def row_history(
         return
     images = histories.of_rows(where, limit)
     if output == "table":
-        # versions say when it was; on a terminal there is no room for times as well
+        # a terminal has no room for times besides the versions
         shown = ("_rowid", "valid_from_version", "valid_to_version", *histories.snapshot.manifest.schema.names)
         images = images.select(shown)
     screen.show(images.to_reader(), output, max_rows=0)

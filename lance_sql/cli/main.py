@@ -1,4 +1,4 @@
-"""The verbs of the command line. What a verb needs is imported when it runs: help and usage errors come at once."""
+"""The verbs of the command line. A verb imports its modules when it runs, so help and usage errors appear at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EPILOG = "A TABLE is a path or URI; TABLE@41 is version 41, and TABLE@name a ta
 
 
 class DefaultQuery(click.Group):
-    """A group whose verb may be left out when the argument is SQL."""
+    """Group whose verb may be omitted if the argument is SQL."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         with in_one_line():
@@ -57,14 +57,14 @@ class DefaultQuery(click.Group):
             arguments = [*arguments[1:2], "--help"]
         if arguments and arguments[0] not in {*self.commands, *_GROUP_OPTIONS}:
             self._check_verb(context, arguments[0])
-            # SQL is one argument: a word before another one was meant to be a verb
+            # SQL is one argument: a word before another argument was meant as a verb
             if arguments[0].isidentifier() and arguments[1:] and not arguments[1].startswith("-"):
                 raise click.UsageError(f"There is no verb {arguments[0]!r}; SQL is one argument, in quotes", context)
             arguments = ["query", *arguments]
         return super().parse_args(context, arguments)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """The verbs by what they are for, each with as much of its first sentence as fits."""
+        """Writes the verbs by purpose, each with as much of its first sentence as fits."""
         left = set(self.commands)
         width = max(map(len, self.commands))
         for title, verbs in _GROUPS:
@@ -81,7 +81,7 @@ class DefaultQuery(click.Group):
             formatter.write_dl([(verb.ljust(width), self.commands[verb].get_short_help_str(room)) for verb in verbs])
 
     def _check_verb(self, context: click.Context, argument: str) -> None:
-        """Makes sure that what is no verb may be SQL.
+        """Checks that an argument that is no verb may be SQL.
 
         raises: click.UsageError
         """
@@ -145,7 +145,7 @@ def main(context: click.Context) -> None:
 
 
 def _without_arguments(context: click.Context) -> None:
-    """The shell on a terminal, the SQL in a pipe, else the help."""
+    """Starts the shell on a terminal, runs the SQL of a pipe, or else prints the help."""
     if sys.stdin.isatty() and sys.stdout.isatty():
         from lance_sql.cli import shell
 
@@ -160,7 +160,7 @@ def _without_arguments(context: click.Context) -> None:
 
 def _read(file: IO[str]) -> str:
     """
-    raises: click.UsageError for what is not UTF-8
+    raises: click.UsageError for text that is not UTF-8
     """
     try:
         return file.read()
@@ -215,7 +215,7 @@ def query(
     if not given[0].strip():
         raise click.UsageError("The SQL is empty.")
     if any("\ud800" <= character <= "\udfff" for character in given[0]):
-        # Python makes these of bytes of arguments that it cannot decode
+        # Python decodes invalid bytes of arguments to these
         raise click.UsageError("The SQL is not UTF-8.")
     import lance_sql
     from lance_sql.cli import statements

@@ -78,7 +78,7 @@ def merge(
 
 
 def change_in_words(dataset: Dataset) -> str | None:
-    """What a change did to rows, in words; None for nothing."""
+    """Describes the changed rows of the last change; None if there are none."""
     change = dataset.last_change
     return (
         None
@@ -90,7 +90,7 @@ def change_in_words(dataset: Dataset) -> str | None:
 def counts_in_words(
     inserted: int | None, updated: int | None, deleted: int | None, equal: int | None = None
 ) -> str | None:
-    """Numbers of rows in words; None where none changes."""
+    """Describes numbers of rows; None if no row changes."""
     counts = (("insert", inserted), ("update", updated), ("delete", deleted))
     said = [f"{what} {count:,} {'row' if count == 1 else 'rows'}" for what, count in counts if count]
     if said and equal:
@@ -101,6 +101,6 @@ def counts_in_words(
 
 
 def read_source(source: str) -> pa.Table:
-    """The rows of a file, a URI, a Lance table, or an SQL query."""
+    """Reads the rows of a file, a URI, a Lance table, or an SQL query."""
     with source_rows(source) as relation:
         return relation.to_arrow_table()

@@ -9,18 +9,18 @@ import click
 from click.shell_completion import CompletionItem
 
 _NAMES: Final = frozenset({"source", "sql", "table", "tables", "target"})
-"""Arguments of verbs that are paths, or may be."""
+"""Names of arguments that are paths, or may be."""
 
 
 class PathText(click.types.StringParamType):
-    """A text that may be a path, which the terminal completes by itself: it knows `~` and names with spaces."""
+    """Text that may be a path. The terminal completes it, including `~` and names with spaces."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(incomplete, type="file")]
 
 
 def complete_paths(verbs: Iterable[click.Command]) -> None:
-    """Has the arguments of verbs completed that are paths."""
+    """Enables completion for arguments of verbs that are paths."""
     for verb in verbs:
         if isinstance(verb, click.Group):
             complete_paths(verb.commands.values())

@@ -22,10 +22,10 @@ _WIDTH: Final = 24
 
 
 class Bar:
-    """How much of something is done.
+    """Progress bar.
 
-    label: what is counted, such as "fragments checked"
-    hidden: show nothing; nothing is shown either where stderr is not a terminal
+    label: the counted units, such as "fragments checked"
+    hidden: show nothing; also the case if stderr is not a terminal
     """
 
     def __init__(self, label: str, *, hidden: bool = False) -> None:
@@ -37,14 +37,14 @@ class Bar:
         self._is_shown = False
 
     def update(self, done: int, total: int | None) -> None:
-        """Shows how much is done; of how much, if that is known."""
+        """Shows the done and, if known, the total number of units."""
         if self._hidden:
             return
         now = time.monotonic()
         before, of = self._step
         self._step = done, total
         if total != of or done < before:
-            # another step has a speed of its own
+            # each step has its own speed
             self._step_started = now
         if now < self._next:
             return
@@ -71,9 +71,9 @@ class Bar:
 
 @contextmanager
 def shown(label: str, *, hidden: bool = False) -> Iterator[None]:
-    """Shows how far verbs are that run meanwhile.
+    """Shows the progress of verbs within a block.
 
-    label: what is counted, such as "rows"
+    label: the counted units, such as "rows"
     """
     bar = Bar(label, hidden=hidden)
     try:
@@ -84,9 +84,9 @@ def shown(label: str, *, hidden: bool = False) -> Iterator[None]:
 
 
 class Watch:
-    """A line about a query that runs: how long, how much of it where the engine knows, and how many rows have come.
+    """Status line of a running query: the time, the share done if the engine knows it, and the number of rows so far.
 
-    It appears after two seconds on a terminal's stderr, and goes before rows are shown.
+    It appears after two seconds on a terminal's stderr, and disappears before rows are shown.
     """
 
     def __init__(self, connection: Any, *, hidden: bool) -> None:
@@ -98,7 +98,7 @@ class Watch:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begins to look."""
+        """Starts the updates."""
         if not self._hidden:
             self._thread = threading.Thread(target=self._look, daemon=True)
             self._thread.start()
@@ -110,7 +110,7 @@ class Watch:
             self._thread.join()
 
     def count(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-        """The same rows, which are counted as they pass."""
+        """Returns the same rows, and counts them as they pass."""
         import pyarrow as pa
 
         if self._hidden:
@@ -128,7 +128,7 @@ class Watch:
         return pa.RecordBatchReader.from_batches(reader.schema, passing())
 
     def line(self) -> str:
-        """What is known now."""
+        """Returns the current status."""
         seconds = time.monotonic() - self._started
         parts = [f"{seconds:.0f} s"]
         share = self._connection.query_progress()
@@ -151,7 +151,7 @@ class Watch:
 def watched(
     connection: Any, *, hidden: bool = False
 ) -> Iterator[Callable[[pa.RecordBatchReader], pa.RecordBatchReader]]:
-    """Watches a statement that the connection runs; gives what counts the rows of its result.
+    """Shows the status of a statement of the connection; yields a function that counts the rows of its result.
 
     connection: of DuckDB
     """
@@ -167,7 +167,7 @@ def watched(
 def counted(
     batches: Iterable[pa.RecordBatch], label: str, *, hidden: bool = False
 ) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The batches, whose rows are counted as they pass."""
+    """Yields the batches, and shows the number of their rows as they pass."""
     bar = Bar(label, hidden=hidden)
 
     def passing() -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""`lance-sql queries`: the queries for every day, one subcommand each."""
+"""`lance-sql queries`: the everyday queries, one subcommand each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lance_sql.table.version_names import split_name
 
 
 class Queries(click.Group):
-    """A group whose commands are the files of `lance_sql.one_sql.recipes`."""
+    """Group whose commands are the files of `lance_sql.one_sql.recipes`."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         from lance_sql.one_sql.recipes import everyday_queries
@@ -52,7 +52,7 @@ def queries(context: click.Context) -> None:
 
 
 def _command(query: Any) -> click.Command:
-    """The command of a query: a table, its parameters, and how rows are shown."""
+    """Returns the command of a query: a table, its parameters, and the output format."""
 
     @click.argument("table")
     @click.option("--show", is_flag=True, help="Print the SQL without running it.")

@@ -60,7 +60,7 @@ def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: boo
 
 
 def _rows(path: str, planned: Repair) -> str:
-    """How many rows the newest version has, and how many it has after the repair."""
+    """Describes the numbers of rows of the newest version, before and after the repair."""
     from lance_sql.cli import tables
     from lance_sql.errors import CorruptFile
 

@@ -1,4 +1,4 @@
-"""The terminal, file or pipe that results are shown on."""
+"""Output of results to a terminal, file or pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_ROWS: Final = 40
-"""So many rows are shown on a terminal; a file or a pipe gets all."""
+"""Maximum number of rows on a terminal; a file or a pipe gets all."""
 
 output_option = click.option(
     "--output",
@@ -31,13 +31,13 @@ html_option = click.option(
 
 
 def width() -> int | None:
-    """Characters of a line; None where stdout is a file or a pipe, whose lines are never cut."""
+    """Returns the characters of a line; None if stdout is a file or a pipe, whose lines are never cut."""
     return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
 
 
 def as_many_columns(rows: pa.Table, least: int) -> pa.Table:
-    """The first columns of a table, at least `least`, as many as fit a line of the terminal without boxes; all of them
-    elsewhere."""
+    """Returns the first columns of a table, at least `least`, that fit a line of the terminal without boxes; all of
+    them in a file or a pipe."""
     from lance_sql.cli import formats
 
     room = width()
@@ -61,8 +61,8 @@ def show(
     """Writes rows to stdout: fitted to a terminal and capped with a count there, and whole everywhere else.
 
     boxes: draw lines around the cells on a terminal
-    max_rows: at most so many rows of a table; 0 for all of them, None for as many as fit the place
-    types: say on a terminal of which types the columns are
+    max_rows: the maximum number of rows of a table; 0 for all, None for the default of the output
+    types: show the types of columns on a terminal
     """
     from lance_sql.cli import formats
 
@@ -74,7 +74,7 @@ def show(
 
 
 def show_text(text: str) -> None:
-    """Writes lines to stdout; names in them do nothing to a terminal."""
+    """Writes lines to stdout, with terminal control characters escaped."""
     click.echo("\n".join(one_line(line) for line in text.split("\n")))
 
 

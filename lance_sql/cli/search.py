@@ -110,7 +110,7 @@ def search(
     if chosen is None:
         from lance_sql.reads.search import is_vector
 
-        # hundreds of numbers are nothing to look at
+        # vectors have hundreds of numbers
         shown = [each.name for each in answer.schema if not is_vector(each.type) and each.name != "_rowid"]
         answer = answer.rows.scan(shown) if isinstance(answer, SearchScan) else answer.changes.scan(shown)
     if html is not None:

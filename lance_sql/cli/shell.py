@@ -1,4 +1,4 @@
-"""The shell: statements that end with a semicolon, one after the other, with completion and a history.
+"""The interactive shell: statements that end with a semicolon, with completion and a history.
 
 lance> SELECT count(*) FROM 'events.lance';
 lance> .help
@@ -41,14 +41,14 @@ Tab completes paths, columns and functions; the arrow keys go through the histor
   .quit            as Ctrl-D; also quit and exit"""
 _PLAIN: Final = ("help", "quit", "exit")
 _FORMATS: Final = ("table", "json", "csv", "markdown")
-# verbs that are also how a statement begins: they need the dot
+# verbs that also begin statements need the dot
 _BEGIN_STATEMENTS: Final = frozenset(
     ("analyze", "delete", "describe", "explain", "merge", "query", "refresh", "restore", "update")
 )
 
 
 class Shell:
-    """What the shell knows between two lines. `run` takes what was typed and says whether to go on."""
+    """State of the shell. `run` runs a typed line and returns whether to continue."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -56,7 +56,7 @@ class Shell:
         self._max_rows: int | None = None
 
     def run(self, typed: str) -> bool:
-        """Runs a command or statements, and shows rows or what went wrong."""
+        """Runs a command or statements, and shows rows or the error; returns whether to continue."""
         text = typed.strip()
         if text.startswith("."):
             return self._command(text)
@@ -106,7 +106,7 @@ class Shell:
         except click.ClickException as error:
             click.echo(f"Error: {error.format_message()}", err=True)
         except SystemExit:
-            # the exit code of a check; what it found has been said
+            # the exit code of a check, which has printed its findings
             pass
 
     def _statements(self, text: str) -> None:
@@ -132,20 +132,20 @@ class Shell:
 
 @cache
 def verbs() -> tuple[str, ...]:
-    """The verbs of the command line."""
+    """Returns the verbs of the command line."""
     from lance_sql.cli.main import main
 
     return tuple(main.commands)
 
 
 def is_verb(text: str) -> bool:
-    """Whether a line without a dot is a verb of the command line all the same, and no statement."""
+    """Whether a line without a dot is a verb of the command line, and not a statement."""
     word = text.partition(" ")[0]
     return word in verbs() and word not in _BEGIN_STATEMENTS
 
 
 def is_whole(typed: str, connection: Any) -> bool:
-    """Whether what was typed is to be run: a command, nothing, or statements up to a semicolon outside of texts."""
+    """Whether the input is complete: a command, nothing, or statements up to a semicolon outside of texts."""
     text = typed.strip()
     if not text or text.startswith(".") or text.lower() in _PLAIN or is_verb(text):
         return True
@@ -154,16 +154,13 @@ def is_whole(typed: str, connection: Any) -> bool:
     try:
         connection.extract_statements(text)
     except Exception as error:
-        # a text or a comment that is still open
+        # a text or a comment is unclosed
         return "unterminated" not in str(error).lower()
     return True
 
 
 def start() -> None:
-    """Runs the shell until its user leaves.
-
-    raises: MissingDependency where prompt_toolkit is not installed
-    """
+    """Runs the shell until the user leaves. Exits with an error if prompt_toolkit is not installed."""
     import lance_sql
     from lance_sql.cli import failures
 
@@ -178,7 +175,7 @@ def start() -> None:
 
 
 def run(prompting: PromptSession[str], shell: Shell) -> None:
-    """Asks and runs, until the input ends."""
+    """Prompts and runs, until the input ends."""
     while True:
         try:
             typed = prompting.prompt()
@@ -191,9 +188,9 @@ def run(prompting: PromptSession[str], shell: Shell) -> None:
 
 
 def session(connection: Any, input: Input | None = None, output: Output | None = None) -> PromptSession[str]:
-    """What asks for a line.
+    """Creates the prompt session.
 
-    input, output: other ones than the terminal
+    input, output: instead of the terminal
     raises: MissingDependency
     """
     try:
@@ -210,7 +207,7 @@ def session(connection: Any, input: Input | None = None, output: Output | None =
         completer=SqlCompleter(connection, verbs()),
         complete_while_typing=False,
         history=InMemoryHistory() if path is None else FileHistory(path),
-        # Enter begins a line until the statement is whole
+        # Enter begins a new line until the statement is complete
         multiline=Condition(lambda: not is_whole(prompt_session.default_buffer.text, connection)),
         prompt_continuation=CONTINUED,
         input=input,
@@ -220,7 +217,7 @@ def session(connection: Any, input: Input | None = None, output: Output | None =
 
 
 def history_path() -> str | None:
-    """The file with what was typed before; None where there can be none."""
+    """Returns the path of the history file; None if it cannot be created."""
     folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "lance-sql"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""Where verbs that write take their rows from: a file, a URI, a Lance table, or an SQL query."""
+"""Sources of rows for verbs that write: a file, a URI, a Lance table, or an SQL query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 @contextmanager
 def source_rows(source: str) -> Iterator[Any]:
-    """A relation of DuckDB with the rows; Ctrl-C interrupts reading it.
+    """Yields a DuckDB relation with the rows; Ctrl-C interrupts reading it.
 
     raises: click.UsageError for SQL that has no result
     """

@@ -1,4 +1,4 @@
-"""Where the command `lance-sql` begins as a process of its own."""
+"""Entry point of the command `lance-sql`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import Final
 from lance_sql.cli.main import main
 from lance_sql.cli.termination import raise_on_sigterm, send_again_what_callbacks_lose
 
-# Imports make many objects and no garbage: looking for some would take a tenth of the time until the first answer.
+# Imports create many objects and no garbage: collections would take a tenth of the time to the first result.
 _ALLOCATIONS_BETWEEN_COLLECTIONS: Final = 300_000
 _ESCAPED: Final = "lance-sql-escaped"
 
 
 def run() -> None:
-    """Runs the command, without pandas: pyarrow would import it for its first value, which takes longer than most
-    queries, and nothing here has a use for it."""
+    """Runs the command without pandas: pyarrow would import it for its first value, which takes longer than most
+    queries, and nothing here uses it."""
     gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS)
     sys.meta_path.insert(0, _NoPandas())
     raise_on_sigterm()
@@ -31,11 +31,11 @@ def run() -> None:
 
 
 def _write_every_character() -> None:
-    """Writes UTF-8 where the locale names no encoding but ASCII, as click does; where it names another one, what that
-    does not have is written as JSON escapes it."""
+    """Makes the output UTF-8 if the encoding of the locale is ASCII, as click does. For other encodings, characters
+    that they lack are written as JSON escapes."""
     codecs.register_error(_ESCAPED, _escaped)
     for stream in (sys.stdout, sys.stderr):
-        # none where it was closed by whoever began the process
+        # no stream if the parent process closed it
         if not isinstance(stream, io.TextIOWrapper):
             continue
         encoding = codecs.lookup(stream.encoding).name
@@ -47,7 +47,7 @@ def _write_every_character() -> None:
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
     """
-    raises: UnicodeError for what is read, not written
+    raises: UnicodeError for errors of reading
     """
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -55,7 +55,7 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 class _NoPandas:
-    """Says that pandas is not installed."""
+    """Import finder that reports pandas as not installed."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """

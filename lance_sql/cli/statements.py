@@ -1,4 +1,4 @@
-"""Statements of SQL: those that are run, one after the other, and those that are not."""
+"""Running SQL statements, one after the other."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lance_sql.one_sql.connections import may_be_ours
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What was agreed to beforehand, as for the verbs that change tables.
+    """Consent given in advance, as for the verbs that change tables.
 
-    yes: nobody is asked
-    every: a statement that removes all rows is meant
-    dry_run: nothing is changed
+    yes: do not ask
+    every: allow statements that remove or change every row
+    dry_run: change nothing
     """
 
     yes: bool = False
@@ -39,14 +39,14 @@ def run(
     quiet: bool = False,
     consent: Consent | None = None,
 ) -> None:
-    """Runs statements, and shows the rows of each that has some. All are parsed before the first one is run.
+    """Runs statements, and shows the rows of each that has some. All are parsed before the first one runs.
 
-    Those about Lance tables that DuckDB does not run go to the verbs of `Dataset`; the others are DuckDB's.
+    Statements on Lance tables that DuckDB does not run go to the verbs of `Dataset`; the others go to DuckDB.
 
     connection: of DuckDB
     output, max_rows: as for `screen.show`
     quiet: no progress
-    raises: DuckDB's own errors; InvalidArgument for statements that remove every row unless that is meant, and for
+    raises: DuckDB's own errors; InvalidArgument for statements that remove every row without consent, and for
         several statements in Arrow's format, which holds one table
     """
     import duckdb
@@ -60,7 +60,7 @@ def run(
         statements = of_duckdb(connection, sql)
     if output == "arrow" and len(statements) > 1:
         raise InvalidArgument(f"Arrow output holds one table, and these are {len(statements)} statements")
-    # rows that are shown as they come would run into the line
+    # rows shown as they arrive would overwrite the line
     hidden = quiet or (output != "table" and sys.stdout.isatty())
     with interruptible(connection), _named(sql):
         for statement in statements:
@@ -84,7 +84,7 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A statement of which DuckDB makes several, with the text of all of them; as `duckdb.Statement`."""
+    """Statement that DuckDB splits into several, with its whole text; like `duckdb.Statement`."""
 
     query: str
     type: Any
@@ -92,7 +92,7 @@ class Whole:
 
 
 def of_duckdb(connection: Any, text: str) -> list[Any]:
-    """The statements that DuckDB makes of a text. DuckDB 1.5 makes several of a PIVOT, and cuts its text anywhere.
+    """Returns DuckDB's statements of a text. DuckDB 1.5 splits a PIVOT into several, and cuts its text anywhere.
 
     raises: DuckDB's own errors
     """
@@ -118,7 +118,7 @@ def of_duckdb(connection: Any, text: str) -> list[Any]:
 
 @contextmanager
 def _named(sql: str) -> Iterator[None]:
-    """Lets errors say which statements they are about, for whoever explains them."""
+    """Adds the statements to errors, for their explanation."""
     try:
         yield
     except Exception as error:
@@ -127,7 +127,7 @@ def _named(sql: str) -> Iterator[None]:
 
 
 def _done(statement: Any) -> str:
-    """What a statement has done to rows."""
+    """Returns the participle for the effect of a statement on rows."""
     import duckdb
 
     done = {duckdb.StatementType.DELETE: "deleted", duckdb.StatementType.UPDATE: "updated"}
@@ -135,7 +135,7 @@ def _done(statement: Any) -> str:
 
 
 def _is_count(statement: Any, result: Any) -> bool:
-    """Whether a statement answers only with how many rows it has changed."""
+    """Whether a statement only returns the number of changed rows."""
     import duckdb
 
     changes = duckdb.ExpectedResultType.CHANGED_ROWS in statement.expected_result_type

@@ -1,4 +1,4 @@
-"""Tables as the command line names them: `path`, `path@41`, `path@tag`, `path@branch`."""
+"""Tables in arguments of the command line: `path`, `path@41`, `path@tag`, `path@branch`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def open_table(
     name: str, *, branch: str | None = None, use_indices: bool = True, statistics_cache: str | None = None
 ) -> Dataset:
-    """The version of a table that an argument means.
+    """Opens the version of a table in an argument.
 
     raises: as `lance_sql.open`
     """
@@ -28,7 +28,7 @@ def open_table(
 
 
 def open_version(path: str, version: int, *, branch: str | None = None) -> Dataset:
-    """One version of a table.
+    """Opens one version of a table.
 
     raises: as `lance_sql.open`
     """
@@ -36,9 +36,9 @@ def open_version(path: str, version: int, *, branch: str | None = None) -> Datas
 
 
 def existing_cursor(dataset: Dataset, name: str) -> Cursor:
-    """A cursor of the table.
+    """Opens an existing cursor of the table.
 
-    raises: VersionNotFound where there is none; InvalidArgument for one of another branch
+    raises: VersionNotFound if there is none; InvalidArgument for one of another branch
     """
     from lance_sql.errors import VersionNotFound
     from lance_sql.table.version_names import unknown_name
@@ -50,6 +50,6 @@ def existing_cursor(dataset: Dataset, name: str) -> Cursor:
 
 
 def bound(text: str | None) -> int | str | None:
-    """The bound of a range of versions in an argument: a version, or a tag or time as it is."""
+    """Parses the bound of a range of versions in an argument: a version, or a tag or time unchanged."""
     number = as_version(text) if text is not None else None
     return text if number is None else number

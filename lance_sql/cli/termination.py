@@ -1,4 +1,4 @@
-"""SIGTERM, as service managers and CI send it: what was begun is given up as after Ctrl-C, so that no file is left."""
+"""SIGTERM, as sent by service managers and CI: aborts work like Ctrl-C, so that no file is left behind."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 EXIT_CODE: Final = 128 + signal.SIGTERM
-"""What a shell says of a process that the signal has ended."""
+"""Exit code that a shell reports for a process that the signal terminated."""
 
 ENDING: Final = Event()
-"""Set when an interrupt has reached the command, which says so and ends."""
+"""Set when an interrupt has reached the command, which reports it and ends."""
 
 _SECONDS_UNTIL_SENT_AGAIN: Final = 0.05
 
 
 class Terminated(SystemExit):
-    """The process was told to end."""
+    """The process received SIGTERM."""
 
     def __init__(self) -> None:
         super().__init__(EXIT_CODE)
 
 
 def raise_on_sigterm() -> None:
-    """Has the signal raise `Terminated` in the main thread."""
+    """Makes the signal raise `Terminated` in the main thread."""
     signal.signal(signal.SIGTERM, _raise)
 
 
 def send_again_what_callbacks_lose() -> None:
-    """Signals are sent again whose exception came up in a callback of the interpreter, such as that of a weak
-    reference: it prints the exceptions of these, and goes on."""
+    """Resends signals whose exception was raised in a callback of the interpreter, such as one of a weak reference:
+    Python only prints such exceptions, and continues."""
     sys.unraisablehook = _send_again
 
 
 def _raise(signal_number: int, frame: object) -> None:
-    # a second one ends the process at once
+    # a second signal ends the process at once
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     raise Terminated
 
@@ -52,7 +52,7 @@ def _send_again(unraisable: UnraisableHookArgs) -> None:
     else:
         sys.__unraisablehook__(unraisable)
         return
-    # later, for the callback is still running
+    # later, because the callback is still running
     timer = Timer(_SECONDS_UNTIL_SENT_AGAIN, _interrupt, (number,))
     timer.daemon = True
     timer.start()

@@ -1,4 +1,4 @@
-"""Statements about Lance tables that DuckDB does not run, carried out after users have agreed to them."""
+"""Running statements on Lance tables that DuckDB does not run, after confirmation."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _OF_ROWS: Final = ("append", "create", "delete", "insert", "merge", "nothing", "
 
 
 def understood(connection: Any, sql: str) -> list[Any]:
-    """The statements: ours, as `Statement`, and those that DuckDB makes of the others.
+    """Parses statements: those on Lance tables as `Statement`, and the others as DuckDB's statements.
 
     connection: of DuckDB
-    raises: DuckDB's own errors; InvalidArgument and UnsupportedFeature for those about Lance tables
+    raises: DuckDB's own errors; InvalidArgument and UnsupportedFeature for those on Lance tables
     """
     statements: list[Any] = []
     with looked_up_in(attached.Names(connection)):
@@ -43,7 +43,7 @@ def understood(connection: Any, sql: str) -> list[Any]:
 
 
 def carry_out(connection: Any, statement: Statement, consent: Consent, *, quiet: bool = False) -> pa.Table | None:
-    """Carries a statement out, after it was agreed to; what it answers, if that is not said in a line."""
+    """Runs a statement after confirmation; returns its table, or None if the result is one printed line."""
     engine = _engine(connection)
     if not consent.dry_run and (statement.task is None or statement.task.changes):
         engine.check_no_transaction()
@@ -72,7 +72,7 @@ def _change_in_words(written: Written) -> str | None:
 
 
 def _change(change: Change, text: str, engine: Engine, consent: Consent, *, quiet: bool) -> None:
-    """Carries a change out, after it was agreed to where something is replaced."""
+    """Runs a change; asks for confirmation first if it replaces rows."""
     if change.is_for_all_rows and not consent.every:
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: pass --all, or add WHERE true")
     if change.question is not None:

@@ -10,10 +10,10 @@ from lance_sql.cli.progress import Bar
 from lance_sql.health.verification import Report, verify
 
 DAMAGE_FOUND: Final = 1
-"""The newest version is damaged."""
+"""Exit code if the newest version is damaged."""
 
 OLD_DAMAGE_FOUND: Final = 4
-"""The newest version is healthy, older ones are not."""
+"""Exit code if the newest version is healthy, but older ones are damaged."""
 
 
 def run(
@@ -26,7 +26,7 @@ def run(
     quiet: bool,
     checksums: bool = False,
 ) -> Report:
-    """As `lance_sql.verify`."""
+    """Runs `lance_sql.verify` with a progress bar."""
     bar = Bar("fragments checked", hidden=quiet)
     try:
         return verify(
@@ -37,14 +37,14 @@ def run(
 
 
 def exit_code(report: Report) -> int:
-    """What the process ends with."""
+    """Returns the exit code of the process."""
     if report.is_healthy:
         return 0
     return OLD_DAMAGE_FOUND if report.newest_is_healthy else DAMAGE_FOUND
 
 
 def as_json(report: Report) -> str:
-    """The report as one JSON object."""
+    """Returns the report as one JSON object."""
     content = dataclasses.asdict(report) | {
         "is_healthy": report.is_healthy,
         "newest_is_healthy": report.newest_is_healthy,
