@@ -5,7 +5,7 @@
 >>> orders.count_rows("_row_created_at_version > 1") > 0
 True
 
-Names are imported when they are first used, so that importing the package costs next to nothing.
+Names are imported on first use, so that importing the package costs next to nothing.
 """
 
 from __future__ import annotations
@@ -154,9 +154,9 @@ _MODULES = {
 
 
 def _folders(sources: list[str]) -> list[str]:
-    """Where modules of the package are looked for: where it was installed, before its sources.
+    """Returns the folders in which to look for modules of the package: the installed one before its sources.
 
-    In the folder of the sources Python finds these first; but the kernels are built, and the providers put in their
+    In the source folder Python finds the sources first. But the kernels are built, and the providers put in their
     place, when the package is installed.
     """
     candidates = [os.path.join(entry, __name__) for entry in sys.path]

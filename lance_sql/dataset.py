@@ -1,6 +1,6 @@
-"""The handle on one version of a table, and how to open it.
+"""The handle on one version of a table, and functions that open it.
 
-What a change needs is imported when one is made, so that a process that only reads starts sooner.
+Modules that only changes need are imported on first use, so that a process that only reads starts sooner.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ if TYPE_CHECKING:
 
 
 class Dataset(ArrowDataset):
-    """One version of a table. Immutable, thread-safe, picklable; a newer version needs a new handle.
+    """One version of a table. Immutable, thread-safe, picklable. A newer version needs a new handle.
 
-    Engines that take a `pyarrow.dataset.Dataset` take it as it is.
+    Engines that accept a `pyarrow.dataset.Dataset` accept it unchanged.
 
     >>> orders = lance_sql.open("examples/orders.lance")
     >>> orders.scan(["id", "_row_created_at_version"], "status = 'open'").to_table().column_names
@@ -105,7 +105,7 @@ class Dataset(ArrowDataset):
 
     @property
     def system_columns(self) -> tuple[str, ...]:
-        """The system columns that can be asked for; the version columns need stable row ids."""
+        """The system columns that a scan can read. The version columns need stable row ids."""
         return system_columns.available(stable_row_ids=self.snapshot.manifest.has_stable_row_ids)
 
     @cached_property
@@ -115,10 +115,10 @@ class Dataset(ArrowDataset):
 
     @property
     def last_change(self) -> CommitSummary | None:
-        """What the change did that returned this handle: `operation`, `rows_inserted`, `rows_updated`, `rows_deleted`,
-        `files_written`, `bytes_written` and `duration_ms`; of a merge `rows_equal`, the matched rows that had its
-        values already. Zeros where it found nothing to change, and made no version; None of a handle that no change
-        returned, as one from `open`. `history` has it of every version.
+        """Summary of the change that returned this handle: `operation`, `rows_inserted`, `rows_updated`,
+        `rows_deleted`, `files_written`, `bytes_written` and `duration_ms`. A merge adds `rows_equal`, the matched rows
+        that already had its values. All are zero if the change made no version. None if no change returned the handle,
+        as after `open`. `history` returns the summaries of all versions.
 
         >>> change = orders.delete("status = 'cancelled'").last_change
         >>> change.operation, change.rows_deleted
@@ -128,7 +128,7 @@ class Dataset(ArrowDataset):
         return None if properties is None else from_properties(properties)
 
     def latest(self) -> Dataset:
-        """A handle on the newest version of the branch as of now.
+        """Returns a handle on the newest version of the branch as of now.
 
         raises: TableNotFound when the table is gone; CorruptFile, UnsupportedFeature
 
@@ -141,7 +141,7 @@ class Dataset(ArrowDataset):
         return self if latest is self.snapshot else Dataset(latest)
 
     def versions(self) -> tuple[VersionInfo, ...]:
-        """Every version that can be opened as of now, ascending."""
+        """Returns all versions that can be opened as of now, ascending."""
         return self.snapshot.versions()
 
     def history(
@@ -151,14 +151,14 @@ class Dataset(ArrowDataset):
         since: datetime | date | timedelta | str | None = None,
         job: str | None = None,
     ) -> History:
-        """The commits of the branch, ascending: the operation as its user meant it, rows inserted, updated and deleted,
-        bytes, job, user, host, writer and duration. Reads no page.
+        """Returns the commits of the branch, ascending: the operation as its user meant it, rows inserted, updated and
+        deleted, bytes, job, user, host, writer and duration. Reads no page.
 
-        limit: only so many of the newest versions
+        limit: return at most this many of the newest versions
         since: only versions that were committed at this time or later, such as "1d", "yesterday" or "2026-11-26"
         job: only versions that this job committed
         returns: a tuple, with `to_html()`
-        raises: InvalidArgument for text that is no time
+        raises: InvalidArgument for text that is not a time
 
         >>> orders.delete("status = 'cancelled'").history()[-1].operation
         'delete'
@@ -169,8 +169,8 @@ class Dataset(ArrowDataset):
         return history(self.snapshot, limit, since=since, job=job)
 
     def layout(self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Layout:
-        """How the rows lie in fragments: rows, deleted ones, files, bytes and age of each, and why a compaction would
-        rewrite it. Reads no page.
+        """Returns the fragments with their rows, deleted rows, files, bytes and age, and why a compaction would rewrite
+        each. Reads no page.
 
         target_rows, max_deleted_share: as for `compact`
         returns: a value with `to_html()`
@@ -181,15 +181,15 @@ class Dataset(ArrowDataset):
         return layout(self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share)
 
     def tags(self) -> dict[str, Ref]:
-        """The tags of the table as of now, by name."""
+        """Returns the tags of the table as of now, by name."""
         return self.snapshot.tags()
 
     def branches(self) -> dict[str, Ref]:
-        """The branches of the table as of now, by name, without main."""
+        """Returns the branches of the table as of now, by name, without main."""
         return self.snapshot.branches()
 
     def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **options: Any) -> int:
-        """The number of rows that pass the filter; without one, or with one on row lineage, no page is read.
+        """Counts the rows that pass the filter. Reads no page without a filter, or with one on row lineage.
 
         raises: as `scan`
         """
@@ -229,16 +229,16 @@ class Dataset(ArrowDataset):
         batch_size: int | None = None,
         fresh: bool = False,
     ) -> Scan | FreshScan:
-        """A read of some columns and rows; nothing is read before its result is asked for.
+        """Returns a lazy scan of columns and rows. It reads nothing before its result is requested.
 
         columns: names in the order wanted; `a.b` is a member of a struct, and system columns may be among them.
             All columns of the table without it; none with an empty list, which leaves row counts
         filter: SQL text, an Arrow expression or a predicate, over the table's columns and system columns. It has SQL's
             meaning however it is written: NULL is unknown, NaN is equal to itself and the greatest number
-        limit: at most so many rows
-        batch_size: at most so many rows in a batch
-        fresh: rows of the table's write-ahead log as well, as `fresh_rows` has them
-        raises: ColumnNotFound; InvalidArgument for a filter that makes no sense for the types; UnsupportedFeature for
+        limit: maximum number of rows
+        batch_size: maximum number of rows in a batch
+        fresh: include rows of the table's write-ahead log, as `fresh_rows` does
+        raises: ColumnNotFound; InvalidArgument for a filter that does not fit the types; UnsupportedFeature for
             SQL that a filter cannot have; as `fresh_rows`
         """
         _check_positive("limit", limit, least=0)
@@ -269,33 +269,33 @@ class Dataset(ArrowDataset):
         oversample_factor: int = 4,
         fusion: str = "linear",
     ) -> SearchScan:
-        """The rows whose vectors are nearest, best first, with `_distance`, or the rows that have some words, with
-        `_score`, or both, with `_hybrid_score`; nothing is read before its result is asked for.
+        """Searches by vector, by words, or both, and returns the best rows first. The result has `_distance` for
+        vectors, `_score` for words, and `_hybrid_score` for both. Reads nothing before its result is requested.
 
-        vector: numbers, as many as the column's vectors have. A list of vectors is as many queries, and the result
-            begins with `query_index`; for a column of several vectors a row it is one query
-        text: words, of which rows have any, or a query as Lance's servers have it: `{"match": {"terms": "quick fox",
-            "operator": "AND", "fuzziness": 1}}`, phrase, boolean, boost, multi_match
-        text_column: that is searched where the query does not say it; the only one that is indexed, or the only text
-        column: of vectors: fixed-size lists of float16, float32, float64 or uint8, or lists of them. The table's only
-            one without it
-        k: rows, for each query; None for all
-        columns: in the order wanted, `_distance` comes last; all columns of the table without it
-        filter: as for `scan`; only rows that pass take part
+        vector: numbers, as many as the column's vectors have. A list of vectors runs one query for each, and the result
+            begins with `query_index`; for a column with several vectors in a row it is one query
+        text: words, of which rows contain any, or a query in the form of Lance's servers: `{"match": {"terms": "quick
+            fox", "operator": "AND", "fuzziness": 1}}`, phrase, boolean, boost, multi_match
+        text_column: column to search if the query does not name it; defaults to the only indexed one, or the only text
+        column: column of vectors: fixed-size lists of float16, float32, float64 or uint8, or lists of them. Defaults to
+            the table's only one
+        k: maximum number of rows for each query; None for all
+        columns: in the order wanted, `_distance` comes last; all columns of the table by default
+        filter: as for `scan`, applied before ranking
         metric: "l2", which is squared, "cosine", as 1 - the cosine, or "dot", as 1 - the product; "hamming" for uint8,
-            in bits. The metric of the index without it, and "l2" without an index. Rows whose vector is NULL or that
-            have no distance, such as vectors of zeros for "cosine", are left out; of equal distances, the lower row
-            address comes first
-        nprobes: partitions of an index that are searched; a rule that `explain` names without it
-        refine_factor: so many times k candidates of an index are compared exactly
-        use_index: compare every row exactly where it is false
+            in bits. Defaults to the metric of the index, or "l2" without an index. Rows with a NULL vector or without a
+                distance, such as vectors of zeros for "cosine", are left out. Rows with equal distances are sorted by
+                row address
+        nprobes: number of index partitions to search; defaults to a rule that `explain` names
+        refine_factor: compare this many times k candidates of an index exactly
+        use_index: if false, compare every row exactly
         fast_search: leave out rows that no index covers
-        distance_range: only distances from the first on and below the second
+        distance_range: minimum distance, inclusive, and maximum distance, exclusive
         since: only rows that were inserted or updated after this version, tag or time
-        alpha, oversample_factor, fusion: of a search by vectors and words: how much the distance counts, of 1; so many
-            times k candidates of each side; "linear", by their numbers from the best to the worst one, or "rrf", by
-            their places
-        raises: InvalidArgument for a query that makes no sense for the column; ColumnNotFound; UnsupportedFeature for
+        alpha, oversample_factor, fusion: for a search by vectors and words: the weight of the distance, of 1; fetch
+            this many times k candidates of each side; "linear" combines normalized distances and scores, "rrf" combines
+            ranks
+        raises: InvalidArgument for a query that does not fit the column; ColumnNotFound; UnsupportedFeature for
             a column of other values; as `scan`
 
         >>> import numpy as np, os, pyarrow as pa, tempfile
@@ -335,9 +335,9 @@ class Dataset(ArrowDataset):
         since: Bound | None = None,
         prefilter: bool = False,
     ) -> SearchRows:
-        """What a query finds, as a relation for engines; see `search`.
+        """Returns the result of a search as a relation for engines; see `search`.
 
-        prefilter: conditions of its scans are conditions on what takes part
+        prefilter: apply conditions of its scans before ranking
         """
         from lance_sql.reads.search.search_rows import search_rows
 
@@ -371,18 +371,18 @@ class Dataset(ArrowDataset):
         oversample_factor: int = 4,
         fusion: str = "linear",
     ) -> AnswerScan:
-        """How what `search` finds differs between another version and this one: rows that are new in the answer, that
-        changed, and that are gone from it, each with its distance or score before and now.
+        """Compares the results of `search` in another version and in this one: rows that are new in the result,
+        changed, or gone from it, each with its distance or score before and now.
 
-        `_change` is "new", "changed" or "gone"; `_row_change` says what happened to the row itself, as the change feed
-        does: "insert", "update", "delete", or NULL where it is as it was, and other rows came before it, or went.
-        Values are those of this version, and of the other one for rows that are gone.
+        `_change` is "new", "changed" or "gone". `_row_change` is the change of the row itself, as in the change feed:
+        "insert", "update" or "delete". It is NULL for an unchanged row whose rank changed because of other rows.
+        Values are those of this version, and of the other version for rows that are gone.
 
-        since: the version, tag or time before
-        use_index: search vectors by their index as well; it is exact without it, so that no row is told of which an
-            index has only missed in one of the versions
+        since: the version, tag or time to compare with
+        use_index: search vectors by their index as well. The default is exact, so that it reports no row that an index
+            merely missed in one of the versions
         vector, text, column, text_column, k, columns, filter, metric, nprobes, refine_factor, distance_range, alpha,
-            oversample_factor, fusion: as for `search`, asked for in both versions; one query at a time
+            oversample_factor, fusion: as for `search`, applied to both versions; one query at a time
         raises: as `search`, `changes` and opening the version
 
         >>> import numpy as np, os, pyarrow as pa, tempfile
@@ -415,8 +415,8 @@ class Dataset(ArrowDataset):
         return changes.scan(None if names is None else changes.with_numbers(names))
 
     def fresh_rows(self) -> FreshRows:
-        """The rows of this version and of the table's write-ahead log: of each primary key the last one, or none where
-        that is a deletion. They have the table's columns, and no row ids.
+        """Returns the rows of this version merged with the table's write-ahead log: the last row of each primary key,
+        or none if it was deleted. They have the table's columns, and no row ids.
 
         raises: InvalidArgument for a version that is not the newest one; CorruptFile; UnsupportedFeature
         """
@@ -426,8 +426,8 @@ class Dataset(ArrowDataset):
 
     @property
     def num_rows_in_log(self) -> int:
-        """How many rows were written to the table's write-ahead log, or deleted by it, and are in no version; 0 of a
-        table without one. The log is read for it.
+        """Number of rows inserted into the table's write-ahead log or deleted by it that are in no version yet. 0
+        without such a log. Reads the log.
 
         raises: CorruptFile, UnsupportedFeature
         """
@@ -439,7 +439,7 @@ class Dataset(ArrowDataset):
     def take(
         self, row_ids: Iterable[int] | pa.Array | pa.ChunkedArray, columns: Sequence[str] | None = None
     ) -> pa.Table:
-        """The rows with these `_rowid`s, in the order asked for.
+        """Returns the rows with these `_rowid`s, in the given order.
 
         raises: InvalidArgument for an id that no live row of this version has; ColumnNotFound
         """
@@ -456,24 +456,24 @@ class Dataset(ArrowDataset):
         key: str | Sequence[str] | None = None,
         trust_snapshots: bool = False,
     ) -> ChangeFeed:
-        """What the commits of the versions from `start` to `end` changed: inserted and deleted rows, and both images of
-        updated ones. Both versions belong to the range.
+        """Returns the changes of the versions from `start` to `end`, both included: inserted and deleted rows, and both
+        images of updated rows.
 
-        start: a version, a tag or a time; the table's first version without it
-        end: the same; the version of this handle without it
-        since: instead of `start`, which belongs to the range: a version, tag or time that does not
-        mode: "all" for what each commit did, in order; "net" for what is left of it at the end, at most one change of
-            a row; "insert_only" for inserted rows alone
-        drop_unchanged: without updates that left every value as it was
-        key: columns that tell rows apart, instead of row ids; for tables without stable ones. An update is then one
+        start: a version, a tag or a time; defaults to the table's first version
+        end: likewise; defaults to the version of this handle
+        since: exclusive alternative to `start`: a version, tag or time before the range
+        mode: "all" for the changes of each commit, in order; "net" for at most one change of a row over the whole
+            range; "insert_only" for inserted rows alone
+        drop_unchanged: leave out updates that left every value as it was
+        key: columns that identify rows, instead of row ids; for tables without stable row ids. An update is then one
             that changed a value
-        trust_snapshots: where row ids contradict what a commit says it did, take them as both versions have them, and
-            compare values, instead of refusing
+        trust_snapshots: if row ids contradict the record of a commit, take them as both versions have them and compare
+            values, instead of raising DamagedLineage
         returns: a relation with the columns of the version `end`, and with `_change_type`, `_commit_version`,
             `_commit_timestamp` and `_rowid`
         raises: VersionNotFound for a range whose versions were cleaned up; InvalidArgument for a table without stable
-            row ids where no key is given; UnsupportedFeature for commits whose changes this release does not
-            support; DamagedLineage, once the changes are looked for, where row ids contradict a commit of the range
+            row ids if no key is given; UnsupportedFeature for commits whose changes this release does not
+            support; DamagedLineage, when the changes are read, if row ids contradict a commit of the range
 
         >>> orders.delete("status = 'cancelled'").changes(since=1).scan(["_change_type"]).to_table().num_rows > 0
         True
@@ -492,9 +492,9 @@ class Dataset(ArrowDataset):
         )
 
     def rules(self) -> dict[str, Rule]:
-        """The rules that the table's rows are to keep, by name.
+        """Returns the data quality rules of the table, by name.
 
-        raises: CorruptFile for a rule that the columns no longer allow
+        raises: CorruptFile for a rule that no longer fits the columns
         """
         from lance_sql.changes.contracts import read_rules
 
@@ -509,16 +509,16 @@ class Dataset(ArrowDataset):
         enforce: bool = False,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Adds a rule to the table, or replaces the one of this name. It is stored with the table; `check` looks
-        whether it is kept, and `publish` does before it commits.
+        """Adds a data quality rule to the table, or replaces the one with this name. The rule is stored with the table.
+        `check` evaluates it, and so does `publish` before it commits.
 
         rule: `unique(id, day)`, `not_null(id)`, `accepted_values(status, 'open', 'paid')`,
             `foreign_key(customer, 'customers.lance', id)`, `freshness(loaded_at, '1d')`, `row_count_change(-0.1,
             0.5)`, or a condition in SQL that no row breaks
-        severity: "error", or "warn" for a rule that stops no publication
-        enforce: every commit of this library that would break it is refused with ContractBroken; other writers do not
-            know of it. Rows that are there already are not looked at
-        raises: InvalidArgument for a rule that makes no sense for the table; ColumnNotFound; UnsupportedFeature for
+        severity: "error", or "warn" for a rule that does not stop a publication
+        enforce: commits of this library that would break the rule raise ContractBroken; other writers ignore it.
+            Existing rows are not checked
+        raises: InvalidArgument for a rule that does not fit the table; ColumnNotFound; UnsupportedFeature for
             SQL that a filter cannot have; CommitConflict
 
         >>> table = orders.set_rule("sane-amounts", "amount >= 0").set_rule("ids", "unique(id)")
@@ -532,36 +532,36 @@ class Dataset(ArrowDataset):
     def drop_rule(self, name: str, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Removes a rule.
 
-        raises: VersionNotFound where there is none of this name; CommitConflict
+        raises: VersionNotFound if no rule has this name; CommitConflict
         """
         from lance_sql.changes.contracts import drop_rule
 
         return self._after("drop_rule", drop_rule(self.snapshot, name, properties))
 
     def check(self, rules: str | Sequence[str] | None = None, *, since: Bound | None = None) -> ContractReport:
-        """Whether the rows of this version keep the table's rules.
+        """Checks the rows of this version against the table's data quality rules.
 
-        rules: names of those that are looked at; all without it
-        since: a version, tag or time: only rows that changed after it are looked at, where a rule allows that
-        returns: what is broken, and rows that break it; nothing is raised for them
-        raises: InvalidArgument for rules that there are not; as `changes`
+        rules: names of the rules to check; all by default
+        since: a version, tag or time: check only rows that changed after it, if a rule allows that
+        returns: the broken rules, with rows that break them; they raise no error
+        raises: InvalidArgument for unknown rules; as `changes`
         """
         from lance_sql.changes.contracts import check
 
         return check(self.snapshot, since, [rules] if isinstance(rules, str) else rules)
 
     def cursor(self, name: str, start: Bound = "earliest", *, key: str | Sequence[str] | None = None) -> Cursor:
-        """A named place in the changes of this branch, durable beside the table: a job that reads from it goes on where
-        its last run stopped. Made where it is not there yet.
+        """Opens a cursor: a named, durable position in the change feed of this branch. A job that reads from it
+        continues where its last run stopped. Creates the cursor if it does not exist.
 
-        name: as of tags
-        start: where the first run of a new cursor begins: "earliest", with the first version; "latest", with what is
-            committed from now on; "snapshot", with all rows of the newest version as inserts; or a version, a tag or a
-            time, which belong to the range. Where the first versions were cleaned up, "earliest" takes all rows of the
-            oldest version of which everything after is known. It counts for a new cursor only
-        key: columns that tell rows apart, as for `changes`; for tables without stable row ids and primary key
-        raises: InvalidArgument for a name that no cursor can have, for a cursor of another branch, and for a table
-            whose changes cannot be told; VersionNotFound
+        name: follows the rules of tag names
+        start: where the first run of a new cursor begins: "earliest", with the first version; "latest", with later
+            commits only; "snapshot", with all rows of the newest version as inserts; or a version, a tag or a
+            time, which belong to the range. If the first versions were cleaned up, "earliest" takes all rows of the
+            oldest version after which all changes are known. Ignored for an existing cursor
+        key: columns that identify rows, as for `changes`; for tables without stable row ids and primary key
+        raises: InvalidArgument for an invalid cursor name, for a cursor of another branch, and for a table
+            without a change feed; VersionNotFound
 
         >>> with orders.cursor("warehouse").read() as changes:
         ...     print(changes.count_rows() == orders.count_rows())
@@ -572,7 +572,7 @@ class Dataset(ArrowDataset):
         return open_cursor(self.snapshot, name, start, key)
 
     def cursors(self) -> dict[str, CursorRecord]:
-        """Where the cursors of the table are as of now, by name, those of all branches.
+        """Returns the positions of the cursors of all branches as of now, by name.
 
         raises: CorruptFile
         """
@@ -581,8 +581,9 @@ class Dataset(ArrowDataset):
         return {record.name: record for record in cursor_files.read_all(self.snapshot.main)}
 
     def row_history(self, start: Bound | None = None, end: Bound | None = None) -> RowHistory:
-        """Every image that the rows had from `start` to `end`, with the versions and times between which each was
-        there: a slowly changing dimension of type 2.
+        """Returns all images that the rows had from `start` to `end`, with the versions and times between which each
+        was
+        valid: a slowly changing dimension of type 2.
 
         start, end: as for `changes`
         returns: a relation with the columns of the version `end`, and with `valid_from_version`, `valid_to_version`,
@@ -603,13 +604,13 @@ class Dataset(ArrowDataset):
         progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Deletes rows. Like every change it applies to the newest version of the branch, whichever this handle reads,
-        and returns a handle on the version that it made. Where no row passes the filter, no version is made, and the
-        handle is one on the newest version.
+        """Deletes rows. Like every change it applies to the newest version of the branch, whichever version this handle
+        reads, and returns a handle on the version that it made. If no row passes the filter, it makes no version and
+        returns a handle on the newest one.
 
         where: as the filter of `scan`
-        progress: told how many rows are done, and of how many, for each step, as in every change that takes long
-        properties: kept with the transaction, as in every change
+        progress: called with the number of rows done and their total for each step, as in every long change
+        properties: stored with the transaction, as in every change
         raises: as `scan`; CommitConflict when other writers keep changing the same rows
 
         >>> orders.delete("status = 'cancelled'").version
@@ -628,12 +629,12 @@ class Dataset(ArrowDataset):
         progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Sets columns in the rows that pass the filter, or in all. The rows keep their ids. No version is made where
-        there are none.
+        """Sets columns in the rows that pass the filter, or in all. The rows keep their ids. Makes no version if no row
+        passes.
 
         values: new values by column: text is an SQL expression in DuckDB's dialect, an Arrow expression is one, any
-            other value is a constant. Expressions see the row as it was before, and no other row
-        raises: as `delete`; InvalidArgument for values that a column does not hold
+            other value is a constant. Expressions see the row before the update, and no other row
+        raises: as `delete`; InvalidArgument for values that the column type cannot hold
 
         >>> orders.update({"amount": "amount + 1"}, "status = 'open'").version
         2
@@ -655,19 +656,19 @@ class Dataset(ArrowDataset):
         progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Merges rows by their keys: an upsert, unless said otherwise. Matched rows keep their ids; those that have
-        the values of the source already are not rewritten. No version is made where no row changes and none is new.
+        """Merges rows by their keys, as an upsert by default. Matched rows keep their ids. Rows that already have the
+        values of the source are not rewritten. Makes no version if no row changes and none is new.
 
         source: rows, as for `lance_sql.write`, with some or all of the columns; columns that it lacks keep their
             values in matched rows and are NULL in inserted ones
-        on: key columns; the table's unenforced primary key without it. NULL matches nothing
+        on: key columns; defaults to the table's unenforced primary key. NULL matches nothing
         when_matched: "update" the row, "delete" it, "keep" it as it is, or "fail"
         when_not_matched: "insert" the row or "ignore" it; rows of the source with equal keys are all inserted
-        delete_unmatched: rows of the table that no row of the source matches go: all of them, or those that pass a
+        delete_unmatched: delete rows of the table that no row of the source matches: all of them, or those that pass a
             filter
-        unique: refuses a key of the source that would be there twice, in the source or in the table; what other writers
-            insert meanwhile is looked at as well
-        raises: InvalidArgument for rows that do not fit, when two rows of the source match one row, and for what
+        unique: refuse keys of the source that occur twice, in the source or in the table, including rows that other
+            writers insert meanwhile
+        raises: InvalidArgument for rows that do not fit, when two rows of the source match one row, and for keys that
             `unique` refuses; CommitConflict
 
         >>> orders.merge({"id": [1, 2], "status": ["paid", "open"]}, on="id", when_not_matched="ignore").version
@@ -696,10 +697,10 @@ class Dataset(ArrowDataset):
         progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Adds columns behind those that there are.
+        """Adds columns after the existing ones.
 
         columns: values by name, as for `update`, which makes every row an updated one; or Arrow fields, whose columns
-            are NULL everywhere, and no row is touched
+            are all NULL and change no row
         raises: InvalidArgument for names that are taken; CommitConflict
         """
         from lance_sql.writes.statements import column_changes as evolving
@@ -747,17 +748,17 @@ class Dataset(ArrowDataset):
     def analyze(
         self, columns: Sequence[str] | None = None, *, progress: Callable[[int, int], None] | None = None
     ) -> dict[str, tuple[int, int]]:
-        """Looks at whole columns, so that filters on them read only what can match, from the first one on.
+        """Computes min/max statistics of columns, so that later filters can prune pages.
 
-        Scans learn the same of the columns that they filter; nothing is written to the table. What is learned lasts as
-        long as the process, or longer in the folder of `open(..., statistics_cache=...)`.
+        Scans learn the same statistics of the columns that they filter. Nothing is written to the table. The statistics
+        last as long as the process, or longer in the folder of `open(..., statistics_cache=...)`.
 
-        columns: and members of structs, as "point.x"; without, those whose types have bounds
-        progress: told how many rows have been looked at, and of how many
-        returns: for each column how many zones of 8,192 rows are known, and how many there are; of stores that
-            cannot tell files apart, none is
+        columns: names, or members of structs as "point.x"; defaults to all whose types have bounds
+        progress: called with the number of rows read and their total
+        returns: for each column the number of zones of 8,192 rows with statistics, and the total; none for stores that
+            cannot identify files
         raises: ColumnNotFound; InvalidArgument for types without bounds, and with learn_statistics=False; CorruptFile;
-            OSError where the folder does not take what was learned
+            OSError if the statistics cannot be written to the folder
 
         >>> lance_sql.open("examples/orders.lance").analyze(["id"])
         {'id': (2, 2)}
@@ -767,13 +768,13 @@ class Dataset(ArrowDataset):
         return analyze(self.snapshot, columns, progress)
 
     def statistics(self, columns: Sequence[str] | None = None, *, analyze: bool = False) -> list[ColumnStatistics]:
-        """What is known of columns without reading them: rows, bytes, NULLs, the smallest and the largest value, about
-        how many distinct values; None for what is not known.
+        """Returns known statistics of columns without reading them: rows, bytes, NULLs, minimum, maximum and
+        approximate number of distinct values. Unknown ones are None.
 
-        It comes from what scans have learned, from indices, and from the dictionaries of pages.
+        They come from earlier scans, from indices, and from the dictionaries of pages.
 
-        columns: at the top level; without, all of them
-        analyze: what is not known is found out first, by reading the columns; see `analyze`
+        columns: top-level columns; defaults to all
+        analyze: compute unknown statistics first, by reading the columns; see `analyze`
         raises: ColumnNotFound; CorruptFile
 
         >>> (id,) = lance_sql.open("examples/orders.lance").statistics(["id"], analyze=True)
@@ -785,7 +786,8 @@ class Dataset(ArrowDataset):
         return column_statistics(self.snapshot, columns, reads_values=analyze)
 
     def indices(self) -> tuple[IndexSummary, ...]:
-        """The secondary indices of this version: what they are on, and how many fragments they cover.
+        """Returns the secondary indices of this version, with their columns and the number of fragments that they
+        cover.
 
         raises: CorruptFile
         """
@@ -802,18 +804,18 @@ class Dataset(ArrowDataset):
         properties: Mapping[str, str] | None = None,
         **options: Any,
     ) -> Dataset:
-        """Builds an index, which filters or searches of this library and of pylance use, over the newest version.
+        """Builds an index over the newest version. Filters or searches of this library and of pylance use it.
 
         column: `a.b` is a member of a struct
         kind: "zonemap" for columns whose values lie together, "btree" for many distinct values, "bitmap" for few,
             "bloomfilter" for `=` and `IN` alone; "ivf_pq", "ivf_sq", "ivf_rq" or "ivf_flat" for vectors, "inverted"
             for words
-        name: of the index; `<column>_idx` without it
-        replace: instead of an index of that name, which is refused otherwise
-        progress: told how many rows are done, and of how many, for each step
-        options: of vectors `metric`, `num_partitions`, for "ivf_pq" `num_sub_vectors` and `num_bits`, for "ivf_rq"
-            `num_bits`; of words `with_position`, `language`, `stem`, `base_tokenizer` and others, see docs/search.md
-        raises: ColumnNotFound; InvalidArgument; UnsupportedFeature for a column of a type that the kind does not have
+        name: of the index; defaults to `<column>_idx`
+        replace: replace an index of that name, which raises an error otherwise
+        progress: called with the number of rows done and their total, for each step
+        options: for vectors `metric`, `num_partitions`, for "ivf_pq" `num_sub_vectors` and `num_bits`, for "ivf_rq"
+            `num_bits`; for words `with_position`, `language`, `stem`, `base_tokenizer` and others, see docs/search.md
+            raises: ColumnNotFound; InvalidArgument; UnsupportedFeature for a column type that the kind does not support
 
         >>> orders.create_index("status", "bitmap").indices()[0].kind
         'bitmap'
@@ -835,7 +837,7 @@ class Dataset(ArrowDataset):
     def drop_index(self, name: str, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Drops an index.
 
-        raises: InvalidArgument when there is none of this name
+        raises: InvalidArgument if no index has this name
         """
         from lance_sql.writes.statements import indices as indexing
 
@@ -849,12 +851,12 @@ class Dataset(ArrowDataset):
         progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Makes indices cover the fragments that were added since they were built. Returns this version when there is
+        """Extends indices to the fragments that were added since they were built. Returns this version if there is
         nothing to do.
 
-        names: of indices; all that can be built without it
-        rebuild: everything again, into one segment for each index
-        raises: InvalidArgument; UnsupportedFeature for an index of another kind that is named
+        names: of indices; defaults to all that can be built
+        rebuild: rebuild each index over all rows, as one segment
+        raises: InvalidArgument; UnsupportedFeature for a named index of another kind
         """
         from lance_sql.writes.statements import indices as indexing
 
@@ -874,14 +876,14 @@ class Dataset(ArrowDataset):
     ) -> Dataset:
         """Rewrites short fragments, and those with many deleted rows, into fewer ones. No row's id or versions change.
 
-        target_rows: fragments with fewer rows are joined with their neighbours
+        target_rows: fragments with fewer rows are joined with their neighbors
         max_deleted_share: fragments with a larger share of deleted rows are rewritten without them
-        indices: scalar indices that know rows by their places, as all do on a table without stable row ids, do not know
+        indices: scalar indices that refer to rows by address, as all do on a table without stable row ids, do not cover
             the new fragments: "update" adds these, "keep" leaves that to `optimize_indices`, "drop" drops such indices.
-            Indices of other kinds stay as they are, and engines read what these do not cover
-        raises: UnsupportedFeature for indices of kinds that are not known; CommitConflict
+            Indices of other kinds stay as they are, and engines scan the fragments that these do not cover
+        raises: UnsupportedFeature for unknown kinds of indices; CommitConflict
 
-        Returns this version when there is nothing to do.
+        Returns this version if there is nothing to do.
         """
         from lance_sql.writes.statements import compact as compacting
 
@@ -899,7 +901,7 @@ class Dataset(ArrowDataset):
     def plan_compaction(
         self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1
     ) -> list[compacting.Group]:
-        """What `compact` would rewrite; nothing is changed.
+        """Returns the groups of fragments that `compact` would rewrite, without changing anything.
 
         raises: as `compact`
         """
@@ -908,13 +910,13 @@ class Dataset(ArrowDataset):
         return compacting.plan(self.snapshot.latest(), target_rows=target_rows, max_deleted_share=max_deleted_share)
 
     def restore(self, version: int | None = None, *, properties: Mapping[str, str] | None = None) -> Dataset:
-        """Makes an earlier version the newest one again; the versions between stay where they are.
+        """Makes an earlier version the newest one again. The versions between stay as they are.
 
-        Where the newest version is damaged, the one above it is made, and a warning is logged. Ids of rows and
-        fragments that it may have given are not given again.
+        If the newest version is damaged, the restored version gets the number after it, and a warning is logged. Ids of
+        rows and fragments that the damaged version may have assigned are not reused.
 
-        version: the one to return to; that of this handle without it
-        raises: VersionNotFound, CommitConflict; CorruptFile for a version that is damaged itself
+        version: the one to restore; defaults to that of this handle
+        raises: VersionNotFound, CommitConflict; CorruptFile for a version that is itself damaged
         """
         from lance_sql.writes.statements import maintenance as maintaining
 
@@ -946,13 +948,13 @@ class Dataset(ArrowDataset):
     def enable_stable_row_ids(
         self, *, indices: enabling.Indices = "keep", properties: Mapping[str, str] | None = None
     ) -> Dataset:
-        """Gives a table that was created without them stable row ids: from the version that this makes on, rows keep
-        their ids, row history is recorded, and `changes` works without a key. No data file is read or written.
+        """Gives stable row ids to a table that was created without them. From the new version on, rows keep their ids,
+        row history is recorded, and `changes` works without a key. No data file is read or written.
 
-        Every row keeps the `_rowid` that it has, and is one that this version inserted: what was before is not
-        recorded. Earlier versions stay as they are, and a restore of one of them takes the ids away again.
+        Every row keeps its `_rowid`, and counts as inserted by this version, because its earlier history is not
+        recorded. Earlier versions stay as they are, and restoring one of them removes the ids again.
 
-        indices: "keep" those that there are, whose entries stay right, or "drop" them
+        indices: "keep" the existing ones, whose entries stay valid, or "drop" them
         raises: InvalidArgument for a table that has stable row ids, and for indices that cannot be kept; CommitConflict
 
         >>> old = lance_sql.write({"id": [1, 2]}, path, stable_row_ids=False)
@@ -964,10 +966,10 @@ class Dataset(ArrowDataset):
         return Dataset(enabling.enable(self.snapshot, indices=indices, properties=properties))
 
     def create_tag(self, name: str, version: int | None = None) -> None:
-        """Gives a version of this branch a name. A tagged version is not cleaned up.
+        """Names a version of this branch. A tagged version is not cleaned up.
 
-        version: that of this handle without it
-        raises: VersionNotFound; InvalidArgument for a name that is taken, or that no tag can have
+        version: defaults to that of this handle
+        raises: VersionNotFound; InvalidArgument for a name that is taken or invalid
 
         >>> orders.create_tag("audited")
         >>> lance_sql.open(orders.uri, tag="audited").version
@@ -978,9 +980,9 @@ class Dataset(ArrowDataset):
         maintaining.create_tag(self.snapshot, name, self.version if version is None else version)
 
     def move_tag(self, name: str, version: int | None = None) -> None:
-        """Makes a tag name another version of this branch: that of this handle, unless one is given.
+        """Moves a tag to another version of this branch, by default to that of this handle.
 
-        raises: VersionNotFound, also when there is no such tag
+        raises: VersionNotFound, also if the tag does not exist
         """
         from lance_sql.writes.statements import maintenance as maintaining
 
@@ -989,16 +991,16 @@ class Dataset(ArrowDataset):
     def delete_tag(self, name: str) -> None:
         """Removes a tag; its version stays.
 
-        raises: VersionNotFound when there is no such tag
+        raises: VersionNotFound if the tag does not exist
         """
         from lance_sql.writes.statements import maintenance as maintaining
 
         maintaining.delete_tag(self.snapshot, name)
 
     def create_branch(self, name: str) -> Dataset:
-        """Makes a branch that begins with this version, and returns a handle on it. No file is copied.
+        """Creates a branch that begins with this version, and returns a handle on it. No file is copied.
 
-        raises: InvalidArgument for a name that is taken, or that no branch can have
+        raises: InvalidArgument for a name that is taken or invalid
         """
         from lance_sql.writes.statements import maintenance as maintaining
 
@@ -1006,11 +1008,11 @@ class Dataset(ArrowDataset):
 
     @contextmanager
     def staged(self, name: str) -> Iterator[Dataset]:
-        """A branch for a job to write to, that begins with the newest version of this one: `lance_sql.write`, the
-        verbs and Spark take the handle. The block changes nothing by itself: the branch is there when it ends, for
-        checks and `publish`, also where it ends with an error.
+        """Creates a staging branch for a job, from the newest version of this branch. `lance_sql.write`, the verbs and
+        Spark accept the handle. The end of the block changes nothing: the branch remains for checks and `publish`, even
+        after an error.
 
-        raises: InvalidArgument for a name that is taken, or that no branch can have
+        raises: InvalidArgument for a name that is taken or invalid
 
         >>> with orders.staged("load-2026-11-24") as branch:
         ...     _ = branch.delete("status = 'cancelled'")
@@ -1020,7 +1022,7 @@ class Dataset(ArrowDataset):
         yield self.latest().create_branch(name)
 
     def plan_publish(self, name: str, *, key: str | Sequence[str] | None = None) -> Publication:
-        """What `publish` would do: rows inserted, updated and deleted, and the rows that both branches have changed.
+        """Previews `publish`: rows inserted, updated and deleted, and the rows that both branches have changed.
 
         raises: as `publish`, but for conflicts
         """
@@ -1036,16 +1038,16 @@ class Dataset(ArrowDataset):
         keep: bool = False,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Commits what a branch came to on this one, where it began, as one version. Updated rows keep their ids. Where
-        others have committed here since, what they did stays; a row that both have changed is a conflict.
+        """Commits the changes of a branch to this one, where it began, as one version. Updated rows keep their ids.
+        Commits made here since then remain. A row that both branches have changed is a conflict.
 
-        key: columns that tell rows apart: a key that both have given to different rows is a conflict as well. The
-            primary key without it
-        keep: the branch stays; it is removed otherwise
-        raises: ContractBroken where rows of the branch break a rule of this one; VersionNotFound where there is no
-            such branch; CommitConflict, and nothing is published, with the rows of `plan_publish` to look at;
+        key: columns that identify rows: a key that both branches have assigned to different rows is a conflict as well.
+            Defaults to the primary key
+        keep: keep the branch, which is removed otherwise
+        raises: ContractBroken if rows of the branch break a rule of this one; VersionNotFound if there is no
+            such branch; CommitConflict, and nothing is published, with the rows of `plan_publish`;
             InvalidArgument for a branch that began elsewhere, and for a table without stable row ids;
-            UnsupportedFeature where the branch has other columns
+                UnsupportedFeature if the branch has other columns
         """
         from lance_sql.changes import publishing
 
@@ -1053,17 +1055,17 @@ class Dataset(ArrowDataset):
         return self._after("publish", after)
 
     def delete_branch(self, name: str) -> None:
-        """Removes a branch and what was written to it.
+        """Removes a branch and the files written to it.
 
-        raises: VersionNotFound; InvalidArgument when a tag or another branch begins there
+        raises: VersionNotFound; InvalidArgument if a tag or another branch begins there
         """
         from lance_sql.writes.commit import clones
 
         clones.delete_branch(self.snapshot, name)
 
     def shallow_clone(self, uri: str | os.PathLike[str]) -> Dataset:
-        """Makes a table of its own that begins with this version and goes on elsewhere. No file is copied: the clone
-        needs the files of this table, which a cleanup here does not know.
+        """Creates a separate table that begins with this version. No file is copied: the clone needs the files of this
+        table, and a cleanup of this table does not know about the clone.
 
         raises: TableExists
         """
@@ -1081,18 +1083,18 @@ class Dataset(ArrowDataset):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> cleaning.CleanupPlan:
-        """Removes old versions of this branch, and files that no version needs. The latest version stays, and so do
-        versions with a tag, versions that a branch begins with, those whose changes a cursor still has to take, and
-        every file that one of them needs.
+        """Removes old versions of this branch, and files that no version needs. It keeps the latest version, tagged
+        versions, versions where a branch begins, versions with changes that a cursor has not processed, and every file
+        that one of them needs.
 
-        older_than: versions younger than this are kept: a timedelta, or text such as "7d", "12h" or "90m"; two weeks
-            when neither this nor `retain_versions` is given
-        retain_versions: so many of the newest versions are kept
-        max_lag: nothing is kept for a cursor that has not taken a change older than this; as `older_than`
-        dry_run: nothing is removed
-        progress: told how many versions are read, then how many files are removed, and of how many
-        returns: what was removed, or would be; `held` has the versions that stay for cursors
-        raises: InvalidArgument; CorruptFile when a version cannot be read, for what it needs is not known then
+        older_than: minimum age of versions to remove: a timedelta, or text such as "7d", "12h" or "90m"; two weeks
+            if neither this nor `retain_versions` is given
+        retain_versions: keep this many of the newest versions
+        max_lag: ignore cursors that have not processed a change older than this; as `older_than`
+        dry_run: remove nothing
+        progress: called with the number of versions read, then of files removed, and the totals
+        returns: the removed versions and files, or those to remove; `held` has the versions that stay for cursors
+        raises: InvalidArgument; CorruptFile if a version cannot be read, because the files that it needs are unknown
         """
         from lance_sql.writes.commit import cleanup as cleaning
 
@@ -1109,13 +1111,14 @@ class Dataset(ArrowDataset):
         return planned
 
     def _after(self, operation: str, snapshot: Snapshot) -> Dataset:
-        """The handle on the version that a change has left: one that it made, or that there was where it made none."""
+        """Returns the handle on the version after a change: the one that it made, or the existing one if it made
+        none."""
         if snapshot is self.snapshot or snapshot.commit_properties is None:
             snapshot = snapshot.with_commit(CommitSummary(operation, 0, 0, 0, 0, 0).to_properties())
         return Dataset(snapshot)
 
     def to_pandas(self, columns: Sequence[str] | None = None, filter: Any = None, **options: Any) -> Any:
-        """The rows as a DataFrame of pandas.
+        """Returns the rows as a DataFrame of pandas.
 
         columns, filter: as for `scan`
         options: of `pyarrow.Table.to_pandas`
@@ -1124,7 +1127,7 @@ class Dataset(ArrowDataset):
         return self.scan(columns, filter).to_pandas(**options)
 
     def to_polars(self, columns: Sequence[str] | None = None, filter: Any = None) -> Any:
-        """The rows as a DataFrame of Polars.
+        """Returns the rows as a DataFrame of Polars.
 
         columns, filter: as for `scan`
         raises: as `scan`; MissingDependency
@@ -1142,7 +1145,7 @@ class Dataset(ArrowDataset):
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
-        # a table that was removed and made again has other commits
+        # a table that was dropped and created again has other commits
         return canonical_location(self.snapshot.store), self.snapshot.commit_id
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -1185,25 +1188,24 @@ def open(
     allow_bases: str | Iterable[str] | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
 ) -> Dataset:
-    """Opens one version of a table: the latest one of main unless another is named.
+    """Opens one version of a table, by default the latest one of main.
 
-    uri: a path, or a URI of S3 (with DynamoDB: `s3+ddb://`), Google Cloud Storage, Azure or whatever fsspec knows;
-        where no version is named otherwise, one, a tag or a branch may stand behind an @: "orders.lance@41"
-    version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
-    version: below 0 counted from the newest of those that there are: -1 is the one before it
-    as_of: the newest version that was not committed later; a time without a zone is read as UTC
+    uri: a path, or a URI of S3 (with DynamoDB: `s3+ddb://`), Google Cloud Storage, Azure or any fsspec file system;
+        if no version is named otherwise, a version, tag or branch may follow an @: "orders.lance@41"
+    version, tag, as_of: at most one of them; `branch` combines with `version` and `as_of`
+    version: negative numbers count back from the newest version: -1 is the one before it
+    as_of: open the newest version committed at this time or before; a time without a zone is UTC
     storage_options: for the store of the URI, by the names of object_store
-    manifest_store: the one that the table is written with, where there is one
-    use_indices: whether filters may be answered with the help of the table's secondary indices
-    learn_statistics: whether scans remember the bounds of columns that they filter, and use what others have learned
-    statistics_cache: a folder in which other processes find what scans of this one have learned; the one that the
-        environment variable LANCE_SQL_STATISTICS_CACHE names without it
-    allow_bases: places that files of the table may be in beside its own machine or bucket, as beginnings of URIs such
-        as "s3://archive/"; those of the environment variable LANCE_SQL_ALLOW_BASES as well. Where the manifest names
-        another one, reading these files raises ForeignBase, and nobody is asked
-    cache: a folder in which bytes of a table in an object store are kept for the next reader, or True for
-        ~/.cache/lance-sql/ranges; the one that the environment variable LANCE_SQL_CACHE names without it, and none with
-        False
+    manifest_store: the manifest store that the table is written with, if any
+    use_indices: whether filters may use the table's secondary indices
+    learn_statistics: whether scans learn the bounds of columns that they filter, and use those of earlier scans
+    statistics_cache: a folder that shares learned statistics with other processes; defaults to the environment
+        variable LANCE_SQL_STATISTICS_CACHE
+    allow_bases: places outside the table's own machine or bucket that may hold its files, as URI prefixes such
+        as "s3://archive/", in addition to the environment variable LANCE_SQL_ALLOW_BASES. If the manifest names
+        another place, reading these files raises ForeignBase without sending a request
+    cache: a folder that caches bytes of a table in an object store, or True for ~/.cache/lance-sql/ranges, or False
+        for none; defaults to the environment variable LANCE_SQL_CACHE
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest that
         cannot be read
 
@@ -1228,14 +1230,14 @@ def open(
     try:
         return tag_or_branch(opening, path, version, tag)
     except TableNotFound:
-        # where the name without its end is no table's, the whole may be one's
+        # if the name without its suffix is not a table, the whole name may be one
         return opening(uri)
 
 
 def tag_or_branch(opening: Callable[..., Dataset], path: str, version: int | None, tag: str | None) -> Dataset:
-    """What is named behind the path of a table: a version, what a tag names, or the newest version of a branch.
+    """Opens the version named after the path of a table: a version, a tag, or the newest version of a branch.
 
-    opening: `open`, with what else it is told
+    opening: `open` with its other arguments
     version, tag: of `split_name`
     raises: as `opening`
     """
@@ -1248,7 +1250,7 @@ def tag_or_branch(opening: Callable[..., Dataset], path: str, version: int | Non
 
 
 def _open(uri: str | os.PathLike[str], **chosen: Any) -> Dataset:
-    """A version of a table; see `open_snapshot`."""
+    """Opens a version of a table; see `open_snapshot`."""
     opened = Dataset(open_snapshot(uri, **chosen))
     if opened.snapshot.manifest.names_log:
         from lance_sql.reads import write_ahead_log
@@ -1271,7 +1273,7 @@ def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> U64:
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             array = values.cast(pa.uint64())
         else:
-            # index() turns down what would be rounded
+            # index() rejects values that would be rounded
             array = pa.array([index(value) for value in values], pa.uint64())
     except (OverflowError, TypeError, pa.ArrowException) as error:
         raise InvalidArgument(f"Row ids are integers from 0 to 2^64 - 1: {error}") from error

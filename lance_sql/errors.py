@@ -1,21 +1,21 @@
-"""Everything this library raises on purpose.
+"""All errors that this library raises on purpose.
 
     LanceError
     |-- TableNotFound        also a FileNotFoundError: no table at this place
     |-- TableExists          also a FileExistsError: there is a table at this place already
     |-- VersionNotFound      also a LookupError: the table has no such version, tag or branch
-    |-- UnsupportedFeature   also a NotImplementedError: valid, but more than this release knows
-    |-- CommitConflict       somebody else changed the table in a way that does not go together with this change
+    |-- UnsupportedFeature   also a NotImplementedError: valid, but not supported by this release
+    |-- CommitConflict       another writer changed the table in a way that conflicts with this change
     |   `-- RetryableConflict    the change can be computed again from the latest version
     |-- ContractBroken       rows that were to be published break a rule of the table
-    |-- MissingDependency    also an ImportError: a package that is needed is not installed
-    |-- ForeignBase          also a PermissionError: files of the table are at a place that was not allowed
+    |-- MissingDependency    also an ImportError: a required package is not installed
+    |-- ForeignBase          also a PermissionError: files of the table are at a place that is not allowed
     |-- CorruptFile          a file of the table breaks the format's rules
-    |   `-- DamagedLineage       row ids contradict what a commit says it did
+    |   `-- DamagedLineage       row ids contradict the record of a commit
     `-- InvalidArgument      also a ValueError: the caller's mistake
         `-- ColumnNotFound   no such column
 
-Decoders raise with what they know. Each caller adds its own coordinate while the error unwinds:
+Decoders raise errors without a place. Each caller adds its own coordinate while the error unwinds:
 
     with errors.at(table="events.lance version 4", file="data/ab12.lance"):
         with errors.at(column="r", page=3):
@@ -38,7 +38,7 @@ from lance_sql.runtime.terminal_text import one_line
 class LanceError(Exception):
     """Base of the tree.
 
-    table, file, column, page: where it happened, None while unknown; set by `at`. The table with its version
+    table, file, column, page: where it happened, None while unknown; set by `at`. The table includes its version
     """
 
     def __init__(self, message: str) -> None:
@@ -52,7 +52,7 @@ class LanceError(Exception):
     def located(
         self, file: str | None, column: str | None = None, page: int | None = None, table: str | None = None
     ) -> Self:
-        """The same error, with the coordinates that it lacks."""
+        """Fills in missing coordinates and returns the error itself."""
         self.table = table if self.table is None else self.table
         self.file = file if self.file is None else self.file
         self.column = column if self.column is None else self.column
@@ -61,7 +61,7 @@ class LanceError(Exception):
 
     @property
     def in_table(self) -> str:
-        """The error as it is said where the table is known."""
+        """The message without the table, for readers who know it."""
         within = []
         if self.column is not None:
             within.append(f"column {self.column!r}")
@@ -88,19 +88,19 @@ class VersionNotFound(LanceError, LookupError):
 
 
 class UnsupportedFeature(LanceError, NotImplementedError):
-    """Valid by the format, but more than this release knows; nothing was returned."""
+    """Valid by the format, but not supported by this release. Nothing was returned."""
 
 
 class CommitConflict(LanceError):
-    """Another commit came first, and both changes do not go together; nothing was committed."""
+    """A conflict with an earlier commit of another writer. Nothing was committed."""
 
 
 class RetryableConflict(CommitConflict):
-    """The same, but the change can be computed again from the latest version, and committed then."""
+    """A conflict that can be retried: the change can be computed again from the latest version and committed."""
 
 
 class ContractBroken(LanceError):
-    """Rows that were to be published or committed break a rule of the table; nothing was.
+    """Rows to be published or committed break a rule of the table. Nothing was committed.
 
     report: a `ContractReport`, with all rules and examples
     """
@@ -111,11 +111,11 @@ class ContractBroken(LanceError):
 
 
 class MissingDependency(LanceError, ImportError):
-    """A package that is needed for this is not installed."""
+    """A required package is not installed."""
 
 
 def missing_package(what: str, extra: str) -> MissingDependency:
-    """The error for something that needs the packages of an extra, with the command that installs them.
+    """Returns the error for a feature that needs the packages of an extra, with the command that installs them.
 
     what: a sentence without its period, such as "The shell needs prompt_toolkit"
     extra: of this distribution, whose metadata names its packages
@@ -124,7 +124,8 @@ def missing_package(what: str, extra: str) -> MissingDependency:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs the packages of an extra, by their own names: this distribution may be on no index."""
+    """Returns the command that installs the packages of an extra by their own names: this distribution may be on no
+    index."""
     return "pip install " + " ".join(f"'{name}'" if ">" in name else name for name in sorted(_packages(extra)))
 
 
@@ -144,7 +145,7 @@ def _packages(extra: str) -> set[str]:
 
 
 class ForeignBase(LanceError, PermissionError):
-    """Files of the table are at a place that is not its own, and was not allowed; nobody was asked."""
+    """Files of the table are at a place that is neither its own nor allowed. No request was sent."""
 
 
 class CorruptFile(LanceError):
@@ -152,11 +153,11 @@ class CorruptFile(LanceError):
 
 
 class DamagedLineage(CorruptFile):
-    """Row ids contradict what a commit says it did, so that they do not say which rows are the same."""
+    """Row ids contradict the record of a commit, so that they do not identify the same rows."""
 
 
 class InvalidArgument(LanceError, ValueError):
-    """The caller asked for something that makes no sense for this table."""
+    """The caller asked for something that does not fit this table."""
 
 
 class ColumnNotFound(InvalidArgument):
@@ -164,11 +165,11 @@ class ColumnNotFound(InvalidArgument):
 
 
 class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
-    """Adds coordinates to what its block raises; an inner block's coordinates win.
+    """Adds coordinates to errors that its block raises. Coordinates of an inner block win.
 
-    LanceErrors pass through with the coordinates that they lack. What decoding a damaged file sets off in
-    the kernels, protobuf or Arrow, or breaks the standard library's decoding, becomes a CorruptFile, and so does a file
-    that is not there. Everything else passes as it is: MemoryError, and what a mistake of our own raises.
+    LanceErrors pass through with their missing coordinates filled in. Errors of the kernels, protobuf, Arrow or the
+    standard library's decoding that a damaged file causes become CorruptFile, and so does a missing file. Everything
+    else passes unchanged: MemoryError, and programming errors.
     """
 
     __slots__ = ("column", "file", "page", "table")
@@ -203,7 +204,7 @@ class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
 
 
 def _damage(error: BaseException) -> str | None:
-    """What is wrong with the file, or None when the error says nothing about it."""
+    """Describes the damage of the file, or returns None if the error is not about the file."""
     if isinstance(error, MemoryError):
         return None
     if isinstance(error, FileNotFoundError):
@@ -212,7 +213,7 @@ def _damage(error: BaseException) -> str | None:
         return "is a folder, not a file"
     if isinstance(error, (UnicodeError, OverflowError, struct.error)):
         return str(error) or type(error).__name__
-    # None of them is imported for its exceptions: what is not loaded cannot have raised.
+    # None of them is imported for its exceptions: a module that is not loaded cannot have raised.
     kernels = sys.modules.get("lance_sql._kernels")
     if kernels is not None and isinstance(error, kernels.InvalidDataError):
         return str(error)

@@ -1,9 +1,9 @@
-"""Lance tables in PySpark, for imports of their own: `from lance_sql.spark import LanceTable`.
+"""Lance tables in PySpark, as a separate import: `from lance_sql.spark import LanceTable`.
 
 >>> import lance_sql.spark  # doctest: +SKIP
 >>> lance_sql.spark.read_changes(spark, "events.lance", since=41).groupBy("_change_type").count()  # doctest: +SKIP
 
-raises: MissingDependency where PySpark is not installed
+raises: MissingDependency if PySpark is not installed
 """
 
 from __future__ import annotations
