@@ -1,1 +1,1 @@
-"""What a process has of its own: caches, their memory, progress, the terminal."""
+"""Resources of the process: caches, their memory, progress, the terminal."""

@@ -30,15 +30,15 @@ _SCHEMA: Final = pa.schema(
 
 
 def cache_usage() -> pa.Table:
-    """The caches of this process with their sizes, the largest first.
+    """Returns the caches of this process with their sizes, the largest first.
 
-    Each open version has caches of its own beside those of the process, which are freed with it; the local versions
-    that were opened last stay open for a while. Bytes are estimates. Batches that the caller holds are not counted.
+    Each open version has its own caches besides those of the process, which are freed with it. The most recently opened
+    local versions stay open for a while. Bytes are estimates. Batches that the caller holds are not counted.
 
     cache: the kind of entries
-    caches: the number of caches of the kind; of memoized functions, those that have entries
-    entries, bytes: their contents; NULL where that is not counted
-    most_entries, most_bytes: the limit for all of them; NULL without one
+    caches: the number of caches of the kind; for memoized functions, those that have entries
+    entries, bytes: their contents; NULL if not counted
+    most_entries, most_bytes: the limit for all of them; NULL if unlimited
 
     >>> orders = lance_sql.open("examples/orders.lance")
     >>> orders.count_rows("amount > 10") > 0
@@ -63,7 +63,7 @@ def cache_usage() -> pa.Table:
 
 
 def clear_caches() -> None:
-    """Frees what the caches hold and can be read again. Running queries go on, and read some of it again."""
+    """Frees all cache contents that can be read again. Running queries continue, and read some of them again."""
     for counted in all_counted():
         counted.clear()
     for function in _memoized():
@@ -71,7 +71,7 @@ def clear_caches() -> None:
 
 
 def _memoized() -> Iterator[Any]:
-    """The memoized functions of the modules that were imported: all of them are names of their modules."""
+    """Yields the memoized functions of the imported modules: all of them are names of their modules."""
     kind: type[Callable[..., Any]] = functools._lru_cache_wrapper
     for name, module in sys.modules.copy().items():
         if name.partition(".")[0] == "lance_sql":

@@ -1,10 +1,10 @@
-"""What the process keeps of tables that it has read: bounded caches that are counted by their names.
+"""Bounded caches of the process, counted by name.
 
-    name                  | there are
-    pages                 | one of the process, whoever reads the file
-    pages of versions     | one for each open version, and so on
+    name                  | instances
+        pages                 | one for the process, shared by all readers
+        pages of versions     | one for each open version, and so on
 
-`lance_sql.cache_usage` lists all of them. What a cache drops is read or made again.
+`lance_sql.cache_usage` lists all of them. Evicted entries are read or computed again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _FEWEST_DEAD: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a cache holds, and may hold at most.
+    """Contents and limits of a cache.
 
-    entries: values; None where they are not counted
-    num_bytes: the memory that they take, roughly; None likewise
-    most_entries, most_bytes: None for no bound
+    entries: number of values; None if not counted
+    num_bytes: their approximate memory; None likewise
+    most_entries, most_bytes: None if unlimited
     """
 
     entries: int | None
@@ -42,34 +42,34 @@ class Usage:
 
 
 class Counted(Protocol):
-    """What can be counted as memory, and let go of."""
+    """A holder of memory that can be counted and freed."""
 
     @property
     def name(self) -> str:
-        """Under which it is counted, together with all others of that name."""
+        """Name under which it is counted, together with all others of that name."""
         ...
 
     def usage(self) -> Usage:
-        """What it holds now."""
+        """Returns its current contents and limits."""
         ...
 
     def clear(self) -> None:
-        """Forgets everything that can be read or made again."""
+        """Frees everything that can be read or computed again."""
         ...
 
     def after_fork(self) -> None:
-        """Called in a forked process, which has none of the threads that may have held a lock."""
+        """Runs in a forked process, which has none of the threads that may have held a lock."""
         ...
 
 
-# Neither a set of weak references, whose entries go by running Python, which could lose a signal, nor a lock.
+# Not a set of weak references, which runs Python to remove entries and could lose a signal. No lock either.
 _counted: Final[dict[int, ref[Counted]]] = {}
 _numbers: Final = count()
 _most_before_sweep = _FEWEST_DEAD
 
 
 def register(counted: Counted) -> None:
-    """Has it counted as long as somebody else holds it."""
+    """Counts an object as long as another reference keeps it alive."""
     global _most_before_sweep
     _counted[next(_numbers)] = ref(counted)
     if len(_counted) > _most_before_sweep:
@@ -77,9 +77,9 @@ def register(counted: Counted) -> None:
 
 
 def all_counted() -> list[Counted]:
-    """All that are alive, the oldest first."""
+    """Returns all live objects, the oldest first."""
     alive = []
-    # a copy is made in one step; a list of items is not, while garbage is collected and other threads come to run
+    # a copy is atomic; a list of items is not, because garbage collection and other threads may run meanwhile
     for number, reference in _counted.copy().items():
         if (counted := reference()) is not None:
             alive.append(counted)
@@ -89,10 +89,10 @@ def all_counted() -> list[Counted]:
 
 
 class LruCache(Generic[K, V]):
-    """The values that were used last, as many as fit. Thread-safe.
+    """The most recently used values, as many as fit. Thread-safe.
 
-    The newest value stays, however large it is. A value in use stays alive without the cache. A forked process has
-    what its parent had, unless a thread was just changing it.
+    The newest value stays, however large it is. A value in use stays alive without the cache. A forked process inherits
+    the contents of its parent, unless a thread was just changing them.
     """
 
     def __init__(
@@ -106,10 +106,10 @@ class LruCache(Generic[K, V]):
         forgets_at_fork: bool = False,
     ) -> None:
         """
-        name: under which it is counted; None where that is done by who holds it
-        num_bytes: that a value takes, roughly, when it is put in
-        dropped: told of each key that there was no room for, by the thread that took the room
-        forgets_at_fork: of values with locks of their own
+        name: under which it is counted; None if its owner counts it
+        num_bytes: returns the approximate size of a value, when it is added
+        dropped: called with each evicted key, by the thread that caused the eviction
+        forgets_at_fork: for values with locks of their own
         """
         self._name = name
         self._most_entries = most_entries
@@ -132,7 +132,7 @@ class LruCache(Generic[K, V]):
 
     @property
     def num_bytes(self) -> int:
-        """The memory that the values take, roughly."""
+        """Approximate memory of the values."""
         return self._num_bytes
 
     def __len__(self) -> int:
@@ -142,7 +142,7 @@ class LruCache(Generic[K, V]):
         return iter(list(self._values))
 
     def get(self, key: K) -> V | None:
-        """The value, which is used by that."""
+        """Returns the value, and marks it as used."""
         with self._lock:
             entry = self._values.get(key)
             if entry is None:
@@ -151,14 +151,15 @@ class LruCache(Generic[K, V]):
             return entry[0]
 
     def peek(self, key: K) -> V | None:
-        """The value, of which nothing is said by that."""
+        """Returns the value without marking it as used."""
         entry = self._values.get(key)
         return entry[0] if entry is not None else None
 
     def keep(self, key: K, value: V, replaces: Callable[[V], bool] | None = None) -> V:
-        """What the key has from now on: the value that is there already, unless the new one `replaces` it."""
+        """Caches a value unless the key has one and the new one does not replace it (`replaces`). Returns the cached
+        one."""
         size = self._size(value) if self._size is not None else 0
-        # they may be let go of by running Python, which must not want the lock
+        # freeing a value may run Python, which must not need the lock
         dropped: list[tuple[K, tuple[V, int]]] = []
         with self._lock:
             current = self._values.get(key)
@@ -179,16 +180,16 @@ class LruCache(Generic[K, V]):
         return value
 
     def put(self, key: K, value: V) -> None:
-        """Keeps the value instead of what is there."""
+        """Caches the value in place of an existing one."""
         self.keep(key, value, lambda _: True)
 
     def get_or_make(self, key: K, make: Callable[[], V]) -> V:
-        """The value; made where there is none, by several threads perhaps, of which all get the first."""
+        """Returns the value, or makes and caches it. If several threads make one, all get the first."""
         value = self.get(key)
         return value if value is not None else self.keep(key, make())
 
     def pop(self, key: K) -> V | None:
-        """Lets go of a value."""
+        """Removes and returns a value."""
         with self._lock:
             entry = self._values.pop(key, None)
             if entry is None:
@@ -197,7 +198,7 @@ class LruCache(Generic[K, V]):
             return entry[0]
 
     def clear(self) -> None:
-        """Lets go of all values."""
+        """Frees all values."""
         with self._lock:
             old_values, self._values = self._values, OrderedDict()
             self._num_bytes = 0
@@ -218,9 +219,9 @@ class LruCache(Generic[K, V]):
 
 
 class Measured:
-    """What is kept in some other way, counted by a function.
+    """Memory outside of an `LruCache`, counted by a function.
 
-    clear: lets go of it; without one it goes with the tables that it is of
+    clear: frees it; without one it is freed with its tables
     """
 
     def __init__(self, name: str, usage: Callable[[], Usage], clear: Callable[[], object] | None = None) -> None:
@@ -237,11 +238,11 @@ class Measured:
             self._clear()
 
     def after_fork(self) -> None:
-        """Nothing: who keeps it sees to that."""
+        """Does nothing: its owner handles forks."""
 
 
 def total(usages: Iterable[Usage]) -> Usage:
-    """All of them together; what one of them does not count or bound is not counted or bounded."""
+    """Adds up usages. A number that one of them does not count or limit is None."""
     listed = list(usages)
 
     def added(values: list[int | None]) -> int | None:
@@ -264,7 +265,7 @@ def _after_fork() -> None:
 
 
 def _renew_property_locks() -> None:
-    """Gives cached properties locks that nobody holds: until Python 3.12 each has one for all objects of its class."""
+    """Gives cached properties new locks: until Python 3.12 each has one for all objects of its class."""
     for name, module in sys.modules.copy().items():
         if name.partition(".")[0] != "lance_sql":
             continue

@@ -1,4 +1,4 @@
-"""Functions that a lower floor calls and a higher floor implements; `lance_sql/__init__.py` connects them."""
+"""Functions that a lower layer calls and a higher layer implements; `lance_sql/__init__.py` connects them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Port:
         self._load = load
 
     def load(self) -> Callable[..., Any]:
-        """The implementation.
+        """Returns the implementation.
 
         raises: ImportError if a package that it imports is not installed
         """
-        # never skipped silently: a commit whose rules nobody checks must not go through
+        # never skipped silently: a commit with unchecked rules must not succeed
         assert self._load is not None, "the port is not connected"
         return self._load()
 
@@ -32,4 +32,4 @@ class Port:
 ENFORCE_RULES: Final = Port()
 """`changes.contracts.enforcement.enforce`, which reads rows and changes; called by each commit."""
 SQL_EXPRESSIONS: Final = Port()
-"""`providers.duckdb.expressions.SqlExpressions`; called where an update has SQL text."""
+"""`providers.duckdb.expressions.SqlExpressions`; called for an update with SQL text."""

@@ -1,9 +1,9 @@
-"""How much of a verb is done: told to whoever asked for it, from wherever rows are read or written.
+"""Progress of verbs, reported to a callback from anywhere that rows are read or written.
 
     with reporting(print):
         orders.compact()             0 1000000, 131072 1000000, ..
 
-The verb counts, and nothing of it takes a callback along. A verb of several steps begins to count anew with each.
+The verb counts, and passes no callback to the functions that it calls. A verb of several steps restarts at each step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 Progress: TypeAlias = Callable[[int, "int | None"], None]
-"""Told how much is done, and of how much, or None where that is not known."""
+"""Called with the amount done and the total, or None if it is unknown."""
 
 
 class _HasRows(Protocol):
@@ -29,7 +29,7 @@ _CURRENT: Final[ContextVar[Progress | None]] = ContextVar("progress", default=No
 
 @contextmanager
 def reporting(progress: Progress | None) -> Iterator[None]:
-    """Has verbs of this thread tell how far they are; None leaves that as it is."""
+    """Reports the progress of verbs of this thread to the callback. None changes nothing."""
     if progress is None:
         yield
         return
@@ -41,14 +41,14 @@ def reporting(progress: Progress | None) -> Iterator[None]:
 
 
 def is_asked_for() -> bool:
-    """Whether anybody is told, so that it is worth finding out."""
+    """Whether a callback is set, so that computing the total is worthwhile."""
     return _CURRENT.get() is not None
 
 
 class Work:
     """One step of a verb.
 
-    total: how much there is to do; None where that is not known
+    total: amount of work; None if unknown
     """
 
     def __init__(self, total: int | None) -> None:
@@ -58,17 +58,17 @@ class Work:
         self._tell()
 
     def advance(self, count: int) -> None:
-        """So much more is done."""
+        """Adds to the amount done."""
         self.reach(self._done + count)
 
     def reach(self, done: int) -> None:
-        """So much is done in all, if not more."""
+        """Sets the amount done, unless it is higher already."""
         if self._report is not None and done > self._done:
             self._done = done if self._total is None else min(done, self._total)
             self._tell()
 
     def over(self, batches: Iterable[Rows]) -> Iterator[Rows]:
-        """The same rows, which count as done when the next ones are asked for."""
+        """Yields the rows, and counts them as done when the next ones are requested."""
         for batch in batches:
             yield batch
             self.advance(batch.num_rows)

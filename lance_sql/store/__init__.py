@@ -1,4 +1,4 @@
-"""Bytes by name: where the files of a table are, whatever holds them.
+"""Stores: named bytes, wherever the files of a table are.
 
 A store is rooted at a table's folder; every path is relative to it, with `/` between its parts.
 """

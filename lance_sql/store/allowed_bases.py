@@ -1,15 +1,15 @@
-"""Which places a table may have files in, besides its own.
+"""Check of the places outside a table's own store that may hold its files.
 
-A manifest names base paths. Whoever opens a stranger's table should not be made to ask any host that it names, with his
-own credentials: other places than those of the table's own store are asked when they were allowed.
+A manifest names base paths. Opening a stranger's table must not send requests with the user's credentials to any host
+that it names. Places other than the table's own store are therefore read only if they are allowed.
 
-    table                  base path              asked
+    table                  base path              read
     /data/t.lance          /archive/old.lance     yes: the same machine
     s3://a/t.lance         s3://a/old.lance       yes: the same bucket
-    s3://a/t.lance         s3://b/old.lance       when allowed
-    /data/t.lance          http://host/x          when allowed
+    s3://a/t.lance         s3://b/old.lance       if allowed
+        /data/t.lance          http://host/x          if allowed
 
-What is allowed goes with the storage options, as one text, wherever these go.
+The allowed places are passed along in the storage options, as one text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lance_sql.errors import ForeignBase, InvalidArgument
 from lance_sql.store.open import ALLOWED_BASES, files_uri, local_path
 
 VARIABLE: Final = "LANCE_SQL_ALLOW_BASES"
-"""The environment variable with places that are allowed in the process, with commas or spaces between."""
+"""The environment variable with places that are allowed in the process, separated by commas or spaces."""
 
 _FAMILIES: Final = {"s3a": "s3", "gcs": "gs", "abfs": "az", "abfss": "az"}
 _allowed: ContextVar[str] = ContextVar("allowed_bases", default="")
@@ -33,10 +33,10 @@ _allowed: ContextVar[str] = ContextVar("allowed_bases", default="")
 def with_allowed(
     storage_options: Mapping[str, Any] | None, allow_bases: str | Iterable[str] | None
 ) -> Mapping[str, Any] | None:
-    """Storage options that bring along which places are allowed, those of the process among them.
+    """Returns storage options that include the allowed places, with those of the process.
 
-    allow_bases: beginnings of URIs
-    raises: InvalidArgument for what is no text
+    allow_bases: URI prefixes
+    raises: InvalidArgument for values that are not text
     """
     given = [allow_bases] if isinstance(allow_bases, str) else list(allow_bases or ())
     if not all(isinstance(each, str) and each.strip() for each in given):
@@ -47,15 +47,15 @@ def with_allowed(
 
 
 def allowed_by(storage_options: Mapping[str, Any]) -> str:
-    """The places that storage options allow, with commas between."""
+    """Returns the places that storage options allow, separated by commas."""
     return str(storage_options.get(ALLOWED_BASES, ""))
 
 
 @contextmanager
 def allowing(allow_bases: str) -> Iterator[None]:
-    """Allows places to tables that are opened inside of the block.
+    """Allows places for tables that are opened inside the block.
 
-    allow_bases: with commas between
+    allow_bases: separated by commas
     """
     token = _allowed.set(allow_bases)
     try:
@@ -68,7 +68,7 @@ def check(base: str, table: str, storage_options: Mapping[str, Any]) -> None:
     """Makes sure that a table may have files at a place.
 
     base: a path or URI that its manifest names
-    table: its own
+    table: the table's own path or URI
     raises: ForeignBase
     """
     if _host_of(base) == _host_of(table):
@@ -83,7 +83,7 @@ def check(base: str, table: str, storage_options: Mapping[str, Any]) -> None:
 
 
 def _host_of(uri: str) -> tuple[str, str]:
-    """What is asked for files at a URI: the kind of store, and the host or bucket."""
+    """Returns the server of the files at a URI: the kind of store, and the host or bucket."""
     files = files_uri(uri)
     scheme, mark, rest = files.partition("://")
     if not mark or local_path(files) is not None:

@@ -1,8 +1,8 @@
-"""A store whose files are kept in a folder of this machine as they are read: those that never change once written.
+"""A store that caches immutable files in a local folder as they are read.
 
-Data files, deletion files and the files of indices have names that no other file has had or will have. What may change
-under its name, such as the names of versions, is asked for every time. A manifest is read from the folder where the
-listing that has just found it tells the tag of a content that is kept.
+Data files, deletion files and index files have unique names that are never reused. Names whose content may change,
+such as those of versions, are requested every time. A manifest is read from the folder if the listing that has just
+found it returns the tag of a cached content.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache
 
 CACHE: Final = "cache"
 CACHE_BYTES: Final = "cache_bytes"
-"""The storage options with the folder, and with the bytes that it may hold."""
+"""The storage options with the folder, and with its maximum size in bytes."""
 
 ENVIRONMENT: Final = "LANCE_SQL_CACHE"
-"""The variable with the folder, for stores that are not told."""
+"""The environment variable with the folder, for stores without the option."""
 
 _FOLDERS: Final = ("data/", "_deletions/", "_indices/")
 _VERSIONS: Final = "_versions"
@@ -39,7 +39,7 @@ _caches: dict[tuple[str, int], DiskCache] = {}
 
 
 class CachedStore(DelegatingStore):
-    """The files of another store. Thread-safe and picklable, as that one is."""
+    """The files of another store, cached. Thread-safe and picklable if that one is."""
 
     def __init__(self, files: Store, cache: DiskCache) -> None:
         super().__init__(files)
@@ -64,7 +64,7 @@ class CachedStore(DelegatingStore):
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         check_path(path)
-        # whoever asks once more wants to know what is there now
+        # a second call for the same path must see the current file
         listed = self._listed.pop(path)
         if listed is not None and listed.tag is not None and listed.size:
             return self._manifest(listed, listed.size, listed.tag, num_bytes)
@@ -77,7 +77,7 @@ class CachedStore(DelegatingStore):
             try:
                 is_complete = self._complete(path, cached, [wanted])
             except CorruptFile:
-                # the size was wrong, of which the store says more
+                # the size was wrong; the store raises the precise error
                 is_complete = False
             if is_complete:
                 self._sizes.put(path, size)
@@ -85,7 +85,7 @@ class CachedStore(DelegatingStore):
         file_size, content = self._files.tail(path, num_bytes, size=size if is_told else None)
         self._sizes.put(path, file_size)
         if not is_told and file_size <= num_bytes and (cached := self._cached_file(path, file_size)) is not None:
-            # all of it came: it is kept as it is
+            # the whole file came, so cache it as it is
             with suppress(OSError):
                 cached.keep(ByteRange(0, file_size), content)
                 self._cache.keep_size(self._files.uri, path, file_size)
@@ -93,14 +93,14 @@ class CachedStore(DelegatingStore):
         return file_size, content
 
     def _manifest(self, listed: ObjectInfo, size: int, tag: str, num_bytes: int) -> tuple[int, pa.Buffer]:
-        """The end of a file that was listed just now."""
-        # only what comes as a whole is kept
+        """Returns the size and the end of a file that was listed just now."""
+        # only files that come as a whole are cached
         cached = self._cache.file(self._files.uri, f"{listed.path} {tag}", size) if size <= num_bytes else None
         wanted = ByteRange(0, size)
         if cached is not None and not cached.missing([wanted]):
             return size, cached.read(wanted)
         file_size, content = self._files.tail(listed.path, num_bytes, size=size)
-        # Another content may have taken its place before it was read: then the tag is another one now.
+        # Another content may have replaced it before it was read: then the tag has changed.
         if cached is not None and file_size == size and listed == next(self._files.files(_VERSIONS), None):
             with suppress(OSError):
                 cached.keep(wanted, content)
@@ -113,7 +113,7 @@ class CachedStore(DelegatingStore):
         return self._cache.file(self._files.uri, path, size)
 
     def _complete(self, path: str, cached: CachedFile, ranges: Sequence[ByteRange]) -> bool:
-        """Keeps what is missing of the ranges; whether all of them are kept then.
+        """Caches the missing parts of the ranges, and returns whether all of them are cached then.
 
         raises: as `get_ranges`
         """
@@ -125,7 +125,7 @@ class CachedStore(DelegatingStore):
             for where, content in zip(missing, contents, strict=True):
                 cached.keep(where, content)
         except OSError:
-            # the disk is full, or somebody has cleared the folder
+            # the disk is full, or the folder was cleared
             return False
         self._cache.added(sum(end - start for start, end in missing))
         return True
@@ -157,10 +157,10 @@ class CachedStore(DelegatingStore):
 
 
 def with_cache(store: Store, options: Mapping[str, Any]) -> Store:
-    """The store with the cache that the options ask for, or the environment; the store itself without one, and where it
-    is near.
+    """Wraps a store in the cache of the options or the environment. Returns the store itself without a cache, and if it
+    is local.
 
-    options: CACHE, a folder, or False for none; CACHE_BYTES, what it may hold
+    options: CACHE, a folder, or False for none; CACHE_BYTES, its maximum size
     raises: InvalidArgument
     """
     folder = options.get(CACHE, _asked.get())
@@ -181,7 +181,7 @@ def with_cache(store: Store, options: Mapping[str, Any]) -> Store:
 
 @contextmanager
 def caching(folder: str | os.PathLike[str] | bool | None) -> Iterator[None]:
-    """Stores that are opened inside of it have this cache, unless they are told of another."""
+    """Gives this cache to stores that are opened inside the block, unless their options name another."""
     token = _asked.set(folder if folder is None or isinstance(folder, bool) else os.fspath(folder))
     try:
         yield
@@ -190,7 +190,7 @@ def caching(folder: str | os.PathLike[str] | bool | None) -> Iterator[None]:
 
 
 def cache_in(folder: str | os.PathLike[str], most_bytes: int = DEFAULT_BYTES) -> DiskCache:
-    """The cache in a folder, the same one for all stores of the process."""
+    """Returns the cache in a folder, the same object for all stores of the process."""
     key = os.path.abspath(os.path.expanduser(folder)), most_bytes
     with _lock:
         if key not in _caches:
@@ -199,7 +199,7 @@ def cache_in(folder: str | os.PathLike[str], most_bytes: int = DEFAULT_BYTES) ->
 
 
 def default_folder() -> str:
-    """Where bytes are kept by who asks for it without naming a folder."""
+    """Returns the default cache folder."""
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(caches, "lance-sql", "ranges")
 
@@ -209,7 +209,7 @@ def _restore(files: Store, folder: str, most_bytes: int) -> CachedStore:
 
 
 def _forget_caches() -> None:
-    """A forked process has none of the threads that may have held a lock."""
+    """Renews the lock in a forked process, because a thread of the parent may have held it."""
     global _lock
     _lock = Lock()
     _caches.clear()

@@ -1,4 +1,4 @@
-"""Where a store is, however it was spelled: two stores of one location compare as equal."""
+"""Canonical locations of stores: two stores of one location compare as equal, however each was spelled."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from lance_sql.store.local import LocalStore
 
 
 def canonical_location(store: Store) -> str:
-    """One text for all stores of a location: a folder by its real path, all else by its URI."""
+    """Returns one text for all stores of a location: the real path of a folder, or else the URI."""
     return os.path.realpath(store.root) if isinstance(store, LocalStore) else store.uri.rstrip("/")

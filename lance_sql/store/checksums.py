@@ -1,10 +1,10 @@
-"""Checksums of files: computed while a file is written, compared when somebody wants to know.
+"""Checksums of files: computed while a file is written, and compared by `verify`.
 
     bytes of a file    block 0         block 1         rest
     checksum           xxHash64        xxHash64        xxHash64        seed 0, 8 bytes each, little-endian
 
-A hash for each block says where a long file differs, not only that it does. xxHash64 finds damage, which is what it is
-for here: nothing keeps who changes a file on purpose from changing its checksum as well.
+A hash for each block tells where a long file differs, not only that it does. xxHash64 detects accidental damage. It
+does not protect against a person who changes the file and its checksum on purpose.
 
 Source: xxHash fast digest algorithm, XXH64.
 """
@@ -26,16 +26,16 @@ from lance_sql.values.arrays import U64
 
 BLOCK_BYTES: Final = 1 << 20
 _HASH_BYTES: Final = 8
-# So much of a file is read by a request, and so many requests are made at once where a store answers them so.
+# Bytes per read request, and the maximum number of requests at once if the store has concurrency.
 _READ_BYTES: Final = 8 << 20
 _MOST_REQUESTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """What a file was when it was written.
+    """Size and hashes of a file at the time it was written.
 
-    hashes: of each block of 1 MiB and of what is left of the file
+    hashes: one for each block of 1 MiB and for the rest of the file
     """
 
     size_bytes: int
@@ -43,31 +43,31 @@ class Checksum:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether there are as many hashes as a file of this size has blocks."""
+        """Whether the number of hashes matches the number of blocks in a file of this size."""
         return len(self.hashes) == _HASH_BYTES * (-(-self.size_bytes // BLOCK_BYTES))
 
 
 class Hasher:
-    """Computes the checksum of bytes that come piece by piece."""
+    """Computes the checksum of bytes that arrive piece by piece."""
 
     def __init__(self) -> None:
         self._size = 0
         self._blocks = _kernels.BlockHasher(BLOCK_BYTES)
 
     def update(self, data: bytes | pa.Buffer | memoryview) -> None:
-        """Adds bytes, which are not copied."""
+        """Adds bytes without copying them."""
         self._size += memoryview(data).nbytes
         self._blocks.update(data)
 
     def finish(self) -> Checksum:
-        """The checksum of all that was added."""
+        """Returns the checksum of all added bytes."""
         return Checksum(self._size, self._blocks.finish())
 
 
 class HashingSink:
-    """A sink whose checksum is known when it is closed.
+    """A sink that computes the checksum of its file.
 
-    checksum: of what was written; None before `close`
+    checksum: of the written bytes; None before `close`
     """
 
     def __init__(self, sink: Sink) -> None:
@@ -91,17 +91,17 @@ class HashingSink:
 
 
 def of(data: bytes | pa.Buffer) -> Checksum:
-    """The checksum of a whole file."""
+    """Returns the checksum of a whole file."""
     hasher = Hasher()
     hasher.update(data)
     return hasher.finish()
 
 
 def differences(store: Store, path: str, checksum: Checksum) -> list[ByteRange]:
-    """The blocks of a file that are not what was written, as ranges of bytes that do not touch.
+    """Returns the blocks of a file that differ from the written ones, as ranges of bytes that do not touch.
 
-    checksum: of what was written, consistent
-    raises: what reading the file does, such as CorruptFile for one of fewer bytes
+    checksum: of the written file, consistent
+    raises: errors of reading the file, such as CorruptFile for one with fewer bytes
     """
     ranges: list[ByteRange] = []
     for start, hashes in _blocks(store, path, checksum.size_bytes):
@@ -118,7 +118,7 @@ def differences(store: Store, path: str, checksum: Checksum) -> list[ByteRange]:
 
 
 def _blocks(store: Store, path: str, size: int) -> Iterator[tuple[int, U64]]:
-    """The hashes of a file's blocks, some at a time, and where the first of them begins."""
+    """Yields the hashes of a file's blocks, several at a time, and where the first of them begins."""
 
     def hashes(start: int) -> U64:
         (data,) = store.get_ranges(path, [ByteRange(start, min(start + _READ_BYTES, size))])

@@ -1,4 +1,4 @@
-"""Whether links lead out of a folder."""
+"""Check that links do not lead out of a folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lance_sql.errors import CorruptFile, at
 
 
 class Containment:
-    """Makes sure that what is read and written lies below a folder, which may be a link itself.
+    """Makes sure that files read and written lie below a folder, which may be a link itself.
 
     root: its absolute path
     """
@@ -21,28 +21,28 @@ class Containment:
         self._inside_by_name: set[str] = set()
 
     def forget(self) -> None:
-        """Looks at all folders again: one of them may have become a link."""
+        """Clears the cache of checked folders, because one of them may have become a link."""
         self._inside.clear()
         self._inside_by_name.clear()
 
     def check_file(self, path: str) -> None:
-        """Looks at the folder of a file once.
+        """Checks the folder of a file once.
 
         path: from the root
-        raises: CorruptFile where a link leads out of the root
+        raises: CorruptFile if a link leads out of the root
         """
         name = path.rpartition("/")[0]
-        # a name of few characters is looked up in less time than a path is put together
+        # looking up a short name is faster than joining a path
         if name not in self._inside_by_name:
             self.check(os.path.dirname(self._prefix + path), path)
             self._inside_by_name.add(name)
 
     def check(self, folder: str, path: str) -> None:
-        """Looks at a folder once.
+        """Checks a folder once.
 
         folder: absolute
-        path: of the file that is wanted, for messages
-        raises: CorruptFile where a link leads out of the root
+        path: of the file, for messages
+        raises: CorruptFile if a link leads out of the root
         """
         if folder in self._inside:
             return
@@ -55,9 +55,9 @@ class Containment:
         self._inside.add(folder)
 
     def _is_without_links(self, folder: str) -> bool:
-        """Whether no part of the way from the root to a folder is a link, so that it is below the root. Resolving both
-        would look at every part of their whole paths."""
-        # Windows has junctions, which are no links to Python
+        """Whether no part of the path from the root to a folder is a link, so that it is below the root. Resolving both
+        paths would check every part of them."""
+        # Windows has junctions, which Python does not report as links
         if os.name != "posix" or not os.path.join(folder, "").startswith(self._prefix):
             return False
         parts = [part for part in folder[len(self._prefix) :].split(os.sep) if part]

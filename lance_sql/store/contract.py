@@ -1,4 +1,4 @@
-"""What a store is, and the rule for paths in it."""
+"""The interface of stores, and the rule for their paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lance_sql.errors import CorruptFile
 
 _MAX_PATH_LENGTH = 1024
 
-# Nearly every path, and none that the checks turn down.
+# Nearly every path, and none that the checks reject.
 _ORDINARY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*")
 
 
@@ -25,9 +25,9 @@ class ByteRange(NamedTuple):
 
 
 class ObjectInfo(NamedTuple):
-    """A file in a listing. `size` is None where the store would have to ask for it.
+    """A file in a listing. `size` is None if the store would need a request for it.
 
-    tag: of its content, which another content has not; None where the store does not tell
+    tag: identifies its content; None if the store does not return one
     """
 
     path: str
@@ -55,104 +55,103 @@ class Sink(Protocol):
 
 
 class MappedFile(Protocol):
-    """The bytes of a file where they are in memory. Can be referred to weakly."""
+    """The bytes of a file, mapped into memory. Supports weak references."""
 
     @property
     def identity(self) -> str:
         """See `Store.identity`."""
 
     def touch(self, ranges: Sequence[ByteRange]) -> None:
-        """Says which of the bytes are about to be looked at, by who was given them before; see `Store.get_ranges`."""
+        """Marks bytes, returned by an earlier read, as about to be used; see `Store.get_ranges`."""
 
 
 class Store(Protocol):
     """The files below one root. Thread-safe and picklable.
 
-    What a method says of a file or folder holds at some moment during the call: nothing is answered from what was
-    remembered, for another writer may have changed it.
+    A result holds at some moment during the call: no method answers from a cache, because another writer may have
+    changed the file.
 
-    Every method raises CorruptFile for a path that `check_path` turns down, FileNotFoundError for a file that
-    is not there, and IsADirectoryError for a folder where a file is meant.
+    Every method raises CorruptFile for a path that `check_path` rejects, FileNotFoundError for a missing file, and
+    IsADirectoryError for a folder in place of a file.
     """
 
     @property
     def uri(self) -> str:
-        """The root as the user spelled it."""
+        """The root in the user's spelling."""
 
     @property
     def gap(self) -> int:
-        """Bytes between two ranges that are better read over than asked for separately."""
+        """Maximum bytes between two ranges that are cheaper to read over than to request separately."""
 
     @property
     def concurrency(self) -> int:
-        """How many requests at once pay off; 1 where nothing is waited for. See `requests.together`."""
+        """Number of simultaneous requests that pay off; 1 for stores without waiting. See `requests.concurrently`."""
 
     @property
     def lists_by_name(self) -> bool:
-        """Whether `files` yields in ascending order of names, and asks for more only as they are taken."""
+        """Whether `files` yields in ascending order of names, and requests more only as they are consumed."""
 
     def local_path(self, path: str) -> str | None:
-        """Where an object is in the local file system; None where it is elsewhere.
+        """Returns the local path of an object, or None if it is elsewhere.
 
         raises: CorruptFile for a path that leads out of the store
         """
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        """The bytes of each range, in the order asked for; each buffer has exactly the length of its range.
+        """Returns the bytes of each range, in the given order. Each buffer has exactly the length of its range.
 
-        raises: CorruptFile when a range goes past the end of the file
+        raises: CorruptFile if a range goes past the end of the file
         """
 
     def mapped(self, path: str) -> MappedFile | None:
-        """A local file that is mapped into memory: the same object until another file takes its place or the store lets
-        go of it, which ends what is kept by it. None of a store that maps no files.
+        """Returns a local file mapped into memory: the same object until another file takes its place or the store
+        frees it, which also ends the caches keyed by it. None for a store that maps no files.
 
-        raises: CorruptFile for a file that is being cut off; as `get_ranges`
+        raises: CorruptFile for a file that is being truncated; as `get_ranges`
         """
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
-        """The size of the file and its last `num_bytes` bytes, or all of it when it is shorter.
+        """Returns the size of the file and its last `num_bytes` bytes, or all of it if it is shorter.
 
         size: the size of the file if it is known, which saves a request; a wrong one raises CorruptFile or
-            gives another part of the file
+            returns another part of the file
         """
 
     def files(self, prefix: str) -> Iterator[ObjectInfo]:
-        """The files right below a folder, none without such a folder; see `lists_by_name`."""
+        """Yields the files directly in a folder, none if it does not exist; see `lists_by_name`."""
 
     def names(self, prefix: str) -> list[str] | None:
-        """The names right below a folder in any order, of files and whatever else, none without such a folder; None
-        where `files` tells as much for the same price."""
+        """Returns the names directly in a folder, of files and anything else, in any order; none if it does not exist.
+        None if `files` returns the same at the same cost."""
 
     def folders(self, prefix: str) -> Iterator[str]:
-        """The names of the folders right below a folder ("" is the root)."""
+        """Yields the names of the folders directly in a folder ("" is the root)."""
 
     def modified(self, path: str) -> datetime | None:
-        """When a file was written last, UTC; None when the store does not know."""
+        """Returns the time of the last write of a file, UTC, or None if the store does not know it."""
 
     def identity(self, path: str) -> str | None:
-        """What tells the file from any other that has been or will be in its place; None where there is none, or where
-        the store would have to ask for it."""
+        """Returns a text that identifies the file among all that have been or will be in its place. None if there is no
+        file, or if the store would need a request for it."""
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
-        """Writes a whole file at once, durably; readers see all of it or nothing. Folders are made.
+        """Writes a whole file at once, durably. Readers see all of it or nothing. Creates missing folders.
 
-        mode: "create" for a file that must not exist yet, of several writers one wins; "next" likewise, in a folder
-            that has to be there where the store has folders: one that was removed is not made again; "overwrite" for
-            any;
-            "hint" likewise, but a crash may leave it as it was, or empty, on a disk that would have to be waited for
-        raises: FileExistsError when the file of "create" exists, which it may do because a request was carried out, got
-            no answer and was sent again; UnsupportedFeature when the store cannot tell
+        mode: "create" for a file that must not exist yet: of several writers one wins; "next" likewise, but the folder
+            must exist on stores with folders: a removed one is not created again; "overwrite" for any file; "hint"
+            likewise, but without waiting for the disk: a crash may leave the old file or an empty one
+        raises: FileExistsError if the file of "create" exists, possibly because a request succeeded without an answer
+            and was sent again; UnsupportedFeature if the store cannot detect it
         """
 
     def create(self, path: str) -> Sink:
-        """A new file to be written piece by piece. Folders are made.
+        """Creates a file to be written piece by piece. Creates missing folders.
 
-        The file may be seen before it is complete: its name must be one that nobody knows yet.
+        The file may be visible before it is complete: its name must be new and unknown to readers.
         """
 
     def delete(self, path: str) -> None:
-        """Removes a file; no error when it is not there."""
+        """Removes a file. A missing file is not an error."""
 
 
 def check_path(path: str) -> None:
@@ -176,7 +175,7 @@ def check_path(path: str) -> None:
 
 
 def check_range(wanted: ByteRange, size: int) -> None:
-    """Makes sure that a range lies inside of a file of `size` bytes.
+    """Makes sure that a range lies inside a file of `size` bytes.
 
     raises: CorruptFile
     """

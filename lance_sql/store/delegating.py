@@ -1,4 +1,4 @@
-"""A store over another one, which does whatever it does not do otherwise."""
+"""A base class for stores that wrap another store."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode,
 
 
 class DelegatingStore:
-    """The files of another store: every method is that one's, until a class that derives from this one says otherwise.
+    """The files of another store. Every method delegates to it unless a derived class overrides it.
 
-    uri: as the user spelled it; that of the other store without it
+    uri: in the user's spelling; defaults to that of the other store
     """
 
     def __init__(self, files: Store, uri: str | None = None) -> None:

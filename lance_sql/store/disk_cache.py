@@ -1,13 +1,13 @@
-"""Bytes of files in object stores, kept in a folder of this machine: bounded, and shared by processes.
+"""A disk cache for bytes of files in object stores: a bounded local folder, shared by processes.
 
-    folder/ab12...  | header | the file's bytes, where they are kept; holes elsewhere | record | record | ...
+    folder/ab12...  | header | the file's cached bytes; holes elsewhere           | record | record | ...
                     0        4096                                             4096 + size
 
-One file for each file of a store, sparse, so that what is kept is read where it lies, mapped into memory. The header
-says which file it is, and a record behind the bytes which block is kept, with the checksum of its bytes. A block is
-written before its record; whoever opens the file believes a record, and looks at the bytes of a block only when the
-checksum is right. Records are appended in one write each, so that processes need no locks: two that keep the same block
-write the same bytes. Files go as a whole, those first that nobody has used for longest.
+The folder has one sparse file for each file of a store, so that cached bytes are read in place, mapped into memory. The
+header identifies the file. Each record after the bytes names a cached block and the checksum of its bytes. A block is
+written before its record. A reader trusts a record, and uses a block only if its checksum is right. Each append of
+records is one write, so that processes need no locks: two that cache the same block write the same bytes. Files are
+evicted as a whole, the least recently used first.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from lance_sql.store.contract import ByteRange
 
 BLOCK_BYTES: Final = 256 * 1024
 DEFAULT_BYTES: Final = 10 * 1024**3
-"""Of all files in a folder, unless told otherwise."""
+"""Default limit for all files in a folder."""
 
 _MAGIC: Final = b"lance-sql cache 1\n"
 _HEADER_BYTES: Final = 4096
 _RECORD: Final = struct.Struct("<IIQ")
-"""Of a block: its number, the checksum of its bytes, and one of both with what the file is."""
+"""Record of a block: its number, the checksum of its bytes, and a checksum of both with the header of the file."""
 
 _SHARE_BETWEEN_SWEEPS: Final = 16
-"""The folder is looked through once so much of what it may hold, one part in so many, was added."""
+"""The folder is checked after each added 1/n of its maximum size, where n is this number."""
 
 _SHARE_LEFT: Final = 0.9
-"""And of what it may hold so much is left where it holds more."""
+"""Share of the maximum size that remains after files were evicted."""
 
 _SECONDS_BETWEEN_TOUCHES: Final = 10.0
 _SIZE: Final = ".size"
@@ -54,11 +54,11 @@ _MOST_OPEN: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """A file of which some bytes are in the folder.
+    """A file with some bytes in the folder.
 
     size: of the file itself
-    cached_bytes: those of it that are in the folder
-    used: when it was used last, seconds since 1970
+    cached_bytes: number of its bytes in the folder
+    used: time of the last use, seconds since 1970
     """
 
     uri: str
@@ -69,10 +69,10 @@ class CacheEntry:
 
 
 class DiskCache:
-    """A folder of kept bytes. Thread-safe; any number of processes may use it.
+    """A folder of cached bytes. Thread-safe; any number of processes may use it.
 
-    folder: made where it is not there
-    most_bytes: that its files may take; more for a moment, while they are added
+    folder: created if it does not exist
+    most_bytes: maximum size of its files; exceeded briefly while files are added
     """
 
     def __init__(self, folder: str | os.PathLike[str], most_bytes: int = DEFAULT_BYTES) -> None:
@@ -81,16 +81,16 @@ class DiskCache:
         self._lock = Lock()
         self._open: LruCache[str, CachedFile] = LruCache("open files of the disk cache", most_entries=_MOST_OPEN)
         self._added = most_bytes
-        """Since the folder was looked through."""
+        """Bytes added since the folder was last checked."""
 
     def file(self, uri: str, path: str, size: int) -> CachedFile | None:
-        """What is kept of a file of that size; None where nothing can be kept.
+        """Opens the cached bytes of a file of that size. Returns None if nothing can be cached.
 
         uri: of the store
         """
         name = hashlib.sha256(f"{uri}\n{path}\n{size}".encode()).hexdigest()
         file = self._open.get(name)
-        # what another process has removed is begun anew, so that it is found by all
+        # a file that another process has removed is created again, so that all processes find it
         if file is not None and file.is_there:
             file.touch()
             return file
@@ -98,13 +98,13 @@ class DiskCache:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = CachedFile.open(self.folder / name, {"uri": uri, "path": path, "size": size})
         except (OSError, ValueError):
-            # a full disk, a folder that may not be written: what is kept is not needed
+            # a full disk, or a read-only folder: the cache is optional
             return None
         self._open.put(name, file)
         return file
 
     def size_of(self, uri: str, path: str) -> int | None:
-        """The size of a file, if it was kept."""
+        """Returns the size of a file, if it was cached."""
         try:
             size = int(self._size_file(uri, path).read_text("ascii"))
         except (OSError, ValueError):
@@ -112,7 +112,7 @@ class DiskCache:
         return size if size > 0 else None
 
     def keep_size(self, uri: str, path: str, size: int) -> None:
-        """Keeps the size of a file of which the table does not say it."""
+        """Caches the size of a file for which the table does not record it."""
         target = self._size_file(uri, path)
         unfinished = target.with_name(f"{target.name}.{uuid4().hex}")
         with suppress(OSError):
@@ -124,7 +124,7 @@ class DiskCache:
         return self.folder / (hashlib.sha256(f"{uri}\n{path}".encode()).hexdigest() + _SIZE)
 
     def added(self, num_bytes: int) -> None:
-        """Says that so much was kept; what was not used for longest goes where there is too much."""
+        """Counts cached bytes, and evicts the least recently used files if there are too many."""
         with self._lock:
             self._added += num_bytes
             if self._added * _SHARE_BETWEEN_SWEEPS < self.most_bytes:
@@ -133,7 +133,7 @@ class DiskCache:
         self._sweep()
 
     def files(self) -> Iterator[CacheEntry]:
-        """Those that are in the folder, the one that was used last at first."""
+        """Yields the files in the folder, the most recently used first."""
         for entry in sorted(self._entries(), key=lambda each: -each.stat().st_mtime):
             with suppress(OSError, ValueError):
                 said = _read_header(Path(entry.path))
@@ -144,7 +144,7 @@ class DiskCache:
                 )
 
     def clear(self) -> int:
-        """Removes all files; who reads them goes on. Returns how many there were."""
+        """Removes all files. Open readers continue. Returns the number of removed files."""
         count = 0
         for entry in self._entries():
             with suppress(OSError):
@@ -155,7 +155,7 @@ class DiskCache:
 
     def _entries(self) -> list[os.DirEntry[str]]:
         with suppress(FileNotFoundError), os.scandir(self.folder) as entries:
-            # names of ours, and those of files that a process has left unfinished
+            # our own names, and those of unfinished files that a process has left
             return [each for each in entries if each.is_file(follow_symlinks=False) and _is_ours(each.name)]
         return []
 
@@ -177,7 +177,7 @@ class DiskCache:
 
 
 class CachedFile:
-    """What is kept of one file. Thread-safe."""
+    """The cached bytes of one file. Thread-safe."""
 
     def __init__(self, path: Path, size: int, header: bytes) -> None:
         self._path = path
@@ -200,7 +200,7 @@ class CachedFile:
 
     @classmethod
     def open(cls, path: Path, said: dict[str, object]) -> CachedFile:
-        """The file for what is said of it; made where it is not there, and anew where it is damaged.
+        """Opens the file with this header. Creates it if it is missing or damaged.
 
         raises: OSError
         """
@@ -226,7 +226,7 @@ class CachedFile:
 
     @property
     def is_there(self) -> bool:
-        """Whether it is still the file that others find."""
+        """Whether other processes still find this file under its name."""
         try:
             stat = os.stat(self._path)
         except OSError:
@@ -234,7 +234,7 @@ class CachedFile:
         return (stat.st_dev, stat.st_ino) == self._identity
 
     def touch(self) -> None:
-        """Says that it is used, once in a while."""
+        """Marks the file as used, once in a while."""
         now = time.monotonic()
         if not self._touched or now > self._touched + _SECONDS_BETWEEN_TOUCHES:
             self._touched = now
@@ -242,16 +242,16 @@ class CachedFile:
                 os.utime(self._path)
 
     def remove(self) -> None:
-        """Keeps nothing of it any more."""
+        """Removes the file from the cache."""
         with suppress(OSError):
             self._path.unlink()
 
     def missing(self, ranges: Sequence[ByteRange]) -> list[ByteRange]:
-        """The blocks of these ranges that are not kept, neighbours as one; in ascending order."""
+        """Returns the blocks of these ranges that are not cached, neighbors as one, in ascending order."""
         numbers = sorted({number for each in ranges for number in _blocks(each)})
         missing = [number for number in numbers if not self._has(number)]
         if missing:
-            # another process may have brought them since
+            # another process may have added them since
             with suppress(OSError), self._path.open("rb") as file:
                 self._read_records(file.fileno())
             missing = [number for number in missing if not self._has(number)]
@@ -265,13 +265,13 @@ class CachedFile:
         return missing_ranges
 
     def read(self, wanted: ByteRange) -> pa.Buffer:
-        """Bytes that are kept, where they lie."""
+        """Returns cached bytes without a copy."""
         return self._bytes.slice(wanted.start, wanted.end - wanted.start)
 
     def keep(self, where: ByteRange, content: pa.Buffer) -> None:
-        """Keeps some blocks.
+        """Caches some blocks.
 
-        where: from the beginning of a block to the end of one, or of the file
+        where: from the start of a block to the end of one, or of the file
         raises: OSError
         """
         data = memoryview(content)
@@ -300,7 +300,7 @@ class CachedFile:
             self._checked.update(numbers)
 
     def _has(self, number: int) -> bool:
-        """Whether a block is kept, and undamaged; its bytes are looked at once."""
+        """Whether a block is cached and undamaged. Its checksum is verified once."""
         with self._lock:
             if number in self._checked:
                 return True
@@ -318,14 +318,14 @@ class CachedFile:
         return is_right
 
     def _read_records(self, file: int) -> None:
-        """Those that were appended since."""
+        """Reads the records that were appended since the last call."""
         with self._lock:
             end = os.fstat(file).st_size
             content = os.pread(file, end - self._read_to, self._read_to) if end > self._read_to else b""
             whole = len(content) // _RECORD.size * _RECORD.size
             for record in _RECORD.iter_unpack(content[:whole]):
                 number, checksum, _ = record
-                # behind what was cut off in the middle nothing is believed: the file is begun anew
+                # nothing after a truncated record is trusted: the file is removed and created again
                 if self._record(number, checksum) != _RECORD.pack(*record):
                     self.remove()
                     break
@@ -354,9 +354,9 @@ def _header(said: dict[str, object]) -> bytes:
 
 
 def _read_header(path: Path) -> dict[str, object]:
-    """What the header of a kept file says.
+    """Returns the content of the header of a cached file.
 
-    raises: ValueError for a file that is none; OSError
+    raises: ValueError for a file that is not one of a cache; OSError
     """
     with path.open("rb") as file:
         content = file.read(_HEADER_BYTES)

@@ -3,7 +3,7 @@
     _versions/.tmp_7.manifest_3f2c...    written and flushed to the disk, then
     _versions/7.manifest                 linked under its name, which fails when the name is taken
 
-A rename would overwrite, and a file that is created under its name is seen while it is filled.
+A rename would overwrite, and a file that is created under its own name is visible before it is complete.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ import pyarrow as pa
 from lance_sql.errors import UnsupportedFeature
 
 TEMPORARY: Final = ".tmp_"
-"""What names of files begin with that are not complete; one stays after a crash."""
+"""Prefix of the names of incomplete files. One may remain after a crash."""
 
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-# Some file systems flush no folders.
+# Some file systems cannot flush folders.
 _NO_FOLDER_FLUSH: Final = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _BUFFER_BYTES: Final = 256 * 1024
-# The disk is kept busy while the rest of a file is made.
+# Flushing early keeps the disk busy while the rest of a file is made.
 _BYTES_PER_FLUSH: Final = 32 * 1024 * 1024
 
 
 class UnconfirmedError(OSError):
-    """A file is there, and can be read, but the disk has not said that its name survives a crash."""
+    """A file exists and can be read, but the disk has not confirmed that its name survives a crash."""
 
 
 def create(path: str, data: bytes | pa.Buffer) -> None:
-    """Writes a file that must not exist; of several writers at once one succeeds.
+    """Writes a file that must not exist. Of several writers at once one succeeds.
 
-    raises: FileExistsError; UnsupportedFeature on file systems without hard links; UnconfirmedError where the file is
-        there, and may be gone after a crash
+    raises: FileExistsError; UnsupportedFeature on file systems without hard links; UnconfirmedError if the file
+        exists, and may be gone after a crash
     """
     temporary = _write_temporary(path, data)
     try:
@@ -65,9 +65,9 @@ def create(path: str, data: bytes | pa.Buffer) -> None:
 
 
 def replace(path: str, data: bytes | pa.Buffer, *, flushes: bool = True) -> None:
-    """Writes a file, in place of the one that is there.
+    """Writes a file in place of the existing one.
 
-    flushes: it survives a crash; otherwise it may be empty after one, or the file before
+    flushes: make it survive a crash; otherwise the file may be empty after one, or the old one
     """
     temporary = _write_temporary(path, data, flushes=flushes)
     try:
@@ -81,7 +81,7 @@ def replace(path: str, data: bytes | pa.Buffer, *, flushes: bool = True) -> None
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder and those above it, where they are missing."""
+    """Creates a folder and its parents, if they are missing."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
@@ -92,7 +92,7 @@ def make_folder(path: str) -> None:
 
 
 class FileSink:
-    """A new file under its own name. Long ones are flushed to the disk while they are written.
+    """A new file under its own name. Long files are flushed to the disk while they are written.
 
     raises: FileExistsError
     """
@@ -119,19 +119,19 @@ class FileSink:
     def close(self) -> None:
         self.close_content()
         _flush_folder(os.path.dirname(self._path))
-        # last: whoever is interrupted before has no file
+        # last: an interrupted close leaves no file
         self._is_complete = True
 
     def close_content(self, *, flushes: bool = True) -> None:
         """Makes the bytes durable, but not yet the file's name.
 
-        flushes: not even the bytes without it
+        flushes: if false, not even the bytes
         """
         self._join()
         self._file.flush()
         if flushes:
             os.fsync(self._file.fileno())
-        # The system reports a failed flush only once, and it may have been to the thread.
+        # The system reports a failed flush only once, possibly to the thread.
         if self._flush_error is not None:
             raise self._flush_error
         self._file.close()
@@ -140,7 +140,7 @@ class FileSink:
         if self._is_complete:
             return
         self._join()
-        # Closing writes what is buffered, which a full disk refuses.
+        # Closing writes the buffered bytes, which fails on a full disk.
         with suppress(OSError):
             self._file.close()
         with suppress(OSError):
@@ -160,7 +160,7 @@ class FileSink:
 def _write_temporary(path: str, data: bytes | pa.Buffer, *, flushes: bool = True) -> str:
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f"{TEMPORARY}{name}_{os.urandom(16).hex()}")
-    # all of it is there: a buffer of a sink would take longer to make than most of these files take to write
+    # all bytes are there: making a buffered sink would take longer than writing most of these files
     file = os.open(temporary, _NEW_FILE, 0o666)
     try:
         try:
@@ -181,7 +181,7 @@ def _write_temporary(path: str, data: bytes | pa.Buffer, *, flushes: bool = True
 def _flush_folder(path: str) -> None:
     """Makes the names in a folder survive a crash."""
     if os.name == "nt":
-        # Folders cannot be opened there; names are journaled.
+        # Windows cannot open folders; names are journaled.
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:

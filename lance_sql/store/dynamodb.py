@@ -1,4 +1,4 @@
-"""Entries of manifests in a table of DynamoDB, in the form in which other Lance libraries keep them.
+"""Manifest store in a table of DynamoDB, in the format of other Lance libraries.
 
     s3+ddb://bucket/path/t.lance?ddbTableName=T
 
@@ -30,7 +30,7 @@ _TAKEN: Final = "ConditionalCheckFailedException"
 class DynamoDbManifestStore:
     """Entries in one table of DynamoDB.
 
-    table: its name
+    table: name of the DynamoDB table
     storage_options: credentials and region as for S3; `dynamodb_endpoint` or $DYNAMODB_ENDPOINT for another server
     """
 
@@ -45,7 +45,7 @@ class DynamoDbManifestStore:
         return DynamoDbManifestStore, (self._table, self._options)
 
     def key(self, uri: str) -> str:
-        # Without the bucket, as others have it: tables of two buckets need two tables of DynamoDB.
+        # Without the bucket, as in other libraries: tables of two buckets need two tables of DynamoDB.
         return uri.partition("://")[2].partition("/")[2].strip("/")
 
     def get(self, table: str, version: int) -> ManifestEntry | None:
@@ -99,7 +99,7 @@ class DynamoDbManifestStore:
 
     def _client(self) -> Any:
         with self._lock:
-            # Connections belong to the process that has opened them.
+            # Connections belong to the process that opened them.
             if self._connected is None or self._connected[0] != os.getpid():
                 self._connected = os.getpid(), _connect(self._options)
             return self._connected[1]

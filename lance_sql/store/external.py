@@ -1,11 +1,11 @@
-"""A store whose manifests belong to who has entered them in a manifest store.
+"""A store that commits manifests through a manifest store.
 
     _versions/<name>.manifest-<uuid>      1. staged
-    (table, version) -> staged path       2. entered, if nobody else was first: from here on the version exists
-    _versions/<name>.manifest             3. copied to its own name
-    (table, version) -> own path          4. the entry says so, and the staged file goes
+    (table, version) -> staged path       2. entered, unless another writer was first: from here on the version exists
+        _versions/<name>.manifest             3. copied to its own name
+        (table, version) -> own path          4. the entry is updated, and the staged file removed
 
-A reader or writer that meets an entry of step 2 does the rest before it goes on.
+A reader or writer that meets an entry of step 2 completes the remaining steps first.
 
 Source: table format, external manifest store.
 """
@@ -34,10 +34,10 @@ _TOP: Final = 2**64 - 1
 
 
 class ExternalManifests(DelegatingStore):
-    """The files of another store; manifests are created by their entry, and seen where their entry says.
+    """The files of another store. A manifest is created by its entry, and visible at the path of its entry.
 
-    uri: of the table, as the user spelled it
-    table: what it is called in the manifest store
+    uri: of the table, in the user's spelling
+    table: its key in the manifest store
     """
 
     def __init__(self, files: Store, manifests: ManifestStore, uri: str, table: str) -> None:
@@ -87,7 +87,7 @@ class ExternalManifests(DelegatingStore):
         if version is None:
             self._files.put(path, data, mode=mode)
             return
-        # A version may have come about without an entry: before there was a manifest store, or by a writer without it.
+        # A version may exist without an entry: from before the manifest store, or from a writer without it.
         if self._exists(path):
             raise FileExistsError(path)
         staged = f"{path}-{uuid4()}"
@@ -97,18 +97,18 @@ class ExternalManifests(DelegatingStore):
             taken = self._manifests.get(self._table, version)
             if taken is None or taken.path != entry.path:
                 if taken is not None:
-                    # Another's, or ours that was finalized since: what was staged is needed no longer.
+                    # Another's entry, or our own that was finalized since: the staged file is not needed.
                     with suppress(OSError, LanceError):
                         self._files.delete(staged)
                 raise FileExistsError(path)
-        # The version exists: what fails now is made up for by whoever comes next.
+        # The version exists: the next reader or writer repairs a failure from here on.
         with suppress(OSError, LanceError):
             self._finalize(entry, data)
 
     def delete(self, path: str) -> None:
         version = _version(path)
         if version is not None:
-            # First: an entry whose file is gone could not be read.
+            # First the entry: one without its file could not be read.
             self._manifests.delete(self._table, version)
         self._files.delete(path)
 
@@ -120,7 +120,7 @@ class ExternalManifests(DelegatingStore):
         return True
 
     def _finalize_version(self, path: str) -> None:
-        """Makes the manifest at a path appear there, when it is entered.
+        """Copies the staged manifest of a path to that path, if it is entered.
 
         raises: FileNotFoundError
         """
@@ -131,10 +131,10 @@ class ExternalManifests(DelegatingStore):
         self._finalize(entry)
 
     def _finalize(self, entry: ManifestEntry, content: bytes | pa.Buffer | None = None) -> None:
-        """Steps 3 and 4, unless they were done.
+        """Runs steps 3 and 4, unless they were done.
 
         content: of the manifest, if known
-        raises: CorruptFile for an entry of another place; what the stores do
+        raises: CorruptFile for an entry of another place; errors of the stores
         """
         staged = self._path(entry)
         if not _is_staged(staged):
@@ -144,7 +144,7 @@ class ExternalManifests(DelegatingStore):
             try:
                 _, content = self._files.tail(staged, _WHOLE_FILE)
             except FileNotFoundError:
-                # Somebody else was faster, and has removed what was staged.
+                # Another process was faster, and has removed the staged file.
                 if self._exists(final):
                     return
                 with at(file=staged):
@@ -156,7 +156,7 @@ class ExternalManifests(DelegatingStore):
             self._files.delete(staged)
 
     def _path(self, entry: ManifestEntry) -> str:
-        """The path of an entry below the root of the table.
+        """Returns the path of an entry below the root of the table.
 
         raises: CorruptFile
         """
@@ -172,12 +172,12 @@ def _is_staged(path: str) -> bool:
 
 
 def _final(path: str) -> str:
-    """The path of a manifest once it is finalized."""
+    """Returns the path of a manifest after it is finalized."""
     return path.partition(".manifest")[0] + ".manifest"
 
 
 def _version(path: str) -> int | None:
-    """The version that a path is the manifest of; None for every other file."""
+    """Returns the version of a manifest by its path, or None for every other file."""
     match = _MANIFEST.fullmatch(path)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""A store on any fsspec file system: HTTP, archives, and object stores that have no client of their own here."""
+"""A store on any fsspec file system: HTTP, archives, and object stores without a client of their own here."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY
 
-# How to ask a file system for one request that fails when the object exists. What fsspec does for others is to look
-# first, or to open the file and fill it while readers see a part.
+# Options for one request that fails if the object exists. For other file systems fsspec checks first, or opens the file
+# and fills it while readers see a part.
 _CREATE: Final[Mapping[str, Mapping[str, Any]]] = {"memory": {"mode": "create"}}
 
-# fsspec's memory file system looks first as well, but lives in one process.
+# fsspec's memory file system checks first as well, but lives in one process.
 _LOCK: Final = Lock()
 
 
 class FsspecStore:
-    """The files below a URI. Neighbouring ranges are fetched together, separate ones at the same time.
+    """The files below a URI. Neighboring ranges are fetched together, separate ones at the same time.
 
     storage_options: for the file system
     """
@@ -33,13 +33,13 @@ class FsspecStore:
     def __init__(self, uri: str, storage_options: Mapping[str, Any] | None = None) -> None:
         self.uri = uri
         self._options = dict(storage_options or {})
-        # Only those who leave the local file system pay for its import.
+        # Only users of remote file systems pay for its import.
         import fsspec
 
         scheme = uri.partition("://")[0]
         try:
-            # An instance of its own, since that of others remembers listings and answers from them: what another writer
-            # has made since would be missing, and sizes would be those of before.
+            # An instance of its own, because shared ones cache listings: they would miss changes of other writers and
+            # return old sizes.
             self._fs, root = fsspec.core.url_to_fs(uri, **self._options, skip_instance_cache=True)
         except (ImportError, ValueError) as error:
             raise InvalidArgument(f"Cannot open {uri!r}: {error}") from error
@@ -57,7 +57,7 @@ class FsspecStore:
 
     @property
     def concurrency(self) -> int:
-        # Others may have one connection, which takes one request at a time.
+        # Other file systems may have one connection, which takes one request at a time.
         return CONCURRENCY if self._fs.async_impl else 1
 
     @property
@@ -108,7 +108,7 @@ class FsspecStore:
         try:
             modified = self._fs.modified(self._full(path))
         except NotImplementedError:
-            # a file of unknown age counts as young: nothing is removed that may be in use
+            # a file of unknown age counts as young, so that no file in use is removed
             return None
         if not isinstance(modified, datetime):
             return None
@@ -145,12 +145,12 @@ class FsspecStore:
             self._fs.rm_file(full)
 
     def _create_options(self) -> Mapping[str, Any]:
-        """What makes `pipe_file` create a file that only one writer can create.
+        """Returns the options with which `pipe_file` creates a file that only one writer can create.
 
         raises: UnsupportedFeature
         """
         options = _CREATE.get(self._scheme)
-        # Asynchronous file systems implement the one with the underscore.
+        # Asynchronous file systems implement the method with the underscore.
         parameters = inspect.signature(getattr(self._fs, "_pipe_file", self._fs.pipe_file)).parameters
         if options is None or not parameters.keys() >= options.keys():
             raise UnsupportedFeature(
@@ -160,7 +160,7 @@ class FsspecStore:
         return options
 
     def _make_folder(self, full: str) -> None:
-        # Nothing on object stores, whose folders are parts of names.
+        # No effect on object stores, whose folders are parts of names.
         self._fs.makedirs(full.rpartition("/")[0], exist_ok=True)
 
     def _ls(self, prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -171,12 +171,12 @@ class FsspecStore:
             return
         for info in entries:
             full = str(info["name"]).rstrip("/")
-            # Object stores list the marker of the folder itself.
+            # Object stores list a marker for the folder itself.
             if full.lstrip("/") != folder.lstrip("/"):
                 yield full.rpartition("/")[2], info
 
     def _fetch(self, path: str, full: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        # File systems differ in what they make of an empty range.
+        # File systems differ in how they handle an empty range.
         asked = [wanted for wanted in ranges if wanted.end > wanted.start]
         starts = [wanted.start for wanted in asked]
         ends = [wanted.end for wanted in asked]
@@ -197,7 +197,7 @@ class FsspecStore:
 
 
 class FsspecSink:
-    """A file of an fsspec file system; object stores show it when it is closed."""
+    """A file of an fsspec file system. Object stores make it visible when it is closed."""
 
     def __init__(self, fs: Any, full: str) -> None:
         self._fs = fs
@@ -222,7 +222,7 @@ class FsspecSink:
         if not self._is_open:
             return
         self._is_open = False
-        # Ends a multi-part upload, where there is one; what is written already is removed.
+        # Ends a multi-part upload, if any; the uploaded parts are removed.
         with suppress(Exception):
             self._file.discard()
         with suppress(Exception):

@@ -1,7 +1,7 @@
 """A store on the local file system.
 
-Ranges are slices of memory mappings: nothing is copied, and the pages of the file are read when they are
-touched. A tail is read instead, for a mapping costs more than a few kilobytes do. How files are written: `durable`.
+Ranges are slices of memory mappings: nothing is copied, and the pages of the file are read on first access. Tails are
+read instead, because a mapping costs more than reading a few kilobytes. `durable` writes the files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check
 from lance_sql.store.file_statuses import FileStatuses, Status, identity_of, read_status, status_of
 from lance_sql.store.touched import BLOCK_BYTES, TouchedBlocks
 
-# Reading over a gap of a mapping costs nothing, for nothing is read until it is touched.
+# Reading over a gap of a mapping costs nothing, because nothing is read before it is accessed.
 GAP: Final = 2**62
 
 _WHOLE_FILE: Final = 2**47
@@ -42,7 +42,7 @@ _OPEN_FLAGS: Final = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_CLOEXEC", 0)
-    # Neither a link out of the table nor a pipe that nobody writes to may be opened unseen.
+    # Never open a link out of the table, or a pipe without a writer.
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
 )
@@ -52,7 +52,7 @@ _OPEN_FLAGS: Final = (
 class _Mapping:
     """All bytes of a file; see `MappedFile`.
 
-    status: of the file that was mapped; one that took its place has another
+    status: of the mapped file; a file that takes its place has another status
     """
 
     store: ref[LocalStore]
@@ -64,7 +64,7 @@ class _Mapping:
 
     def touch(self, ranges: Sequence[ByteRange]) -> None:
         store = self.store()
-        # what the store has let go of, it does not give back
+        # the store does not give back memory of files that it has freed
         if store is not None and store._mappings.peek(self.path) is self:
             store._touch(self.path, ranges)
 
@@ -120,7 +120,7 @@ class LocalStore:
         return [content.slice(start, end - start) for start, end in ranges]
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
-        # The size is part of opening: what the caller knows saves nothing here.
+        # Opening returns the size anyway: a known size saves nothing here.
         full = self.local_path(path)
         self._statuses.note(path)
         tail = _kernels.read_tail(full, min(num_bytes, _WHOLE_FILE))
@@ -162,13 +162,13 @@ class LocalStore:
 
     @property
     def num_mapped(self) -> int:
-        """Files that are mapped, each of which keeps its room on the disk when it is removed."""
+        """Number of mapped files, each of which keeps its disk space when it is removed."""
         return len(self._mappings)
 
     def is_as_read(self) -> bool:
-        """Whether all files of which something was read are still the same, and what holds of them holds now.
+        """Whether all files that were read are still the same, so that cached results are valid.
 
-        False where it cannot be told: of very many files, and of those that had just been written.
+        False if that is unknown: for very many files, and for files written just before they were read.
         """
         self._containment.forget()
         return self._statuses.are_current()
@@ -196,18 +196,18 @@ class LocalStore:
         self._forget(path)
 
     def _writable_path(self, path: str, *, makes_folder: bool = True) -> str:
-        """Where a file is to be written; its folder exists then, unless it is not made."""
+        """Returns the absolute path of a file to write. Creates its folder, unless `makes_folder` is false."""
         check_path(path)
         full = os.path.join(self._root, path)
         folder = os.path.dirname(full)
-        # Before the folder is made: it may lie behind a link.
+        # Before the folder is created: it may lie behind a link.
         self._containment.check(folder, path)
         if makes_folder:
             durable.make_folder(folder)
         return full
 
     def _forget(self, path: str) -> None:
-        """Lets go of the mapping of a file that was changed."""
+        """Frees the mapping of a changed file."""
         with self._lock:
             self._changes += 1
             self._mappings.pop(path)
@@ -221,11 +221,11 @@ class LocalStore:
         return []
 
     def mapped(self, path: str) -> _Mapping:
-        """As of every store; the bytes live as long as the store keeps them, and as any slice of them."""
+        """See `Store.mapped`. The bytes live as long as the store caches them, or any slice of them."""
         with self._lock:
             cached = self._mappings.get(path)
             changes = self._changes
-        # Another process may have put another file in its place: a table that was dropped and written again.
+        # Another process may have replaced the file: a table that was dropped and written again.
         if cached is not None and cached.status == read_status(self._prefix + path):
             return cached
         self._statuses.note(path)
@@ -247,7 +247,7 @@ class LocalStore:
         content = pa.foreign_buffer(mapping.address, size, mapping) if mapping is not None else pa.py_buffer(b"")
         mapped = _Mapping(ref(self), path, content, mapping, status, identity_of(self._prefix + path, status))
         with self._lock:
-            # What was mapped while files changed may be the file of before.
+            # A mapping made while files changed may be of the old file.
             if changes == self._changes:
                 if self._mappings.peek(path) is not None:
                     self._touched.forget(path)
@@ -255,14 +255,14 @@ class LocalStore:
         return mapped
 
     def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
-        """Counts what may be looked at, and gives memory back where that is too much."""
+        """Counts blocks that may be accessed, and gives memory back if there are too many."""
         with self._lock:
             mappings = self._mappings_of(self._touched.touch(path, ranges))
         for mapping in mappings:
             mapping.give_back()
 
     def release(self) -> None:
-        """Gives back the memory of all files; reading them again is cheap."""
+        """Gives back the memory of all files. Reading them again is cheap."""
         with self._lock:
             mappings = self._mappings_of(self._touched.release())
         for mapping in mappings:
@@ -273,7 +273,7 @@ class LocalStore:
         return [each.mapping for each in mappings if each is not None and each.mapping is not None]
 
     def _open(self, path: str) -> tuple[int, int]:
-        """A descriptor of the file, and its size."""
+        """Opens a file, and returns its descriptor and size."""
         check_path(path)
         full = os.path.join(self._root, path)
         self._containment.check(os.path.dirname(full), path)
@@ -296,7 +296,7 @@ class LocalStore:
 
 @contextmanager
 def _none_where_absent() -> Iterator[None]:
-    """Lets errors pass that say that there is no such folder, as of a name that is too long for the system."""
+    """Suppresses errors of a missing folder, including those of a name that is too long for the system."""
     try:
         yield
     except OSError as error:
@@ -305,20 +305,20 @@ def _none_where_absent() -> Iterator[None]:
 
 
 _numbers: Final = count()
-# Neither a set of weak references, whose entries go by running Python, which could lose a signal, nor a lock.
+# Not a set of weak references, which runs Python to remove entries and could lose a signal. No lock either.
 _stores: Final[dict[int, ref[LocalStore]]] = {}
 
 
 def may_take_too_much() -> bool:
-    """Whether there could be something to give back, as far as is known without asking the system, which takes longer
-    than all else that happens at the end of a short stream."""
+    """Whether there could be memory to give back. Does not ask the system, which takes longer than everything else at
+    the end of a short stream."""
     counts = [store._touched.most_resident for store in _alive()]
     return None in counts or sum(count for count in counts if count is not None) > touched.MAX_TOUCHED_BLOCKS
 
 
 def release_memory() -> None:
-    """Gives back the memory of files that the stores of the process have mapped, where they take more than is kept of
-    them: called when a scan is at its end."""
+    """Gives back the memory of files that the stores of the process have mapped, if it exceeds their bound. Called at
+    the end of a scan."""
     if sys.is_finalizing() or not may_take_too_much():
         return
     stores = _alive()
@@ -329,7 +329,7 @@ def release_memory() -> None:
 
 
 def _usage() -> Usage:
-    """Of the blocks that may have been looked at: no more of the mapped files can be in memory."""
+    """Returns the blocks that may have been accessed, an upper bound of the mapped files in memory."""
     held = [store._touched for store in _alive()]
     most = sum(each.most_kept for each in held) * BLOCK_BYTES
     return Usage(sum(each.num_files for each in held), sum(each.num_blocks for each in held) * BLOCK_BYTES, None, most)
@@ -354,7 +354,7 @@ def _alive() -> list[LocalStore]:
 
 
 def _renew_locks() -> None:
-    """A forked process has none of the threads that may have held a lock."""
+    """Renews the locks in a forked process, because threads of the parent may have held them."""
     for store in _alive():
         store._lock = Lock()
 
@@ -377,11 +377,11 @@ def _read(descriptor: int, start: int, length: int) -> bytes:
 
 
 def remove_empty_folders(path: str) -> None:
-    """Removes a folder and those in it, as long as no file is there."""
+    """Removes a folder and those in it, unless they contain files."""
     for folder, _, _ in os.walk(path, topdown=False):
         try:
             os.rmdir(folder)
         except OSError as error:
-            # a writer has put something there since
+            # a writer has created something there since
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
                 raise

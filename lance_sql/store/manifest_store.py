@@ -1,4 +1,4 @@
-"""Who took which version of a table: what makes commits atomic where the files' own store cannot.
+"""Commit arbitration for stores without put-if-absent.
 
     put_if_absent("bucket/t.lance", 8, "..._versions/8.manifest-6f1c...", size)      of several writers one succeeds
 
@@ -16,10 +16,10 @@ _BUSY_SECONDS: Final = 60.0
 
 
 class ManifestEntry(NamedTuple):
-    """Where the manifest of a version is.
+    """The place of the manifest of a version.
 
     path: below the same root as the table's key; ends in `.manifest`, or in `.manifest-<uuid>` until it is finalized
-    size: in bytes, where known
+    size: in bytes, if known
     """
 
     version: int
@@ -28,35 +28,35 @@ class ManifestEntry(NamedTuple):
 
 
 class ManifestStore(Protocol):
-    """Entries by table and version. Thread-safe and picklable; every answer is what holds now.
+    """Entries by table and version. Thread-safe and picklable. Every result is current.
 
-    Methods raise OSError when the store cannot be reached, which may come after a change was made.
+    Methods raise OSError if the store cannot be reached, possibly after a change was made.
     """
 
     def key(self, uri: str) -> str:
-        """What stands for the table at a URI. Paths of entries begin with it."""
+        """Returns the key of the table at a URI. Paths of entries begin with it."""
 
     def get(self, table: str, version: int) -> ManifestEntry | None:
-        """The entry of a version."""
+        """Returns the entry of a version."""
 
     def latest(self, table: str) -> ManifestEntry | None:
-        """The entry with the largest version."""
+        """Returns the entry with the largest version."""
 
     def put_if_absent(self, table: str, entry: ManifestEntry) -> bool:
-        """Whether the entry was made; False when the version had one, be it the same."""
+        """Creates an entry, and returns whether it was created. False if the version had one, even the same."""
 
     def replace(self, table: str, entry: ManifestEntry) -> None:
-        """Changes the entry of a version; nothing without one."""
+        """Replaces the entry of a version. Does nothing without one."""
 
     def delete(self, table: str, version: int) -> None:
-        """Removes an entry; no error when it is not there."""
+        """Removes an entry. A missing entry is not an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqliteManifestStore:
     """Entries in an SQLite database, which must be on a local disk: for writers on one machine.
 
-    path: of the database, which is made when it is not there
+    path: of the database, which is created if it does not exist
 
     >>> import lance_sql
     >>> manifests = lance_sql.SqliteManifestStore(path + ".sqlite")
@@ -102,7 +102,7 @@ class SqliteManifestStore:
             return ManifestEntry(*row) if row is not None else None
 
     def _connect(self) -> sqlite3.Connection:
-        # A connection for each question: they are cheap, and belong to no thread or process.
+        # One connection for each query: connections are cheap, and belong to no thread or process.
         with ExitStack() as stack:
             try:
                 database = stack.enter_context(closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)))
@@ -114,6 +114,6 @@ class SqliteManifestStore:
                 )
             except sqlite3.Error as error:
                 raise OSError(f"the manifest store {self.path!r}: {error}") from error
-            # open from here on, and closed by whoever asked
+            # open from here on, and closed by the caller
             stack.pop_all()
             return database

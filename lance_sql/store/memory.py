@@ -12,7 +12,7 @@ import pyarrow as pa
 from lance_sql.errors import at
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 
-# One for all stores: several may share a mapping.
+# One lock for all stores, because several may share a mapping.
 _LOCK: Final = Lock()
 
 

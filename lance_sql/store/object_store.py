@@ -1,7 +1,7 @@
 """A store on S3, Google Cloud Storage or Azure.
 
-The client sends a request again that got no answer, also one that creates an object: FileExistsError may mean that
-the object is there because this very call has put it there. Callers that must know read it.
+The client repeats a request that got no answer, even one that creates an object. FileExistsError may therefore mean
+that this very call created the object. Callers that must know read it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 SCHEMES: Final = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss")
 
-# Above this a tail is asked for as the whole object: no server has to take a number of that size.
+# Larger tails are requested as the whole object: a server need not accept a number of that size.
 _MAX_SUFFIX: Final = 2**31
 _READ_ATTEMPTS: Final = 4
 _FIRST_WAIT_SECONDS: Final = 0.1
@@ -37,7 +37,7 @@ _OBJECTS_PER_CHUNK: Final = 200
 
 
 class _Process:
-    """Whether the client may be used here. Its threads are not in a process that was forked from one with them."""
+    """Whether the client may be used here. A process forked after its first use lacks its threads."""
 
     is_used = False
     is_forked = False
@@ -52,7 +52,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class ObjectStore:
-    """The objects below a URI. Neighbouring ranges are fetched together, separate ones at the same time.
+    """The objects below a URI. Neighboring ranges are fetched together, separate ones at the same time.
 
     storage_options: names of object_store (`aws_access_key_id`, `region`, ...); those of fsspec's packages (`key`,
         `anon`, ...) are translated
@@ -70,7 +70,7 @@ class ObjectStore:
         self._client = _client(self._obstore, scheme, bucket, prefix.strip("/"), settings)
         # Azure has no requests for the end of an object.
         self._has_suffixes = scheme in ("s3", "s3a", "gs", "gcs")
-        # Names of directory buckets come in an order of their own.
+        # Directory buckets list names in their own order.
         self.lists_by_name = not bucket.endswith("--x-s3")
 
     def __reduce__(self) -> tuple[type[ObjectStore], tuple[str, dict[str, Any]]]:
@@ -116,7 +116,7 @@ class ObjectStore:
             check_path(prefix)
         start = f"{prefix}/" if prefix else ""
         last = ""
-        # A listing that breaks off is continued behind the last name that came.
+        # A listing that breaks off continues after the last received name.
         for attempt in range(_READ_ATTEMPTS):
             try:
                 for info in self._list(prefix, last):
@@ -186,7 +186,7 @@ class ObjectStore:
         return int(self._read(path, lambda: self._obstore.head(self._client, path))["size"])
 
     def _get(self, path: str, suffix: int | None) -> tuple[int, pa.Buffer]:
-        """The size of an object and its end, or all of it."""
+        """Returns the size of an object and its end, or all of it."""
 
         def get() -> tuple[int, pa.Buffer]:
             options = {"range": {"suffix": suffix}} if suffix is not None else None
@@ -196,7 +196,7 @@ class ObjectStore:
         try:
             return self._read(path, get)
         except OSError as error:
-            # An empty object has no end that could be asked for.
+            # A suffix request fails for an empty object.
             if suffix is None or isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
                 raise
             with suppress(OSError):
@@ -214,7 +214,7 @@ class ObjectStore:
             contents: Sequence[Any] = self._obstore.get_ranges(self._client, path, starts=starts, ends=ends, coalesce=0)
             return contents
 
-        # of ranges that touch, the client would make one request
+        # the client would merge ranges that touch into one request
         touch = any(before.end == after.start for before, after in pairwise(asked))
         sets = [asked[::2], asked[1::2]] if touch else [asked] if asked else []
         try:
@@ -237,7 +237,7 @@ class ObjectStore:
         return contents
 
     def _read(self, path: str, call: Callable[[], _T]) -> _T:
-        """What a call that changes nothing returns; made again when the answer breaks off.
+        """Returns the result of a read-only call. Retries if the answer breaks off.
 
         raises: FileNotFoundError, IsADirectoryError, OSError
         """
@@ -257,7 +257,7 @@ class ObjectStore:
 
     @contextmanager
     def _client_errors(self, path: str) -> Iterator[None]:
-        """Gives errors of the client the types that stores have."""
+        """Converts errors of the client to the types that stores raise."""
         if _Process.is_forked:
             raise UnsupportedFeature(
                 f"{self.uri}: this process was forked from one that has used an object store, whose connections it does"
@@ -302,10 +302,10 @@ class ObjectStore:
         return OSError(message) if "non-2xx status" in line else _BrokenOffError(message)
 
 
-# The parts of an answer in XML that say what is wrong, and statuses that say who may not.
+# The parts of an XML answer with the reason, and the statuses for a denied access.
 _CODE: Final = re.compile(r"<Code>([^<]+)</Code>")
 _MESSAGE: Final = re.compile(r"<Message>([^<]+)</Message>")
-# Where machines in the cloud ask for a login.
+# Addresses where machines in the cloud request a login.
 _NO_LOGIN: Final = re.compile(r"169\.254\.169\.254|metadata\.google\.internal")
 _REFUSED: Final = re.compile(r"\b(?:401 Unauthorized|403 Forbidden)\b")
 
@@ -315,11 +315,11 @@ class _BrokenOffError(OSError):
 
 
 class _OutsideError(OSError):
-    """A range that begins behind the end of the object."""
+    """A range that begins after the end of the object."""
 
 
 def _import(scheme: str) -> Any:
-    # Only those who leave the local file system pay for its import.
+    # Only users of object stores pay for its import.
     try:
         import obstore
         import obstore.store
@@ -347,7 +347,7 @@ def _client(obstore: Any, scheme: str, bucket: str, prefix: str, settings: Clien
 
 
 def _first_line(error: Exception) -> str:
-    """What a client says, in one line: of a server's answer in XML or JSON, its reason."""
+    """Returns the error of a client in one line: the reason, if the server answered in XML or JSON."""
     said = str(error).partition("\n\nDebug source")[0].strip()
     begin, mark, answer = said.partition("<")
     if not mark:

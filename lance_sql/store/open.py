@@ -1,4 +1,4 @@
-"""From what a user calls a place to the store there."""
+"""Opens the store of a path or URI."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.object_store import SCHEMES, ObjectStore
 from lance_sql.values.local_paths import checked, expanded
 
-# Two letters at least: "C:\tables" is a path.
+# At least two letters: "C:\tables" is a path.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 _DYNAMODB: Final = "s3+ddb://"
 _MANIFEST_STORE: Final = "manifest_store"
 ALLOWED_BASES: Final = "allow_bases"
-"""The storage option with the places that a table may have files in; see `allowed_bases`."""
+"""The storage option with the places that may hold files of a table; see `allowed_bases`."""
 
 
 def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
-    """The store at a path or URI: local for plain paths and file://, that of S3, Google Cloud Storage and Azure for
-    theirs, and fsspec's for every other scheme; with a manifest store where one is given, and for s3+ddb://; with a
-    cache on disk where one is asked for.
+    """Opens the store at a path or URI: local for plain paths and file://, an object store for S3, Google Cloud Storage
+    and Azure, and fsspec for every other scheme. It has a manifest store for s3+ddb:// or if one is given, and a disk
+    cache if the options name one.
 
-    raises: InvalidArgument when there is no file system for the scheme, and for options that it does not have
+    raises: InvalidArgument if no file system supports the scheme, and for unknown options
     """
     text = os.fspath(uri)
     options = dict(storage_options or {})
@@ -56,7 +56,7 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
 def with_manifest_store(
     storage_options: Mapping[str, Any] | None, manifest_store: ManifestStore | None
 ) -> Mapping[str, Any] | None:
-    """Storage options that bring a manifest store along wherever they go."""
+    """Returns storage options that include a manifest store."""
     if manifest_store is None:
         return storage_options
     return {**(storage_options or {}), _MANIFEST_STORE: manifest_store}
@@ -65,24 +65,24 @@ def with_manifest_store(
 def with_cache_folder(
     storage_options: Mapping[str, Any] | None, cache: str | os.PathLike[str] | bool | None
 ) -> Mapping[str, Any] | None:
-    """Storage options that bring a cache along wherever they go; see `store.cached`."""
+    """Returns storage options that include a cache; see `store.cached`."""
     if cache is None:
         return storage_options
     return {**(storage_options or {}), CACHE: cache if isinstance(cache, bool) else os.fspath(cache)}
 
 
 def files_uri(uri: str) -> str:
-    """Where the files of a table are: its URI without what says who keeps its manifests."""
+    """Returns the URI of a table's files: its URI without the part that names a manifest store."""
     if not uri.startswith(_DYNAMODB):
         return uri
     return "s3://" + uri.removeprefix(_DYNAMODB).partition("?")[0]
 
 
 def absolute(uri: str | os.PathLike[str]) -> str:
-    """The path or URI of a place that stays the same when the process changes its folder: one path for all ways to
-    write a place on this machine; other URIs as they are.
+    """Returns an absolute path or URI, which stays valid when the process changes its folder. All spellings of a local
+    place become one path; other URIs stay as they are.
 
-    raises: InvalidArgument for what no path can be
+    raises: InvalidArgument for text that cannot be a path
     """
     text = os.fspath(uri)
     path = local_path(text)
@@ -90,7 +90,7 @@ def absolute(uri: str | os.PathLike[str]) -> str:
 
 
 def below(uri: str, path: str) -> str:
-    """The URI of a place below another one."""
+    """Returns the URI of a place below another one."""
     if not uri.startswith(_DYNAMODB):
         return f"{uri.rstrip('/')}/{path}"
     base, mark, query = uri.partition("?")
@@ -115,7 +115,7 @@ def _dynamodb_table(uri: str) -> str:
 
 
 def local_path(uri: str) -> str | None:
-    """The path on this machine that a URI names, or None; "~" is the user's own folder."""
+    """Returns the local path that a URI names, or None; "~" is the user's home folder."""
     if uri.startswith("file://"):
         return checked(unquote(uri.removeprefix("file://").removeprefix("localhost")))
     return None if _SCHEME.match(uri) else expanded(uri)

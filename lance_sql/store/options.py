@@ -1,10 +1,9 @@
-"""Storage options by the names of object_store, as other Lance libraries take them.
+"""Storage options by the names of object_store, as in other Lance libraries.
 
     {"aws_access_key_id": "A", "region": "eu-central-1", "allow_http": "true", "timeout": "60s"}
-    {"key": "A", "client_kwargs": {"region_name": "eu-central-1"}}          the same in fsspec's words
+    {"key": "A", "client_kwargs": {"region_name": "eu-central-1"}}          the same with fsspec's names
 
-What is not known is refused by its name: an option that was passed over in silence would be a wrong one, such as a
-mistyped key.
+Unknown options raise an error that names them: silently ignoring one could hide a mistake, such as a mistyped key.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _CLIENT: Final = frozenset(
         "user_agent",
     }
 )
-# Options of other libraries that say nothing about how a store is reached.
+# Options of other libraries that do not concern how a store is reached.
 _ELSEWHERE: Final = frozenset({"dynamodb_endpoint", "download_retry_count"})
 
 _S3_WORDS: Final[Mapping[str, str]] = {
@@ -69,7 +68,7 @@ _WORDS: Final = {"s3": _S3_WORDS, "gs": _GCS_WORDS, "az": _AZURE_WORDS}
 
 @dataclass(slots=True)
 class ClientSettings:
-    """How obstore's client of a store is made: its keyword arguments by what they are about."""
+    """Keyword arguments of obstore's client of a store, by topic."""
 
     config: dict[str, Any] = field(default_factory=dict)
     client: dict[str, Any] = field(default_factory=dict)
@@ -78,9 +77,9 @@ class ClientSettings:
 
 
 def to_object_store(scheme: str, bucket: str, options: Mapping[str, Any]) -> ClientSettings:
-    """The settings of the scheme's client.
+    """Converts storage options to the settings of the scheme's client.
 
-    bucket: or container, as the URI has it; `container@account.host` names an account of Azure
+    bucket: or container, as in the URI; `container@account.host` names an account of Azure
     raises: InvalidArgument for an option that the scheme does not have
     """
     family = _FAMILY[scheme]
@@ -99,7 +98,7 @@ def to_object_store(scheme: str, bucket: str, options: Mapping[str, Any]) -> Cli
 
 
 def bare_name(family: str, name: str) -> str:
-    """An option's name without the prefix that says which provider it is for."""
+    """Returns an option's name without the prefix of its provider."""
     short = name.lower()
     for prefix in _PREFIXES[family]:
         if short.startswith(prefix):
@@ -108,7 +107,7 @@ def bare_name(family: str, name: str) -> str:
 
 
 def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, with those that fsspec keeps for the client beside the others."""
+    """Returns the options, including those that fsspec nests under `client_kwargs`."""
     flat = {name: value for name, value in options.items() if name != "client_kwargs" and value is not None}
     inner = options.get("client_kwargs") or {}
     if not isinstance(inner, Mapping):
@@ -146,7 +145,7 @@ def _flag(value: Any) -> Any:
 
 
 def _credentials(config: Mapping[str, Any]) -> Any:
-    """Credentials of a profile in ~/.aws, which the client does not read itself; None where others are given."""
+    """Returns credentials of a profile in ~/.aws, which the client does not read itself. None if others are given."""
     if "access_key_id" in config or "skip_signature" in config or os.environ.get("AWS_ACCESS_KEY_ID"):
         return None
     folder = Path.home() / ".aws"

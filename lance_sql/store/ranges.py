@@ -1,9 +1,9 @@
-"""Which requests bring some byte ranges of a file that is far away.
+"""Planning of requests for byte ranges of a remote file.
 
-A request costs a round trip, in which a connection could have brought a megabyte or two. So ranges become one where
-little lies between them, and what is long is divided over connections:
+A request costs a round trip, in which a connection could transfer a megabyte or two. Ranges with small gaps are
+therefore merged into one, and long ones are divided over connections:
 
-    asked for      |aa|    |bb|            |ccccccccccccccccccc|   |dd|
+    wanted         |aa|    |bb|            |ccccccccccccccccccc|   |dd|
     requests       |----------|            |---------|----------------|
 """
 
@@ -19,20 +19,20 @@ import pyarrow as pa
 from lance_sql.store.contract import ByteRange
 
 GAP_BYTES: Final = 64 * 1024
-"""So little between two ranges is always read over: it arrives before another request would have been sent."""
+"""Gaps up to this size are always read over: they arrive before another request would have been sent."""
 
 ROUND_TRIP_BYTES: Final = 1024 * 1024
-"""About what a connection to a cloud store brings in the time that a request takes."""
+"""About the number of bytes that a connection to a cloud store transfers in the time of a request."""
 
 PART_BYTES: Final = 4 * 1024 * 1024
-"""Of longer stretches, so much is asked for at a time, over several connections."""
+"""Longer ranges are requested in parts of this size, over several connections."""
 
 LEAST_OVER_READ: Final = 4 * 1024 * 1024
-"""So many bytes that nobody asked for may always be read; more only where four times as many are wanted."""
+"""So many unneeded bytes may always be read; more only if four times as many are wanted."""
 
 
 class Placement(NamedTuple):
-    """Where a range asked for lies: `offset` bytes into part number `part`, and in those behind it."""
+    """The place of a range: `offset` bytes into part number `part`, continued in the following parts."""
 
     part: int
     offset: int
@@ -41,9 +41,9 @@ class Placement(NamedTuple):
 def merge(
     ranges: Sequence[ByteRange], gap: int = ROUND_TRIP_BYTES, part_bytes: int = PART_BYTES
 ) -> tuple[list[ByteRange], list[Placement]]:
-    """The parts of a file to be asked for, in ascending order, and where each of the ranges lies in them.
+    """Returns the parts of a file to request, in ascending order, and the place of each range in them.
 
-    gap: ranges at most this many bytes apart become one; see `LEAST_OVER_READ`
+    gap: ranges at most this many bytes apart are merged; see `LEAST_OVER_READ`
     part_bytes: no part is longer; those of one stretch follow each other without a gap
     """
     order = sorted(range(len(ranges)), key=ranges.__getitem__)
@@ -66,7 +66,7 @@ def merge(
 def cut_out(
     ranges: Sequence[ByteRange], placements: Sequence[Placement], contents: Sequence[pa.Buffer]
 ) -> list[pa.Buffer]:
-    """The bytes of each range, as far as possible without a copy.
+    """Returns the bytes of each range, without a copy if possible.
 
     contents: of the parts
     """
@@ -79,7 +79,7 @@ def cut_out(
 
 
 def _affordable(ranges: Sequence[ByteRange], gap: int) -> int:
-    """The gap, or less where too much would be read that nobody has asked for.
+    """Returns the gap, or a smaller one if too many unneeded bytes would be read.
 
     ranges: ascending
     """
@@ -110,7 +110,7 @@ def _add_parts(
     parts: list[ByteRange],
     placements: list[Placement],
 ) -> None:
-    """Adds the parts of a stretch, and says where its members are in them."""
+    """Adds the parts of a stretch, and the places of its members in them."""
     first = len(parts)
     size = stretch.end - stretch.start
     count = max(-(-size // part_bytes), 1)
@@ -119,12 +119,12 @@ def _add_parts(
     parts.extend(ByteRange(start, end) for start, end in pairwise(edges))
     for i in members:
         number, offset = divmod(ranges[i].start - stretch.start, length)
-        # an empty range may stand at the very end
+        # an empty range may lie at the very end
         placements[i] = Placement(first + number, offset) if number < count else Placement(first, 0)
 
 
 def _joined(placement: Placement, size: int, contents: Sequence[pa.Buffer]) -> pa.Buffer:
-    """A range that is in several parts; copied without the interpreter's lock, into memory that is used again."""
+    """Joins a range that lies in several parts. Copies without the interpreter's lock, into recycled memory."""
     joined = pa.allocate_buffer(size)
     into = np.frombuffer(joined, np.uint8)
     part, offset = placement

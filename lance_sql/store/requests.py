@@ -1,4 +1,4 @@
-"""Requests that wait for the same store, made at the same time: threads of their own, apart from those that decode."""
+"""Concurrent requests to a store, on I/O threads apart from those that decode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 _T = TypeVar("_T")
 
 CONCURRENCY: Final = 32
-"""Requests of this process that are under way at once, to all remote stores together."""
+"""Maximum number of concurrent requests of this process to all remote stores together."""
 
 _local = threading.local()
 _lock = threading.Lock()
@@ -20,10 +20,10 @@ _innermost_pool: ThreadPoolExecutor | None = None
 
 
 def concurrently(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T]:
-    """The results of the calls, in order.
+    """Runs the calls, and returns their results in order.
 
-    concurrency: that of the store which they wait for; with 1, and inside of such a call, they are made one by one
-    raises: what the first call raises that fails; those behind it may have been made or not
+    concurrency: of the store that they wait for; with 1, and inside such a call, they run one by one
+    raises: the error of the first call that fails; later calls may have run or not
     """
     if concurrency <= 1 or len(calls) <= 1 or getattr(_local, "is_worker", False):
         return [call() for call in calls]
@@ -36,7 +36,7 @@ def concurrently(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T
 
 
 def innermost(calls: Sequence[Callable[[], _T]]) -> list[_T]:
-    """As `together`, of calls that wait for a store and for nothing else, so that they may be made inside of it."""
+    """Runs calls like `concurrently`. They wait only for a store, so that they may run inside of it."""
     if len(calls) <= 1:
         return [call() for call in calls]
     others = [_innermost_executor().submit(call) for call in calls[1:]]
@@ -45,7 +45,7 @@ def innermost(calls: Sequence[Callable[[], _T]]) -> list[_T]:
     finally:
         for future in others:
             future.cancel()
-        # whoever gives up may remove what they write
+        # a caller that gives up may remove the files that they write
         wait(others)
 
 
@@ -70,7 +70,7 @@ def _begin() -> None:
 
 
 def _forget_pool() -> None:
-    """A forked process has none of the threads of its parent."""
+    """Forgets the pools in a forked process, which has none of the threads of its parent."""
     global _pool, _innermost_pool, _lock, _local
     _pool, _innermost_pool, _lock, _local = None, None, threading.Lock(), threading.local()
 

@@ -1,9 +1,9 @@
-"""Which blocks of mapped files a process has looked at, and whose memory it is to give back.
+"""Count of the accessed blocks of mapped files, and choice of those whose memory is given back.
 
-Pages of a mapping that were looked at count as memory of the process until they are given back. They stay in the
-system's cache: looking at one again is cheap, but not free. So of files that are read once, a store keeps a bounded
-number of blocks; and each block that is asked for again after it was given back has one more be kept from then on, as
-far as all stores of the process together keep no more than a share of the memory.
+Accessed pages of a mapping count as memory of the process until they are given back. They stay in the system's cache:
+accessing one again is cheap, but not free. A store therefore keeps a bounded number of blocks of files that are read
+once. Each block that is requested again after it was given back raises the bound by one, as long as all stores of the
+process together keep at most a share of the memory.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from lance_sql import _kernels
 from lance_sql.store.contract import ByteRange
 
 MAX_TOUCHED_BLOCKS: Final = 128
-"""Blocks of files that are read once."""
+"""Blocks kept of files that are read once."""
 
 BLOCK_BYTES: Final = 1024 * 1024
 
 MAX_MORE_BLOCKS: Final = 96
-"""Kept on top of them, of files that are read again and again."""
+"""Additional blocks kept of files that are read repeatedly."""
 
 _SHARE_OF_MEMORY: Final = 8
-"""Of the memory that there is, files that are read again and again take one part in so many at the most."""
+"""Files that are read repeatedly take at most 1/n of the memory, where n is this number."""
 
 _MEMORY_OF_PROCESS: Final = "/proc/self/statm"
 _LIMIT_OF_CONTAINER: Final = "/sys/fs/cgroup/memory.max"
@@ -40,14 +40,14 @@ class TouchedBlocks:
         self._num_touched = 0
         self._given_back: dict[str, int] = {}
         self._num_more = 0
-        # in the kernels: what runs Python when it is let go of could lose a signal
+        # in the kernels: an object that runs Python when it is freed could lose a signal
         self._more = _kernels.ProcessShare()
         self._most_touched = MAX_TOUCHED_BLOCKS
         self._resident_before: int | None = None
         self._has_given_back = False
 
     def touch(self, path: str, ranges: Sequence[ByteRange]) -> list[str]:
-        """Counts what may be looked at from now on.
+        """Counts blocks that may be accessed from now on.
 
         Returns the files whose memory is to be given back, the least recently used ones.
         """
@@ -59,7 +59,7 @@ class TouchedBlocks:
             self._most_touched, self._resident_before = self.most_kept, resident_file_blocks()
         self._notice_return(path, blocks)
         if self._num_touched > self.most_kept and self.takes_too_much(resident_file_blocks()):
-            # it was raised for what had not been looked at then
+            # the bound was raised for blocks that had not been accessed then
             self._most_touched = self.most_kept
         touched = self._touched.pop(path, 0)
         num_new = (blocks & ~touched).bit_count()
@@ -75,7 +75,7 @@ class TouchedBlocks:
             released.append(oldest)
         if self._num_touched > self._most_touched:
             self._given_back[path] = self._given_back.get(path, 0) | touched
-            # some of them are asked for right now
+            # some of them are requested right now
             self._notice_return(path, blocks)
             self._num_touched, touched = blocks.bit_count(), 0
             released.append(path)
@@ -85,17 +85,17 @@ class TouchedBlocks:
 
     @property
     def most_resident(self) -> int | None:
-        """No more blocks can be resident than were counted; None where some were given back, perhaps before they were
-        looked at, and count no longer."""
+        """Upper bound of the resident blocks: the counted ones. None if some were given back, perhaps before they were
+        accessed, and are no longer counted."""
         return None if self._has_given_back else self._num_touched
 
     def takes_too_much(self, resident: int | None) -> bool:
-        """Whether the files take more memory than is kept of them, where so many blocks of files are resident."""
+        """Whether the files take more memory than their bound, if so many blocks of files are resident."""
         before = self._resident_before
         return resident is not None and before is not None and resident - before > self.most_kept
 
     def release(self) -> list[str]:
-        """The files whose memory is to be given back, which are all: nothing is being read of them."""
+        """Returns all files, whose memory is to be given back: nothing is being read from them."""
         released = list(self._touched)
         for path, blocks in self._touched.items():
             self._given_back[path] = self._given_back.get(path, 0) | blocks
@@ -123,11 +123,11 @@ class TouchedBlocks:
 
     @property
     def most_kept(self) -> int:
-        """Blocks that may do so."""
+        """Maximum number of blocks that count as memory."""
         return MAX_TOUCHED_BLOCKS + self._num_more
 
     def _notice_return(self, path: str, blocks: int) -> None:
-        """Has more be kept where blocks were given back that are wanted again."""
+        """Raises the bound if blocks that were given back are requested again."""
         given_back = self._given_back.get(path, 0)
         returned = (given_back & blocks).bit_count()
         if not returned:
@@ -138,10 +138,10 @@ class TouchedBlocks:
         self._most_touched += granted
 
     def _bound(self, num_new: int) -> int:
-        """How many blocks may count as touched, where that many of them are about to be.
+        """Returns the number of blocks that may count as touched, before that many are added.
 
-        Of the ranges of a few rows only some pages are looked at, so that the count says too much. Where the system
-        tells what files take in memory, that counts.
+        Only some pages of the ranges of a few rows are accessed, so that the count is too high. If the system reports
+        the resident memory of files, that counts instead.
         """
         resident = resident_file_blocks()
         if resident is None or self._resident_before is None:
@@ -151,8 +151,8 @@ class TouchedBlocks:
 
 
 def resident_file_blocks() -> int | None:
-    """How much of files is in the memory of the process, programs and libraries among them; None where the system does
-    not tell. Source: proc_pid_statm(5)."""
+    """Returns the resident blocks of files in the process, including programs and libraries, or None if the system
+    does not report them. Source: proc_pid_statm(5)."""
     try:
         with open(_MEMORY_OF_PROCESS, "rb") as file:
             pages = int(file.read().split()[2])
@@ -163,8 +163,8 @@ def resident_file_blocks() -> int | None:
 
 @cache
 def share_of_memory() -> int:
-    """The blocks of a share of the machine's memory, or of what its container may take; 0 where the system does not
-    tell. Source: the kernel's documentation of control groups, version 2."""
+    """Returns the blocks of a share of the memory of the machine or its container, or 0 if the system does not report
+    it. Source: the kernel's documentation of control groups, version 2."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -173,6 +173,6 @@ def share_of_memory() -> int:
         with open(_LIMIT_OF_CONTAINER) as file:
             total = min(total, int(file.read()))
     except (OSError, ValueError):
-        # without a limit it says "max"
+        # without a limit the file contains "max"
         pass
     return min(total // _SHARE_OF_MEMORY // BLOCK_BYTES, MAX_MORE_BLOCKS)

@@ -1,4 +1,4 @@
-"""Objects that are written piece by piece: small ones in one request, long ones in parts while they are made."""
+"""Objects written piece by piece: small ones in one request, long ones in parts while they are made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 PART_BYTES: Final = 10 * 1024 * 1024
-"""An upload has 10,000 parts at most, which are more than the longest data file needs."""
+"""An upload has at most 10,000 parts, which is more than the longest data file needs."""
 
 _PARTS_WAITING: Final = 2
 _PARTS_UNDER_WAY: Final = 4
@@ -31,9 +31,9 @@ class _AbortedError(Exception):
 
 
 class UploadSink:
-    """A new object. Nobody sees it before it is complete.
+    """A new object, invisible to readers before it is complete.
 
-    upload: makes the object of bytes, or of an iterator over them; aborts the upload when that raises
+    upload: creates the object from bytes, or from an iterator over them; aborts the upload if that raises
     remove: deletes the object
     """
 
@@ -77,12 +77,12 @@ class UploadSink:
         self._is_open = False
         self._is_aborted = True
         if self._thread is not None:
-            # The queue may be full, and nobody may be there who empties it.
+            # The queue may be full without a thread that empties it.
             while self._thread.is_alive():
                 with suppress(queue.Full):
                     self._parts.put(None, timeout=0.1)
                 self._thread.join(0.1)
-        # A request without an answer may have been carried out.
+        # A request without an answer may have succeeded.
         with suppress(Exception):
             self._remove()
 

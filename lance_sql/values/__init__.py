@@ -1,1 +1,1 @@
-"""Values and sets of rows: what every other folder computes with."""
+"""Values and sets of rows, which every other folder uses."""

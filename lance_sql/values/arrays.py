@@ -1,4 +1,4 @@
-"""Types of NumPy arrays that many parts of the library hand to each other."""
+"""Types of NumPy arrays that many modules share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 BoolMask: TypeAlias = npt.NDArray[np.bool_]
-"""Whether each row, value or key is one of some."""
+"""A boolean for each row, value or key."""
 
 ByteMask: TypeAlias = npt.NDArray[np.uint8]
-"""A mask with a byte for each row, 1 or 0, as the kernels fill it."""
+"""A mask with a byte for each row, 1 or 0, in the form that the kernels fill."""
 
 U8: TypeAlias = npt.NDArray[np.uint8]
 U32: TypeAlias = npt.NDArray[np.uint32]

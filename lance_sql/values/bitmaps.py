@@ -1,4 +1,4 @@
-"""Roaring bitmaps: in files, and as sets of 64-bit numbers that take a few bytes for each."""
+"""Roaring bitmaps: in files, and as compact sets of 64-bit numbers."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _LOW_HALF = np.uint64(2**32 - 1)
 
 
 def deserialize(content: bytes, what: str) -> BitMap:
-    """The set in serialized bytes. A few bytes of runs can stand for 2^32 numbers: ask for its length before them.
+    """Deserializes a set. A few bytes of runs can stand for 2^32 numbers: check its length before reading them.
 
-    what: that the numbers are, for messages
+    what: noun for the numbers, for messages
     raises: CorruptFile
     """
-    # a few milliseconds that most tables need not spend
+    # imported here, because it takes a few milliseconds that most tables do not need
     from pyroaring import BitMap
 
     try:
-        # checks the counts that the containers claim as well
+        # also checks the counts that the containers claim
         return BitMap.deserialize(content)
     except ValueError as error:
         raise CorruptFile(f"not a bitmap of {what} ({error})") from error
 
 
 def deserialize_64(content: bytes, what: str) -> BitMap64:
-    """The set of numbers of 64 bits in serialized bytes; of these, too, a few bytes of runs can stand for very many.
+    """Deserializes a set of 64-bit numbers. Here too, a few bytes of runs can stand for very many.
 
-    what: that the numbers are, for messages
+    what: noun for the numbers, for messages
     raises: CorruptFile
     """
     from pyroaring import BitMap64
@@ -51,15 +51,15 @@ def deserialize_64(content: bytes, what: str) -> BitMap64:
 
 
 def bitmap(numbers: U32) -> BitMap:
-    """The set of these numbers."""
+    """Returns the set of these numbers."""
     from pyroaring import BitMap
 
-    # an array of this kind is taken over as it is, NumPy's number by number
+    # an array of this type is read as a whole, NumPy's number by number
     return BitMap(array("I", numbers.astype(np.uint32, copy=False).tobytes()))
 
 
 def halves(numbers: U64) -> dict[int, U32]:
-    """The low 32 bits of numbers by their high ones, ascending; of row addresses, the offsets by fragment."""
+    """Returns the low 32 bits of numbers by their high ones, ascending. For row addresses: the offsets by fragment."""
     if not len(numbers):
         return {}
     is_ascending = bool((numbers[1:] >= numbers[:-1]).all())
@@ -77,7 +77,7 @@ def halves(numbers: U64) -> dict[int, U32]:
 class U64Set:
     """A set of 64-bit numbers, such as row ids or addresses. Picklable.
 
-    A fifth of all numbers, at random, take 0.6 bytes each; single ones 2, and a few for every 65,536 between them.
+    A random fifth of all numbers takes 0.6 bytes each. Single ones take 2, and a few for every 65,536 between them.
 
     parts: the low halves by the high half; none is empty
     """
@@ -86,8 +86,8 @@ class U64Set:
 
     @classmethod
     def of(cls, numbers: U64) -> U64Set:
-        """These numbers, in any order; one that is there twice counts once."""
-        # a part at a time, so that sorting takes little memory beside the numbers
+        """Builds the set of these numbers, in any order and with duplicates."""
+        # part by part, so that sorting takes little memory
         parts: dict[int, BitMap] = {}
         for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
             for high, low in halves(numbers[start : start + _NUMBERS_AT_ONCE]).items():
@@ -99,7 +99,7 @@ class U64Set:
 
     @classmethod
     def union(cls, sets: Iterable[U64Set]) -> U64Set:
-        """The numbers of all sets."""
+        """Returns the numbers of all sets."""
         parts: dict[int, BitMap] = {}
         for each in sets:
             for high, low in each.parts.items():
@@ -118,7 +118,7 @@ class U64Set:
 
     @property
     def halves(self) -> Mapping[int, U32]:
-        """As the function of this name has them; each array is made when it is asked for, and is not kept."""
+        """Mapping like the result of the function `halves`. Each array is created on access, and not cached."""
         return _Halves(self.parts)
 
 

@@ -1,4 +1,4 @@
-"""Batches of a stream put together until there is enough for what has a cost of its own: an engine, a join, a page."""
+"""Merging of small batches of a stream for consumers with a cost per batch: an engine, a join, a page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pyarrow as pa
 
 MIN_ROWS: Final = 256 * 1024
 MIN_BYTES: Final = 32 * 1024 * 1024
-"""With so many rows, or so many bytes of them, nothing is gained by waiting for others."""
+"""From so many rows or bytes on, waiting for more batches has no benefit."""
 
 
 def gathered(
     batches: Iterable[pa.RecordBatch], *, min_rows: int = MIN_ROWS, min_bytes: int = MIN_BYTES
 ) -> Iterator[pa.Table]:
-    """The same rows in the same order, several batches together, which are not copied."""
+    """Merges several batches at a time, in the same order and without a copy."""
     held: list[pa.RecordBatch] = []
     num_rows = num_bytes = 0
     for batch in batches:
@@ -30,12 +30,12 @@ def gathered(
 
 
 def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The batches, which have one schema, as one where that is possible."""
+    """Joins batches of one schema into one, if possible."""
     if len(batches) < 2:
         return batches
     try:
         combined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
         return combined
     except pa.ArrowInvalid:
-        # the items of several dictionaries are too many for the type of the keys
+        # the dictionaries together have too many items for the type of the keys
         return batches

@@ -1,7 +1,7 @@
-"""Dictionary-encoded arrays whose items are those of several dictionaries.
+"""Dictionary-encoded arrays that combine the items of several dictionaries.
 
-Arrow unifies dictionaries as well, but neither those that have NULL among their items nor those that use every key of
-their type, and it takes all items for used.
+Arrow unifies dictionaries as well. But it supports neither those with NULL among their items nor those that use every
+key of their type, and it treats all items as used.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ import pyarrow as pa
 from lance_sql.errors import UnsupportedFeature
 
 _NARROW_BITS: Final = 16
-"""Keys of more bits count more items than a file has."""
+"""Keys with more bits can number more items than a file has."""
 
 
 def most_items(type: pa.DictionaryType) -> int:
-    """How many items the keys of a type count."""
+    """Returns the number of items that the keys of a type can number."""
     bits = type.index_type.bit_width
     return 1 << int(bits - 1 if pa.types.is_signed_integer(type.index_type) else bits)
 
 
 def narrow(type: pa.DataType) -> bool:
-    """Whether there are dictionaries in the type, however deep, whose keys count few items."""
+    """Whether the type contains dictionaries, at any depth, whose keys can number few items."""
     if pa.types.is_dictionary(type):
         return bool(type.index_type.bit_width <= _NARROW_BITS)
     return pa.types.is_nested(type) and any(narrow(type.field(i).type) for i in range(type.num_fields))
 
 
 def concat(arrays: Sequence[pa.Array]) -> pa.Array:
-    """The arrays, which have one type, as one.
+    """Concatenates arrays of one type.
 
-    raises: UnsupportedFeature for dictionaries whose items together are too many for the keys
+    raises: UnsupportedFeature for dictionaries that together have too many items for the keys
     """
     if len(arrays) == 1:
         return arrays[0]
@@ -58,7 +58,7 @@ def _concat(arrays: Sequence[pa.Array]) -> pa.Array:
     nulls = np.concatenate([array.is_null().to_numpy(zero_copy_only=False) for array in arrays])
     mask = pa.array(nulls) if nulls.any() else None
     if pa.types.is_struct(type):
-        # the members of a slice would be sliced already
+        # the members of a slice are already sliced
         members = [_concat([array.field(i) for array in arrays]) for i in range(type.num_fields)]
         return pa.StructArray.from_arrays(members, fields=list(type), mask=mask)
     if pa.types.is_fixed_size_list(type):
@@ -105,7 +105,7 @@ def _unified(arrays: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
 
 
 def _used(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The array without the items that no key names."""
+    """Returns the array without unused items."""
     used = array.indices.drop_null().unique()
     new = np.zeros(len(array.dictionary), np.int64)
     new[used.to_numpy()] = np.arange(len(used))
@@ -125,7 +125,7 @@ class Items:
         self._last: dict[tuple[int, int], pa.Array] = {}
 
     def excess(self, batch: pa.RecordBatch) -> str | None:
-        """What is wrong with a column of which one dictionary would get too many items with these rows; None where
+        """Returns the error for a column in which a dictionary would get too many items with these rows, or None if
         there is none."""
         for column, number, array in self._dictionaries(batch):
             key = column, number
@@ -140,7 +140,7 @@ class Items:
         return None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes down the items of rows."""
+        """Records the items of rows."""
         for column, number, array in self._dictionaries(batch):
             key = column, number
             if not self._is_known(key, array.dictionary):
@@ -148,7 +148,7 @@ class Items:
                 self._last[key] = array.dictionary
 
     def take(self, batch: pa.RecordBatch) -> bool:
-        """Takes down the items of rows; False, and does not, where one dictionary would get too many."""
+        """Records the items of rows, unless a dictionary would get too many. Returns whether they were recorded."""
         fits = self.excess(batch) is None
         if fits:
             self.add(batch)

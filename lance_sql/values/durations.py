@@ -1,4 +1,4 @@
-"""Ages as people write them: 30d, 12h, 90m."""
+"""Ages in the usual notation: 30d, 12h, 90m."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _UNITS: Final = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "
 
 
 def is_age(text: str) -> bool:
-    """Whether a text is one that `parse_age` reads."""
+    """Whether `parse_age` can read a text."""
     return _AGE.fullmatch(text) is not None
 
 
 def parse_age(text: str) -> timedelta:
-    """A whole number of weeks, days, hours, minutes or seconds.
+    """Parses a whole number of weeks, days, hours, minutes or seconds.
 
     raises: InvalidArgument
 

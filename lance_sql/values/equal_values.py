@@ -1,4 +1,4 @@
-"""Which values of two arrays cannot be told apart: NULL is NULL, NaN is NaN of the same bits, and -0.0 is not 0.0."""
+"""Bitwise equality of values of two arrays: NULL is NULL, NaN is NaN of the same bits, and -0.0 is not 0.0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lance_sql.values.arrays import I64, BoolMask
 
 
 def same(a: pa.Array, b: pa.Array) -> BoolMask:
-    """For each row whether both arrays, of one type and length, have the same value."""
+    """Compares two arrays of one type and length, row by row."""
     if isinstance(a, pa.ExtensionArray):
         return same(a.storage, b.storage)
     if pa.types.is_dictionary(a.type):
@@ -24,7 +24,7 @@ def same(a: pa.Array, b: pa.Array) -> BoolMask:
 
 
 def _same_values(a: pa.Array, b: pa.Array, both: BoolMask) -> BoolMask:
-    """Whether two values are equal in rows where neither is NULL; anything for the others."""
+    """Compares values in rows where neither is NULL. The result for other rows is arbitrary."""
     type = a.type
     if pa.types.is_struct(type):
         equal: BoolMask = np.ones(len(a), np.bool_)
@@ -47,7 +47,7 @@ def _same_values(a: pa.Array, b: pa.Array, both: BoolMask) -> BoolMask:
 
 
 def _same_bytes(a: pa.Array, b: pa.Array, width: int) -> BoolMask:
-    """For each row whether values of a fixed width have the same bytes."""
+    """Compares the bytes of values of a fixed width, row by row."""
     if width == 0:
         return np.ones(len(a), np.bool_)
     x, y = (np.frombuffer(each.buffers()[1], np.uint8)[each.offset * width :][: len(each) * width] for each in (a, b))
@@ -57,7 +57,7 @@ def _same_bytes(a: pa.Array, b: pa.Array, width: int) -> BoolMask:
 
 
 def _items(array: pa.FixedSizeListArray) -> pa.Array:
-    """All items, those of NULL among them."""
+    """Returns all items, including those of NULL lists."""
     size = array.type.list_size
     return array.values.slice(array.offset * size, len(array) * size)
 

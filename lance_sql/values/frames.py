@@ -1,4 +1,4 @@
-"""Rows as frames of other libraries, which are imported when they are asked for."""
+"""Rows as frames of other libraries, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from lance_sql.errors import MissingDependency, UnsupportedFeature
 
 
 class Frames:
-    """What everything that has rows offers beside Arrow."""
+    """Conversions of everything with rows, beside Arrow."""
 
     @abstractmethod
     def to_table(self) -> pa.Table:
-        """All rows in memory."""
+        """Returns all rows in memory."""
 
     def to_pandas(self, **options: Any) -> Any:
-        """All rows as a DataFrame of pandas.
+        """Returns all rows as a DataFrame of pandas.
 
         options: of `pyarrow.Table.to_pandas`, such as `types_mapper`
-        raises: MissingDependency; UnsupportedFeature for a column that pandas does not hold
+        raises: MissingDependency; UnsupportedFeature for a column that pandas does not support
         """
         _library("pandas")
         return _converted(self.to_table(), "pandas", lambda table: table.to_pandas(**options))
 
     def to_polars(self) -> Any:
-        """All rows as a DataFrame of Polars.
+        """Returns all rows as a DataFrame of Polars.
 
-        raises: MissingDependency; UnsupportedFeature for a column that Polars does not hold
+        raises: MissingDependency; UnsupportedFeature for a column that Polars does not support
         """
         return _converted(self.to_table(), "Polars", _library("polars").from_arrow)
 
 
 def _converted(table: pa.Table, library: str, convert: Callable[[pa.Table], Any]) -> Any:
-    """raises: UnsupportedFeature, which names the first column that cannot be converted alone"""
+    """raises: UnsupportedFeature, which names the first column that cannot be converted on its own"""
     try:
         return convert(table)
     except BaseException as error:
@@ -57,7 +57,7 @@ def _converted(table: pa.Table, library: str, convert: Callable[[pa.Table], Any]
 
 
 def _is_of_values(error: BaseException) -> bool:
-    """Whether an error is about values. Polars has errors of its own, and panics with one that is no `Exception`."""
+    """Whether an error is about values. Polars has its own errors, and panics with one that is not an `Exception`."""
     kinds = (pa.ArrowException, ValueError, OverflowError)
     return isinstance(error, kinds) or type(error).__name__ in ("PanicException", "ComputeError")
 

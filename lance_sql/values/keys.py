@@ -1,10 +1,10 @@
-"""Keys: which values tell rows apart, and which of them are the same.
+"""Keys: values that identify rows, and their equality.
 
 Every column of plain values may be a key: numbers, text, bytes, booleans, dates and times, UUIDs. NaN is NaN, -0.0 is
-0.0, times are instants in any zone, and a category is its text. NULL is equal to NULL, or to nothing, as the caller
-says. Columns with parts (lists, structs, maps) and intervals are refused.
+0.0, times are instants in any zone, and a category is its text. The caller chooses whether NULL is equal to NULL, or to
+nothing. Nested columns (lists, structs, maps) and intervals are refused.
 
-Keys of one column have one type on all sides, but for zones, dictionaries and the width of offsets: see
+Keys of one column have one type on all sides, except for zones, dictionaries and the width of offsets: see
 `format.casts.common_type`.
 """
 
@@ -45,11 +45,11 @@ def can_be_key(type: pa.DataType) -> bool:
 
 
 def numbered(sides: Sequence[Sequence[pa.Array]], *, nulls_are_equal: bool) -> list[I64]:
-    """A number for each row of each side: rows of one key have one number. They are below twice the number of rows;
-    where NULL is a value, every number from 0 on to the greatest is that of a key.
+    """Numbers the rows of each side: rows with the same key have the same number. Numbers are below twice the number of
+    rows. If NULL is a value, every number from 0 to the greatest belongs to a key.
 
     sides: the key columns of each
-    nulls_are_equal: NULL is a value like others; otherwise a key with a NULL in it is like no other
+    nulls_are_equal: NULL is a value like others; otherwise a key with a NULL in it equals no other
     """
     lengths = [len(side[0]) for side in sides]
     total = sum(lengths)
@@ -61,7 +61,7 @@ def numbered(sides: Sequence[Sequence[pa.Array]], *, nulls_are_equal: bool) -> l
             is_null |= together.is_null().to_numpy(zero_copy_only=False)
         indices, count = _indices(together)
         if position:
-            # numbers are below the number of rows, and so is the count: no product overflows before 2^31 rows are held
+            # numbers and count are below the number of rows: no product overflows below 2^31 rows
             indices, _ = _indices(pa.array(numbers * (count + 1) + indices))
         numbers = indices
     if not nulls_are_equal:
@@ -70,13 +70,13 @@ def numbered(sides: Sequence[Sequence[pa.Array]], *, nulls_are_equal: bool) -> l
 
 
 def number(keys: pa.Table, *, nulls_are_equal: bool = True) -> I64:
-    """A number for each row of one table, of all its columns."""
+    """Numbers the rows of one table by all its columns."""
     (numbers,) = numbered([columns_of(keys)], nulls_are_equal=nulls_are_equal)
     return numbers
 
 
 def columns_of(table: pa.Table, names: Sequence[str] | None = None) -> list[pa.Array]:
-    """Columns of a table, each in one piece."""
+    """Returns columns of a table, each in one piece."""
     chosen = table.columns if names is None else [table[name] for name in names]
     return [
         pa.concat_arrays([plain_values(each) for each in column.chunks or [pa.nulls(0, column.type)]])
@@ -85,7 +85,7 @@ def columns_of(table: pa.Table, names: Sequence[str] | None = None) -> list[pa.A
 
 
 def pairs(left: I64, right: I64) -> tuple[I64, I64]:
-    """The positions of rows of two sides with equal numbers, in the order of the right side."""
+    """Returns the positions of rows of two sides with equal numbers, in the order of the right side."""
     counts = np.bincount(left, minlength=max(int(right.max(initial=-1)) + 1, 1))
     if counts.max() < 2:
         at_left = np.full(len(counts), -1, np.int64)
@@ -101,13 +101,13 @@ def pairs(left: I64, right: I64) -> tuple[I64, I64]:
 
 
 def repeated(numbers: I64) -> I64:
-    """The first row of each number that several rows have, ascending."""
+    """Returns the first row of each number that several rows have, ascending."""
     _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
     return np.sort(first[counts > 1])
 
 
 def hashes(columns: Sequence[pa.Array]) -> U64:
-    """Numbers of 24 bits, equal for equal keys within this process. NULL is a value."""
+    """Returns hashes of 24 bits, equal for equal keys within this process. NULL is a value."""
     combined = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         encoded = plain_values(column).dictionary_encode()
@@ -115,19 +115,19 @@ def hashes(columns: Sequence[pa.Array]) -> U64:
         of_values = np.array([*each, _NULL], np.uint64)
         indices = encoded.indices.cast(pa.int64()).fill_null(len(each)).to_numpy()
         combined = (combined * _ODD) ^ of_values[indices]
-    # values that lie side by side have hashes that do
+    # neighboring values have neighboring hashes
     return (combined ^ (combined >> np.uint64(32))) * _ODD >> np.uint64(40)
 
 
 def plain_values(array: pa.Array) -> pa.Array:
-    """Values that are equal in Arrow where the keys are, in their order: times as numbers, one zero and one NaN."""
+    """Converts values so that Arrow compares and sorts them like keys: times as numbers, one zero and one NaN."""
     import pyarrow.compute as pc
 
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     type = array.type
     if pa.types.is_dictionary(type):
-        # of views Arrow takes nothing
+        # Arrow takes no values of views
         return pa.DictionaryArray.from_arrays(array.indices, plain_values(array.dictionary)).dictionary_decode()
     if pa.types.is_run_end_encoded(type):
         return plain_values(pc.run_end_decode(array))
@@ -147,8 +147,8 @@ def plain_values(array: pa.Array) -> pa.Array:
 
 
 def _indices(values: pa.Array) -> tuple[I64, int]:
-    """The number of each value, NULL last, and how many values there are."""
+    """Returns the number of each value, NULL last, and the number of values."""
     encoded = values.dictionary_encode()
-    # of values of the null type Arrow makes an item that no index names
+    # for the null type Arrow makes an item that no index refers to
     count = 0 if pa.types.is_null(values.type) else len(encoded.dictionary)
     return encoded.indices.cast(pa.int64()).fill_null(count).to_numpy().copy(), count

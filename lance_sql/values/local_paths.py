@@ -1,4 +1,4 @@
-"""What users call a path on this machine."""
+"""Local paths as users write them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lance_sql.errors import InvalidArgument
 
 
 def checked(path: str) -> str:
-    """The path as it is.
+    """Returns the path unchanged.
 
-    raises: InvalidArgument for what no path can be
+    raises: InvalidArgument for text that cannot be a path
     """
     try:
         if b"\0" in os.fsencode(path):
@@ -21,7 +21,7 @@ def checked(path: str) -> str:
 
 
 def expanded(path: str) -> str:
-    """The path with the folder of the user in the place of "~".
+    """Returns the path with "~" replaced by the user's home folder.
 
     raises: as `checked`
     """
@@ -29,7 +29,7 @@ def expanded(path: str) -> str:
 
 
 def shown(uri: str) -> str:
-    """The path as somebody in the current folder would type it; other places as they are."""
+    """Returns the path relative to the current folder if it is below it; other places as they are."""
     try:
         below = os.path.join(os.getcwd(), "")
     except OSError:

@@ -1,8 +1,8 @@
 """Sets of rows as sorted, disjoint, half-open ranges.
 
 A set is an array int64[k, 2] of `[start, end)`, ascending and without overlap: one range for a whole page, thousands
-for a selective filter. The same array is what the kernels walk, so that reading everything and reading a few rows
-are one path.
+for a selective filter. The kernels iterate over the same array, so that reading everything and reading a few rows
+share one path.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ EMPTY: RowRanges = np.empty((0, 2), np.int64)
 
 
 MAX_HELD: Final = 1 << 27
-"""Numbers of so many rows of one fragment are held at once, at most: a few bytes can claim any number of rows."""
+"""Maximum number of row numbers of one fragment in memory: a few bytes can claim any number of rows."""
 
 
 def check_held(num_rows: int) -> None:
-    """Makes sure that a number can be held for each of so many rows.
+    """Makes sure that a number for each of so many rows fits in memory.
 
     raises: UnsupportedFeature
     """
@@ -32,19 +32,19 @@ def check_held(num_rows: int) -> None:
 
 
 def single(start: int, end: int) -> RowRanges:
-    """The rows of one range; none when it is empty."""
+    """Returns the rows of one range; none if it is empty."""
     return np.array([[start, end]], np.int64) if end > start else EMPTY
 
 
 def count(rows: RowRanges) -> int:
-    """The number of rows in the set."""
+    """Counts the rows of the set."""
     if len(rows) == 1:
         return int(rows[0, 1] - rows[0, 0])
     return int((rows[:, 1] - rows[:, 0]).sum())
 
 
 def from_sorted(positions: I64) -> RowRanges:
-    """The set that holds `positions` (ascending, distinct); neighbours become one range."""
+    """Returns the set of `positions` (ascending, distinct). Neighbors become one range."""
     if len(positions) <= 1:
         return single(int(positions[0]), int(positions[0]) + 1) if len(positions) else EMPTY
     breaks = np.flatnonzero(positions[1:] - positions[:-1] != 1)
@@ -58,9 +58,9 @@ def from_sorted(positions: I64) -> RowRanges:
 
 
 def expand(rows: RowRanges) -> I64:
-    """Every row of the set, ascending: int64[count(rows)].
+    """Returns every row of the set, ascending: int64[count(rows)].
 
-    raises: UnsupportedFeature for more rows than are held at once
+    raises: UnsupportedFeature for more rows than fit in memory at once
     """
     check_held(count(rows))
     if len(rows) == 1:
@@ -71,7 +71,7 @@ def expand(rows: RowRanges) -> I64:
 
 
 def without(rows: RowRanges, removed: I64) -> RowRanges:
-    """The set less the rows in `removed` (ascending, distinct)."""
+    """Removes the rows in `removed` (ascending, distinct) from the set."""
     if len(removed) == 0 or len(rows) == 0:
         return rows
     removed = removed[within(rows, removed)]
@@ -86,7 +86,7 @@ def without(rows: RowRanges, removed: I64) -> RowRanges:
 
 
 def within(rows: RowRanges, positions: I64) -> BoolMask:
-    """For each of `positions` whether the set holds it."""
+    """Returns for each of `positions` whether the set contains it."""
     if len(rows) == 0:
         return np.zeros(len(positions), np.bool_)
     at = np.searchsorted(rows[:, 0], positions, side="right") - 1
@@ -95,7 +95,7 @@ def within(rows: RowRanges, positions: I64) -> BoolMask:
 
 
 def intersect(a: RowRanges, b: RowRanges) -> RowRanges:
-    """The rows that both sets hold."""
+    """Returns the rows that are in both sets."""
     if len(a) == 0 or len(b) == 0:
         return EMPTY
     if len(b) == 1:
@@ -111,7 +111,7 @@ def intersect(a: RowRanges, b: RowRanges) -> RowRanges:
 
 
 def union(a: RowRanges, b: RowRanges) -> RowRanges:
-    """The rows that one of the sets holds; ranges that touch become one."""
+    """Returns the rows that are in either set. Ranges that touch become one."""
     if len(a) == 0 or len(b) == 0:
         return coalesce(b if len(a) == 0 else a, 0)
     together = np.concatenate((a, b))
@@ -124,7 +124,7 @@ def union(a: RowRanges, b: RowRanges) -> RowRanges:
 
 
 def difference(a: RowRanges, b: RowRanges) -> RowRanges:
-    """The rows of the first set that the second one does not hold."""
+    """Returns the rows of the first set that are not in the second one."""
     if len(a) == 0 or len(b) == 0:
         return a
     lowest, highest = min(int(a[0, 0]), int(b[0, 0])), max(int(a[-1, 1]), int(b[-1, 1]))
@@ -135,7 +135,7 @@ def difference(a: RowRanges, b: RowRanges) -> RowRanges:
 
 
 def clip(rows: RowRanges, start: int, end: int) -> RowRanges:
-    """The part of the set inside `[start, end)`."""
+    """Returns the part of the set inside `[start, end)`."""
     first = int(np.searchsorted(rows[:, 1], start, side="right"))
     last = int(np.searchsorted(rows[:, 0], end, side="left"))
     if first >= last or start >= end:
@@ -149,7 +149,7 @@ def clip(rows: RowRanges, start: int, end: int) -> RowRanges:
 
 
 def compose(rows: RowRanges, positions: RowRanges) -> RowRanges:
-    """The rows that stand at `positions` when the set is counted through from 0.
+    """Returns the rows of the set at `positions`, counted from 0.
 
     positions: a set over [0, count(rows)); a range of it that crosses ranges of `rows` is cut at their borders.
     """
@@ -168,14 +168,14 @@ def compose(rows: RowRanges, positions: RowRanges) -> RowRanges:
 
 
 def head(rows: RowRanges, num_rows: int) -> RowRanges:
-    """The first `num_rows` rows of the set."""
+    """Returns the first `num_rows` rows of the set."""
     if count(rows) <= num_rows:
         return rows
     return compose(rows, single(0, num_rows))
 
 
 def coalesce(rows: RowRanges, gap: int) -> RowRanges:
-    """A superset of the set with fewer ranges: gaps of at most `gap` rows are closed."""
+    """Returns a superset of the set with fewer ranges: gaps of at most `gap` rows are closed."""
     if len(rows) < 2:
         return rows
     keep = np.flatnonzero(rows[1:, 0] - rows[:-1, 1] > gap)
@@ -185,7 +185,7 @@ def coalesce(rows: RowRanges, gap: int) -> RowRanges:
 
 
 def shares(start: int, end: int, total: int, count: int) -> Iterator[tuple[int, int, int]]:
-    """Which of `count` equal shares of `total` rows the rows from `start` to `end` are in: share, start, end."""
+    """Splits the rows from `start` to `end` by `count` equal shares of `total` rows: share, start, end."""
     share = start * count // max(total, 1)
     while start < end:
         stop = min(end, (share + 1) * total // count)

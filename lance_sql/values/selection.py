@@ -1,7 +1,7 @@
-"""Choosing rows of Arrow data, or none.
+"""Selection of rows of Arrow data.
 
-Arrow 26 takes and filters other rows than it is asked for where an array is a slice of lists of a fixed size whose
-items are such lists again. Here such slices are copied first.
+Arrow 26 takes and filters wrong rows of an array that is a slice of fixed-size lists whose items are fixed-size lists
+too. Such slices are copied first here.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 
 
 def empty(schema: pa.Schema) -> pa.Table:
-    """No rows. Arrow's own has no columns of extension types inside of others, and few kinds of dictionaries."""
+    """Returns a table without rows. Arrow's own supports no nested extension types and few kinds of dictionaries."""
     return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def take(rows: Rows, indices: pa.Array) -> Rows:
-    """The rows at these positions, in this order."""
+    """Returns the rows at these positions, in this order."""
     return _unsliced(rows).take(indices)
 
 
 def filter(rows: Rows, mask: pa.BooleanArray) -> Rows:
-    """The rows where the mask is true."""
+    """Returns the rows where the mask is true."""
     return _unsliced(rows).filter(mask)
 
 
 def filter_array(array: pa.Array, mask: pa.BooleanArray) -> pa.Array:
-    """The values where the mask is true."""
+    """Returns the values where the mask is true."""
     return unsliced(array).filter(mask)
 
 
 def unsliced(array: pa.Array) -> pa.Array:
-    """The array, copied if Arrow would choose wrong values of it."""
+    """Returns the array, copied if Arrow would select wrong values of it."""
     if array.offset == 0 or not _is_doubly_fixed(array.type):
         return array
     return pa.concat_arrays([array.slice(0, 0), array])
@@ -57,7 +57,7 @@ def _is_doubly_fixed(type: pa.DataType) -> bool:
 
 
 def matching(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
-    """The rows whose answer is true; the batch itself where all are, without a copy."""
+    """Returns the rows where the mask is true. Returns the batch itself, without a copy, if it is true for all."""
     if mask.true_count == len(mask):
         return batch
     return filter(batch, mask) if mask.true_count else batch.slice(0, 0)

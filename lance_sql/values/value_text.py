@@ -1,4 +1,4 @@
-"""Values as text and as JSON, exactly: what Python has no type for is told by Arrow."""
+"""Values as exact text and JSON. Arrow formats values without an exact Python type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOMENT = re.compile(r"(.*\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d{4})?")
 
 
 def values(column: pa.Array) -> list[Any]:
-    """The values of a column in types of Python; what Python has no exact type for is cast to text by Arrow."""
+    """Returns the values of a column as Python objects. Arrow casts values without an exact Python type to text."""
     if pa.types.is_duration(column.type):
         return list(column.cast(pa.int64()).to_pylist())
     if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
@@ -32,7 +32,7 @@ def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
 
 
 def _without_nanoseconds(type: pa.DataType) -> pa.DataType:
-    """The type, but texts and numbers where lists and structs hold times of nanoseconds, which would need pandas."""
+    """Replaces nested types of times in nanoseconds by text and numbers, because Python values would need pandas."""
     return _with_leaves(type, lambda leaf: _time_as_text(leaf) if getattr(leaf, "unit", None) == "ns" else leaf)
 
 
@@ -43,7 +43,7 @@ def _time_as_text(type: pa.DataType) -> pa.DataType:
 
 
 def _with_leaves(type: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
-    """The type with the types inside of lists, structs and maps changed."""
+    """Changes the types inside lists, structs and maps."""
     if pa.types.is_struct(type):
         return pa.struct([field.with_type(_with_leaves(field.type, change)) for field in type])
     if pa.types.is_map(type):
@@ -58,7 +58,7 @@ def _with_leaves(type: pa.DataType, change: Callable[[pa.DataType], pa.DataType]
 
 
 def _moment(written: str) -> str:
-    """A time as Arrow writes it, without the zeros that end its fraction, and with its zone as in ISO 8601."""
+    """Formats a time that Arrow has written: without trailing zeros in its fraction, and with an ISO 8601 zone."""
     match = _MOMENT.fullmatch(written)
     if match is None:
         return written
@@ -69,7 +69,7 @@ def _moment(written: str) -> str:
 
 
 def _interval(value: Any) -> str:
-    """An interval as DuckDB writes it."""
+    """Formats an interval like DuckDB."""
     years = int(value.months / 12)
     numbers = {"year": years, "month": value.months - 12 * years, "day": value.days}
     parts = [f"{number} {unit}{'' if abs(number) == 1 else 's'}" for unit, number in numbers.items() if number]
@@ -82,7 +82,7 @@ def _interval(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A value that is not NULL as text."""
+    """Formats a value that is not NULL as text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):
@@ -95,7 +95,7 @@ def text(value: Any) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """A value in JSON's types: what JSON has no numbers or words for becomes text."""
+    """Converts a value to JSON's types. Values that JSON cannot represent become text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Where the parts of charts lie, in units of an SVG that is stretched to the width that there is."""
+"""Positions of chart parts, in units of an SVG that is stretched to the available width."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 WIDTH: Final = 1000.0
 _LEAST: Final = 2.0
 _MOST_DIGITS: Final = 24
-# all ticks together, so that they do not run into each other on a phone
+# all ticks together, so that they do not overlap on a phone
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class VersionChart:
-    """Bars of counts by version, above a line and below it, with what its axes say.
+    """Bars of counts by version, above a line and below it, with the labels of its axes.
 
-    columns: the bars of each version, and what it says to whoever points at it
-    line: where the line is, from the top
+    columns: the bars of each version, and its tooltip
+    line: position of the line, from the top
     above, below: the counts at the upper and the lower end
-    ticks: some of the versions, and where they are, in percent of the width
+    ticks: some of the versions, and their positions in percent of the width
     """
 
     columns: Sequence[tuple[Sequence[Bar], str]]
@@ -47,7 +47,7 @@ def by_version(
 ) -> VersionChart:
     """
     counts: the bars of each version: kind, count, whether it grows downwards; from the line outwards
-    titles: what each says
+    titles: the tooltip of each
     """
     columns, line = diverging(counts, height)
     above, below = _extent(counts)
@@ -55,7 +55,7 @@ def by_version(
 
 
 def _extent(columns: Sequence[Sequence[tuple[str, int, bool]]]) -> tuple[int, int]:
-    """The largest count above the line, and the one below."""
+    """Returns the largest count above the line, and the one below."""
     above, below = (
         max((sum(count for _, count, down in column if down is wanted) for column in columns), default=0)
         for wanted in (False, True)
@@ -64,7 +64,7 @@ def _extent(columns: Sequence[Sequence[tuple[str, int, bool]]]) -> tuple[int, in
 
 
 def _ticks(versions: Sequence[int]) -> list[tuple[int, float]]:
-    """Versions in equal steps, from the first one on; fewer where numbers are long."""
+    """Returns versions in equal steps, from the first one on; fewer if numbers are long."""
     count = len(versions)
     most = _MOST_DIGITS // max((len(str(version)) for version in versions), default=1)
     step = -(-count // most) or 1
@@ -72,10 +72,10 @@ def _ticks(versions: Sequence[int]) -> list[tuple[int, float]]:
 
 
 def diverging(columns: Sequence[Sequence[tuple[str, int, bool]]], height: float) -> tuple[list[list[Bar]], float]:
-    """Columns of stacked bars, side by side, above a line and below it. A bar that is not empty can be seen.
+    """Lays out columns of stacked bars, side by side, above a line and below it. A nonempty bar is always visible.
 
     columns: the bars of each: kind, count, whether it grows downwards; from the line outwards
-    returns: the bars of each column, and where the line is
+    returns: the bars of each column, and the position of the line
     """
     above, below = _extent(columns)
     total = above + below or 1
@@ -98,7 +98,7 @@ def diverging(columns: Sequence[Sequence[tuple[str, int, bool]]], height: float)
 
 
 def area(values: Sequence[int | None], height: float) -> str:
-    """The path of an area below a line of steps; gaps where a value is not known."""
+    """Returns the path of an area below a line of steps, with gaps for unknown values."""
     most = max((value for value in values if value is not None), default=0) or 1
     step = WIDTH / max(len(values), 1)
     parts = []
@@ -110,7 +110,7 @@ def area(values: Sequence[int | None], height: float) -> str:
 
 
 def strip(sizes: Sequence[int]) -> list[tuple[float, float]]:
-    """Sections side by side that fill the width, each as wide as its size: from where to where."""
+    """Returns start and end of sections side by side that fill the width, each as wide as its size."""
     total = sum(sizes) or 1
     bounds = [0.0]
     for each in sizes:

@@ -1,4 +1,4 @@
-"""Templates to HTML."""
+"""Rendering of templates to HTML."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ MAX_CHARACTERS: Final = 2_000
 
 
 def render(template: str, **values: Any) -> str:
-    """A whole page.
+    """Renders a whole page.
 
     template: name in `templates`, without its suffix
-    raises: MissingDependency where Jinja2 is not installed
+    raises: MissingDependency if Jinja2 is not installed
     """
     return _environment().get_template(f"{template}.html").render(values, made_at=datetime.now(UTC))
 
 
 def part(template: str, **values: Any) -> str | None:
-    """A part of a page with its own style, for a notebook; None where Jinja2 is not installed, so that the notebook
-    shows the text."""
+    """Renders a part of a page with its own style, for a notebook. Returns None if Jinja2 is not installed, so that the
+    notebook shows the text."""
     try:
         return render(template, **values)
     except MissingDependency:
@@ -81,12 +81,12 @@ def _resource(name: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """A count, or a dash for one that is not known."""
+    """Formats a count, or a dash for an unknown one."""
     return UNKNOWN if value is None else f"{value:,}"
 
 
 def short(value: int) -> str:
-    """A count for an axis, with three digits or so."""
+    """Formats a count for an axis, with about three digits."""
     if value < 10_000:
         return f"{value:,}"
     scale, unit = next((scale, unit) for scale, unit in _SCALES if value >= scale)
@@ -94,12 +94,12 @@ def short(value: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A count of things."""
+    """Formats a count with its noun."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def size(value: int | None) -> str:
-    """Bytes in a unit that fits."""
+    """Formats bytes in a suitable unit."""
     if value is None:
         return UNKNOWN
     amount, unit = float(value), 0
@@ -109,7 +109,7 @@ def size(value: int | None) -> str:
 
 
 def share(value: float) -> str:
-    """A part of a whole: what is little is not told as nothing, nor what is nearly all as all."""
+    """Formats a share in percent: a small one is not rounded to nothing, nor a nearly complete one to all."""
     percent = value * 100
     if 0 < percent < 0.1:
         return "< 0.1%"
@@ -119,7 +119,7 @@ def share(value: float) -> str:
 
 
 def cell(value: Any) -> str:
-    """A value that is not NULL, in one line."""
+    """Formats a value that is not NULL, in one line."""
     if isinstance(value, bytes) and len(value) > MAX_CHARACTERS:
         value = value[:MAX_CHARACTERS]
     shown = text(value)
@@ -127,12 +127,12 @@ def cell(value: Any) -> str:
 
 
 def moment(value: datetime | None) -> str:
-    """A time in UTC, to the second."""
+    """Formats a time in UTC, to the second."""
     return UNKNOWN if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def duration(value: int | None) -> str:
-    """Milliseconds in a unit that fits."""
+    """Formats milliseconds in a suitable unit."""
     if value is None:
         return UNKNOWN
     return f"{value} ms" if value < 1000 else f"{value / 1000:.1f} s" if value < 60_000 else f"{value / 60_000:.1f} min"
