@@ -1,8 +1,8 @@
-"""SQL engines over Lance tables. Each engine's module is imported when it is first asked for.
+"""SQL engines over Lance tables. Each engine's module is imported on first use.
 
-connect()                          a DuckDB connection that knows Lance tables
+connect()                          a DuckDB connection that reads Lance tables
 register(connection)               the same for an existing DuckDB connection
-register(connection, name, table)  one table under a name, for all of them alike
+register(connection, name, table)  one table under a name, in every engine
 attach(connection, folder, as_=)   the tables of a folder as a schema, in DuckDB and DataFusion
 register(spark)                    the format "lance" in a Spark session
 read_spark(spark, table, ...)      a Spark frame of some columns and rows of a table
@@ -32,14 +32,13 @@ def connect(
     cache: str | os.PathLike[str] | bool | None = None,
     **options: Any,
 ) -> Any:
-    """A DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables.
+    """Opens a DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables.
 
-    statistics_cache: a folder in which other processes find what scans of this one learn, of tables that are opened by
-        their paths; see `lance_sql.open`
-    allow_bases, cache: as for `lance_sql.open`, of these tables
-    options: of `duckdb.connect`; DuckDB 1.5 is told to allow extensions without a signature, for `FROM 'x.lance'` needs
-        one
-    raises: UnsupportedFeature when DuckDB is not installed
+    statistics_cache: a folder that shares statistics learned by scans with other processes, for tables opened by path;
+        see `lance_sql.open`
+    allow_bases, cache: as for `lance_sql.open`, for these tables
+    options: of `duckdb.connect`; DuckDB 1.5 allows unsigned extensions, because `FROM 'x.lance'` needs one
+    raises: UnsupportedFeature if DuckDB is not installed
 
     >>> connection = lance_sql.connect()
     >>> connection.execute("SELECT count(*) > 0 FROM 'examples/orders.lance'").fetchall()
@@ -62,12 +61,12 @@ def register(
     storage_options: Mapping[str, Any] | None = None,
     **time_travel: Any,
 ) -> Any:
-    """Prepares a DuckDB connection, a DataFusion SessionContext or a SparkSession; returns what to query.
+    """Prepares a DuckDB connection, a DataFusion SessionContext or a SparkSession. Returns the object to query.
 
     Without a name, `lance_scan('path', ...)` becomes a table function. With one, `table` becomes a table of that name,
     with its own columns.
 
-    table: a Dataset, or a path or URI, which may come with `version`, `tag`, `branch`, `as_of` and
+    table: a Dataset, or a path or URI, optionally with `version`, `tag`, `branch`, `as_of` and
         `storage_options`; a table given by its path is read as of now
     raises: InvalidArgument for another kind of target; TableNotFound, VersionNotFound
     """
@@ -92,13 +91,13 @@ def register(
 
 
 def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -> Any:
-    """Makes the tables of a folder or of a catalog known as a schema of DuckDB or DataFusion; returns what to query.
+    """Attaches the tables of a folder or of a catalog as a schema of DuckDB or DataFusion. Returns the object to query.
 
     `folder/orders.lance` becomes `as_.orders`, and the table `orders` of the namespace `sales` becomes
-    `as_.sales.orders`, with its own columns, in its newest version whenever it is queried. Namespaces below others have
-    dots in their names, as in `as_."sales.eu".orders`. In DuckDB, tables that come later are known after another call.
+    `as_.sales.orders`, with its own columns. Each query reads the newest version. Nested namespaces have
+    dots in their names, as in `as_."sales.eu".orders`. In DuckDB, call `attach` again to see later tables.
 
-    folder: also the address of a REST namespace, or what `lance_sql.catalog` returns
+    folder: or the address of a REST namespace, or the result of `lance_sql.catalog`
     raises: InvalidArgument for another kind of target, and for a name that is taken; TableNotFound without the folder
 
     >>> connection = lance_sql.attach(lance_sql.connect(), "examples", as_="lake")
@@ -133,13 +132,13 @@ def read_spark(
     storage_options: Mapping[str, Any] | None = None,
     **time_travel: Any,
 ) -> Any:
-    """A Spark frame with some columns and rows of a table: nothing else of it is read.
+    """Opens a Spark frame that reads only some columns and rows of a table.
 
-    Spark does not tell a source in Python which columns a query uses, and filters only in a way that loses rows, so
-    that both are said here. Spark may filter the frame further.
+    Spark does not pass the columns of a query to a Python source, and its filter pushdown loses rows. Therefore pass
+    both here. Spark may filter the frame further.
 
-    table, storage_options: as for `register`; the frame stays at the version that is found
-    columns: in the order wanted, system columns among them; all columns of the table without it
+    table, storage_options: as for `register`; the frame stays at the version found now
+    columns: in the order wanted, including system columns; all columns of the table by default
     filter: SQL as for `Dataset.scan`: in DuckDB's dialect, and times without a zone are UTC
     raises: TableNotFound, VersionNotFound, ColumnNotFound; InvalidArgument and UnsupportedFeature for the filter
 
@@ -151,7 +150,7 @@ def read_spark(
     from .spark import data_source as provider
 
     dataset = _opened(table, storage_options, time_travel)
-    # what is wrong is said here, rather than by a worker of Spark
+    # raises errors here, rather than in a worker of Spark
     _ = dataset.scan(columns, filter).schema
     return provider.read(provider.register(spark), dataset, columns, filter)
 

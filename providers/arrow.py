@@ -1,4 +1,4 @@
-"""A table as one engine gets it: with the system columns, in types that the engine knows."""
+"""A table in the form for one engine: with system columns, in types that the engine supports."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
 class EngineDataset(ArrowDataset):
     """A table, or its changes, for an engine.
 
-    with_system_columns: the system columns follow the table's own. No engine has hidden columns for Arrow datasets, so
-        they must be in the schema to be named at all
-    compact: strings with a dictionary stay dictionaries, and decimals take 64 bits, where the table allows it
-    widen: the type in which a type of the table is handed over; nested types are asked for member by member
+    with_system_columns: append the system columns to the table's own. No engine has hidden columns for Arrow datasets,
+        so that queries can only name columns of the schema
+    compact: keep strings with a dictionary as dictionaries, and decimals in 64 bits, if the table allows it
+    widen: maps a type of the table to the engine's type; called for each member of nested types
     """
 
     is_arrow_dataset: ClassVar = True
-    """Whether the engine takes it for a dataset of Arrow's."""
+    """Whether the engine treats it as a dataset of Arrow."""
 
     def __init__(self, dataset: Relation, widen: Widen, *, with_system_columns: bool, compact: bool = False) -> None:
         super().__init__()
         if self.is_arrow_dataset:
-            # engines recognise one only after this module has been imported, which takes a tenth of a second
+            # engines recognize a dataset only after this module was imported, which takes a tenth of a second
             import_module("pyarrow.dataset")
         self.dataset = dataset
         self._widen = widen
@@ -51,12 +51,12 @@ class EngineDataset(ArrowDataset):
         columns = _columns_of(dataset, widen, with_system_columns=with_system_columns, compact=compact)
         self._compact = columns.compact
         self._schema = columns.schema
-        # whether `cast` has anything to do
+        # whether `cast` changes anything
         self.is_widened = columns.is_widened
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns as the engine sees them."""
+        """The columns in the engine's types."""
         return self._schema
 
     def scan(
@@ -67,17 +67,17 @@ class EngineDataset(ArrowDataset):
         limit: int | None = None,
         batch_size: int | None = None,
     ) -> AnyScan:
-        """As the relation's own, where system columns belong to all columns."""
+        """Scans the relation. All columns include the system columns."""
         if isinstance(filter, pa.BooleanScalar):
             import pyarrow.compute as pc
 
-            # so DataFusion hands over a condition that is a constant
+            # DataFusion passes a constant condition in this form
             filter = None if filter.as_py() else pc.scalar(False)
         scan = self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)
         return scan.with_types(self._compact)
 
     def cast(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-        """The batches in the engine's types; each widening is exact or fails."""
+        """Casts the batches to the engine's types. Each widening is exact or fails."""
         if not self.is_widened:
             return reader
         fields = [self._schema.field(name) for name in reader.schema.names]
@@ -85,8 +85,7 @@ class EngineDataset(ArrowDataset):
 
         def batches() -> Iterator[pa.RecordBatch]:
             for batch in reader:
-                # of a column that keeps its type, Arrow's cast asks more than that: it takes no NULL above a member
-                # that is never NULL
+                # Arrow's cast fails for a column that keeps its type, if a NULL has a member that is never NULL
                 columns = [
                     column if column.type == field.type else column.cast(field.type)
                     for column, field in zip(batch.columns, fields, strict=True)
@@ -104,10 +103,10 @@ class EngineDataset(ArrowDataset):
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """What a relation's columns are to an engine.
+    """The columns of a relation in the form for an engine.
 
-    compact: types that the relation delivers instead of its own, by column name
-    is_widened: whether some column is handed over in a type that the relation does not deliver
+    compact: types that the relation returns instead of its own, by column name
+    is_widened: whether some column is passed in a type that the relation does not return
     """
 
     schema: pa.Schema
@@ -115,8 +114,8 @@ class _Columns:
     is_widened: bool
 
 
-# A handle is asked anew for every query. By snapshots, which are equal to themselves alone: handles are equal where
-# place, version and time are, which a table that was made anew can have.
+# Every query gets a new handle. Keyed by snapshots, which equal only themselves: handles are equal if place, version
+# and time are, as they can be for a table that was created again.
 _columns_by_snapshot: WeakKeyDictionary[object, dict[tuple[Widen, bool, bool], _Columns]] = WeakKeyDictionary()
 
 
@@ -156,11 +155,11 @@ def _widened(field: pa.Field, widen: Widen) -> pa.Field:
 
 
 def widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
-    """The type with every innermost type widened."""
+    """Returns the type with every innermost type widened."""
     if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
         return widen(type)
     members = [type.field(index) for index in range(type.num_fields)]
-    # Inside of other types no engine gains by a dictionary, and DuckDB 1.5 fails on it.
+    # No engine benefits from nested dictionaries, and DuckDB 1.5 fails on them.
     plain = [
         member.with_type(member.type.value_type) if pa.types.is_dictionary(member.type) else member
         for member in members

@@ -1,4 +1,4 @@
-"""Which catalogs are attached to a connection or context, under which names, and what names mean there."""
+"""Catalogs attached to a connection or context, and resolution of their names."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _MAIN: Final = "main"
 
 
 def remember(target: Any, name: str, catalog: Catalog) -> None:
-    """A catalog is attached."""
+    """Records that a catalog is attached."""
     _catalogs_by_target.setdefault(target, {})[name.lower()] = catalog
 
 
 def inherit(target: Any, other: Any) -> None:
-    """A cursor has the catalogs of its connection."""
+    """Gives a cursor the catalogs of its connection."""
     if other in _catalogs_by_target:
         _catalogs_by_target[target] = _catalogs_by_target[other]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A name in a catalog, whether it has a table or not.
+    """A name in a catalog, with or without a table.
 
     attached_as: the name of the catalog
     name: in the catalog
@@ -41,16 +41,16 @@ class Place:
     name: tuple[str, ...]
 
     def path(self) -> str | None:
-        """The path of the table; None where there is none."""
+        """Returns the path of the table, or None if it does not exist."""
         spelled = _spelled(self.catalog, self.name)
         return None if spelled is None else self.catalog.describe(spelled).path
 
     def spelled(self) -> tuple[str, ...]:
-        """The name with the letters that the catalog has; the name itself where there is no table."""
+        """Returns the name in the catalog's spelling, or the name itself if there is no table."""
         return _spelled(self.catalog, self.name) or self.name
 
     def has_namespace(self) -> bool:
-        """Whether there is the namespace that the table would be in."""
+        """Whether the namespace of the table exists."""
         try:
             self.catalog.tables(self.name[:-1])
         except TableNotFound:
@@ -59,7 +59,7 @@ class Place:
 
 
 class Names:
-    """The tables that names mean on a connection or context, while one statement is read."""
+    """The tables that names refer to on a connection or context, while one statement is processed."""
 
     def __init__(self, target: Any) -> None:
         self._target = target
@@ -72,7 +72,7 @@ class Names:
         return bool(self._catalogs)
 
     def path(self, parts: Sequence[str]) -> str | None:
-        """The path of a table of a catalog; None for every other name."""
+        """Returns the path of a table of a catalog, or None for every other name."""
         key = tuple(parts)
         if key not in self._paths:
             place = self.place(key)
@@ -80,7 +80,7 @@ class Names:
         return self._paths[key]
 
     def place(self, parts: Sequence[str]) -> Place | None:
-        """Where in a catalog a name is, as the engine understands it; None for a name of the engine."""
+        """Resolves a name in the catalogs like the engine does. Returns None for a name of the engine."""
         if not self._catalogs or not parts:
             return None
         first, *rest = parts
@@ -99,7 +99,7 @@ class Names:
         return Place(attached_as, self._catalogs[attached_as], name)
 
     def has_schema(self, name: str) -> bool:
-        """Whether the engine has a schema or a database of this name, whose tables are its own."""
+        """Whether the engine has a schema or a database of this name, with its own tables."""
         return any(name.lower() in each for each in self._schemas)
 
     def _has_schema(self, database: str, name: str) -> bool:
@@ -123,10 +123,10 @@ class Names:
         return (name.lower(),) in self._asked(query)
 
     def moment(self, text: str) -> str | None:
-        """A time, of the session where it has no offset, as text with one; None for DataFusion, and the time as it is
-        for Spark, whose TIMESTAMP is of this type.
+        """Converts a time to text with an offset, by default that of the session. Returns None for DataFusion, and the
+        time unchanged for Spark, whose TIMESTAMP is of this type.
 
-        raises: InvalidArgument for what is no time
+        raises: InvalidArgument for text that is not a time
         """
         if not self._is_duckdb:
             return text if self._is_of("pyspark") else None
@@ -141,13 +141,13 @@ class Names:
         return bool(self._asked(query, {"name": name}))
 
     def is_parsed(self, text: str) -> bool:
-        """Whether a text is SQL for DuckDB; False for other engines."""
+        """Whether DuckDB can parse a text as SQL; False for other engines."""
         if not self._is_duckdb:
             return False
         import duckdb
 
         try:
-            # PIVOT is several in DuckDB 1.5
+            # PIVOT is several statements in DuckDB 1.5
             return bool(duckdb.DuckDBPyConnection.extract_statements(self._target, text))
         except duckdb.Error:
             return False
@@ -160,22 +160,22 @@ class Names:
         return any(each.__module__.partition(".")[0] in modules for each in type(self._target).__mro__)
 
     def _asked(self, query: str, parameters: dict[str, Any] | None = None) -> list[Any]:
-        """The answer of DuckDB; nothing of other engines, and in a transaction that has failed."""
+        """Runs a query in DuckDB. Returns no rows for other engines, and in a failed transaction."""
         if not self._is_duckdb:
             return []
         import duckdb
 
         try:
-            # not by a method that looks at statements
+            # bypasses the method that parses statements
             return duckdb.DuckDBPyConnection.execute(self._target, query, parameters or {}).fetchall()
         except duckdb.Error:
             return []
 
 
 def _spelled(catalog: Catalog, name: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The name as the catalog has it, where letters have no case; None for one that it does not have.
+    """Returns the name in the catalog's spelling, ignoring case, or None if it does not exist.
 
-    raises: InvalidArgument for a name that several tables have
+    raises: InvalidArgument for a name of several tables
     """
     try:
         return catalog.describe(name).name
@@ -198,7 +198,7 @@ def _spelled(catalog: Catalog, name: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def alike(catalog: Catalog) -> Catalog:
     """
-    raises: InvalidArgument for tables whose names are the same for SQL, which does not tell letters apart by their case
+    raises: InvalidArgument for tables whose names differ only in case, which SQL ignores
     """
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
     for name in catalog.walk():

@@ -12,9 +12,9 @@ Bound: TypeAlias = int | str | datetime | date | None
 
 
 def bound(value: Bound) -> Bound:
-    """A bound of a range, where a number may have come as text.
+    """Converts a bound of a range, whose number may be text.
 
-    raises: InvalidArgument for what cannot be one
+    raises: InvalidArgument for a value that cannot be a bound
     """
     number = as_version(value) if isinstance(value, str) and value.isascii() else None
     if number is not None:

@@ -1,8 +1,8 @@
-"""Tables of attached catalogs by their names, for engines that keep a text and not a catalog.
+"""Tables of attached catalogs by name, for engines that store a text instead of a catalog.
 
-    lance-catalog://2/["sales", "orders"]    the table sales.orders of the second catalog that was attached
+    lance-catalog://2/["sales", "orders"]    the table sales.orders of the second attached catalog
 
-A name means the table that has it when a query is bound: others may rename tables, and give their names to new ones.
+A name refers to the table that has it when a query is bound, even after other processes have renamed tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _catalogs: Final[dict[int, Catalog]] = {}
 
 
 def register(catalog: Catalog) -> int:
-    """The number by which names of a catalog are resolved, for as long as the process lives."""
+    """Registers a catalog, and returns its number, which is valid for the life of the process."""
     for number, known in _catalogs.items():
         if known is catalog:
             return number
@@ -32,12 +32,12 @@ def register(catalog: Catalog) -> int:
 
 
 def name_of(number: int, name: tuple[str, ...]) -> str:
-    """The text for a table of a registered catalog."""
+    """Returns the text for a table of a registered catalog."""
     return f"{_SCHEME}{number}/{json.dumps(name)}"
 
 
 def path_of(text: str) -> str | None:
-    """The path of the table that has a name now; None for another text.
+    """Returns the path of the table that has a name now, or None for another text.
 
     raises: TableNotFound
     """

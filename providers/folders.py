@@ -1,4 +1,4 @@
-"""The tables in a folder, by the names that they have in SQL."""
+"""The tables in a folder, by their names in SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PATTERN = ("*", "?", "[")
 
 
 def is_written(path: str) -> bool:
-    """Whether there is a table at a path: a catalog may have a name of one that is not written yet."""
+    """Whether there is a table at a path: a catalog may declare a table that is not written yet."""
     try:
         lance_sql.dataset.open(path)
     except TableNotFound:
@@ -30,10 +30,10 @@ def is_written(path: str) -> bool:
 
 
 def paths_of(path: str | Sequence[str]) -> list[str]:
-    """The tables that a path or a list of paths means: a pattern such as 'lake/*.lance' means all that match, sorted.
+    """Expands a path or a list of paths to tables. A pattern such as 'lake/*.lance' becomes all matches, sorted.
 
-    path: also with a version or a tag, which holds for every table
-    raises: TableNotFound where nothing matches; InvalidArgument for a pattern in a URI, and for an empty list
+    path: optionally with a version or a tag, which applies to every table
+    raises: TableNotFound if nothing matches; InvalidArgument for a pattern in a URI, and for an empty list
     """
     paths = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
     for given in paths:
@@ -69,7 +69,7 @@ def _matching(path: str) -> list[str]:
 def check_system_columns(tables: Mapping[str, Relation]) -> None:
     """
     tables: by path, which are read with their system columns
-    raises: InvalidArgument where some have stable row ids, and with them columns that the others do not have
+    raises: InvalidArgument if only some have stable row ids, and with them columns that the others lack
     """
     names = {path: set(relation.system_columns) for path, relation in tables.items()}
     every = set().union(*names.values())
@@ -84,7 +84,7 @@ def check_system_columns(tables: Mapping[str, Relation]) -> None:
 def check_alike(tables: Mapping[str, pa.Schema]) -> None:
     """
     tables: columns by path
-    raises: InvalidArgument for tables that have other columns than the first one
+    raises: InvalidArgument for tables whose columns differ from those of the first one
     """
     (first, columns), *others = tables.items()
     for path, schema in others:

@@ -1,4 +1,4 @@
-"""Searches as SQL asks for them: the official extension's names and arguments, and those of time travel."""
+"""Searches in SQL: the official extension's names and arguments, plus those of time travel."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> SearchRows | AnswerChanges:
-    """What a search finds.
+    """Runs a search function, and returns its result as a relation.
 
-    function, arguments: of `SEARCHES`; those that are None count as not given, but a `k` that is there
+    function, arguments: of `SEARCHES`; None counts as not given, except for a given `k`
     raises: as `lance_sql.open`, `Dataset.search` and `Dataset.search_changes`
     """
     given = {name: value for name, value in arguments.items() if value is not None or name == "k"}
@@ -67,7 +67,7 @@ def _join(dataset: Dataset, given: Mapping[str, Any]) -> JoinQuery:
     if isinstance(queries, str):
         queries = _vector(queries) if queries.lstrip().startswith("[") else open_version(queries).snapshot
     elif isinstance(queries, tuple):
-        # lists of constants come as tuples
+        # lists of constants arrive as tuples
         queries = list(queries)
     of_queries = {name: given[name] for name in ("query_column", "query_filter") if name in given}
     options = {**of_queries, **_of_vectors(given)}
@@ -101,12 +101,12 @@ def _by_words(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> Text
 
 
 def _words(query: Any) -> Any:
-    """Words, or a query object that may have come as JSON."""
+    """Parses a text query: words, or a query object, possibly as JSON."""
     if isinstance(query, str) and query.lstrip().startswith("{"):
         try:
             return json.loads(query)
         except ValueError:
-            # words that begin so
+            # words that begin with a brace
             return query
     return query
 
@@ -123,11 +123,11 @@ def _hybrid(dataset: Dataset, given: Mapping[str, Any]) -> HybridQuery:
 
 
 def _of_vectors(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `vector_query`."""
+    """Returns the options of `vector_query`."""
     if "nprobs" in given and "nprobes" in given:
         raise InvalidArgument("nprobs and nprobes are one argument: give it once")
     options = {name: given[name] for name in ("metric", "refine_factor", "use_index", "fast_search") if name in given}
-    # the official extension spells it so
+    # the official extension's spelling
     nprobes = given.get("nprobs", given.get("nprobes"))
     return options if nprobes is None else {**options, "nprobes": nprobes}
 
@@ -139,7 +139,7 @@ def _rows(dataset: Dataset, query: Ranker, given: Mapping[str, Any]) -> SearchRo
 
 
 def _vector(given: Any) -> Any:
-    """A vector that may have come as JSON."""
+    """Parses a vector, possibly as JSON."""
     if isinstance(given, str):
         try:
             return json.loads(given)

@@ -1,8 +1,8 @@
-"""Tables opened by path from SQL: each query reads the newest version, and known versions stay warm.
+"""Tables opened by path from SQL: each query reads the newest version, and open versions are cached.
 
-Opening reads the manifest, always, so that a query sees every commit before it. What else an earlier query has read of
-the same manifest (metadata of data files, deletions, row ids) is cached with its Dataset here, as long as no file of it
-has changed, where its store can tell: a damaged file may have been put right.
+Opening always reads the manifest, so that a query sees every earlier commit. Other data that an earlier query has read
+for the same manifest (metadata of data files, deletions, row ids) is cached with its Dataset. The cache is valid while
+no file has changed, if the store can detect that: a damaged file may have been repaired.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 _MAX_DATASETS: Final = 32
 
-# they have locks of their own
+# datasets have locks of their own
 _cached: LruCache[Hashable, Dataset] = LruCache("versions of queries", most_entries=_MAX_DATASETS, forgets_at_fork=True)
 
 
 def open_version(
     uri: str, *, use_indices: bool = True, statistics_cache: str | None = None, **time_travel: Any
 ) -> Dataset:
-    """The version of a table that a SQL reference means.
+    """Opens the version of a table that a SQL reference names.
 
-    uri: also with a version or a tag, as in "orders.lance@41"
+    uri: optionally with a version or a tag, as in "orders.lance@41"
     use_indices, statistics_cache: as for `lance_sql.open`
-    time_travel: of `lance_sql.open`, None where not given
-    raises: as `lance_sql.open`; InvalidArgument where two versions are named
+    time_travel: of `lance_sql.open`, None if not given
+    raises: as `lance_sql.open`; InvalidArgument if two versions are named
     """
     path, version, tag = split_name(uri)
     opening = partial(lance_sql.dataset.open, use_indices=use_indices, statistics_cache=statistics_cache)
@@ -48,8 +48,8 @@ def open_version(
             raise InvalidArgument(f"{uri!r} names a version, and {given[0]} another: give one of them")
         opened = opening(path, **{**time_travel, "version": version, "tag": tag})
     snapshot = opened.snapshot
-    # A table that was deleted and written anew may count the same versions. Its manifest is another file, or else its
-    # commits have other times and names.
+    # A table that was deleted and written again may have the same version numbers. But its manifest is another file, or
+    # its commits have other times and names.
     identity = (
         path,
         snapshot.store.uri,

@@ -1,4 +1,4 @@
-"""What a reference to a table in SQL means: a table, its changes, or what it consists of, for every engine alike."""
+"""References to tables in SQL, for all engines: a table, its changes, or its metadata."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | FreshRows | SearchRow
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one reference stands for.
+    """The relation of one reference.
 
-    with_system_columns: whether a Dataset has them among its columns
-    where: only these rows of a Dataset, as SQL text
-    columns: all that the statement can name, of a Dataset or of changes; None where it may want any
-    changes: of a change feed, what `Dataset.changes` made it of; engines that open it elsewhere want that
+    with_system_columns: whether a Dataset includes its system columns
+    where: filter of a Dataset, as SQL text
+    columns: all columns of a Dataset or of changes that the statement can name; None if it may use any
+    changes: arguments of `Dataset.changes` for a change feed, for engines that open it elsewhere
     """
 
     relation: Relation
@@ -50,7 +50,7 @@ class ChangesAsked:
     """A change feed as it was asked for.
 
     arguments: of `Dataset.changes`
-    kind: of the images that are told of; None for all
+    kind: of the images to return; None for all
     """
 
     dataset: Dataset
@@ -59,12 +59,12 @@ class ChangesAsked:
 
 
 def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Source:
-    """What a table function gives.
+    """Opens the result of a table function.
 
-    function, arguments: of `FUNCTIONS`; arguments that are None count as not given
+    function, arguments: of `FUNCTIONS`; None counts as not given
     raises: as `lance_sql.open`, `Dataset.scan` and `Dataset.changes`
     """
-    # a search tells a NULL from what is not given
+    # for a search, NULL differs from an argument that is not given
     given = typed(function, arguments)
     if function in ("lance_scan", "lance_table"):
         where = given.pop("filter", None)
@@ -73,7 +73,7 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
         if fresh:
             rows = dataset.fresh_rows()
             return Source(rows if where is None else rows.where(where))
-        # what is wrong with the filter is said before an engine sees it
+        # raises errors of the filter before an engine sees it
         _ = dataset.scan([], where)
         return Source(dataset, function == "lance_scan", where)
     if function in SEARCHES:
@@ -95,10 +95,10 @@ _FALSE: Final = frozenset({"false", "f", "no", "n", "0"})
 
 
 def typed(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that are given, each as a value of its type, whatever engine it comes from: numbers and truth may
-    be texts, and texts numbers.
+    """Converts the given arguments to their types, for every engine. Numbers and booleans may be text, and text may be
+    a number.
 
-    raises: InvalidArgument for a value that is none of the type
+    raises: InvalidArgument for a value that does not fit the type
     """
     return {name: _typed(function, name, value) for name, value in arguments.items() if value is not None}
 

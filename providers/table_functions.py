@@ -1,6 +1,6 @@
-"""The table functions and their arguments, as DuckDB's macros, DataFusion and the parser of statements use them.
+"""The table functions and their arguments, shared by DuckDB's macros, DataFusion and the statement parser.
 
-Nothing of tables is imported here: most of the time until a first answer is imports.
+This module imports no table code, because imports take most of the time until a first answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("use_indices", "fresh", "drop_unchanged", "trust_snapshots"), "flag"),
     **dict.fromkeys(("prefilter", "use_index", "fast_search", "explain_verbose"), "flag"),
 }
-"""The kinds of arguments, by their names; an argument without a kind takes any value that its function takes."""
+"""The kinds of arguments, by name. An argument without a kind takes any value that its function supports."""
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "k": "10",
@@ -26,15 +26,15 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "use_indices": "true",
     **dict.fromkeys(("fresh", "drop_unchanged", "trust_snapshots"), "false"),
 }
-"""Of optional arguments, as SQL; NULL for the others."""
+"""Default values of optional arguments, as SQL; NULL for all others."""
 
 PLACE: Final = ("version", "tag", "branch", "as_of")
 
 
 class TableFunction(NamedTuple):
-    """The names of the arguments after the path. Their order is the one of DataFusion, which has no named arguments.
+    """The names of the arguments after the path, in the order of DataFusion, which has no named arguments.
 
-    needed: those that have to be given
+    needed: required arguments
     """
 
     needed: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class TableFunction(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """All arguments."""
         return self.needed + self.optional
 
 
@@ -71,12 +71,12 @@ SEARCHES: Final[Mapping[str, TableFunction]] = {
         ),
     ),
 }
-"""The searches: the official extension's names, and those of time travel."""
+"""The searches: those of the official extension, with its names, and additional ones."""
 
 METADATA: Final = (
     *("versions", "files", "fragments", "columns", "tags", "branches", "cursors", "rules", "indices", "statistics"),
 )
-"""The metadata tables, which SQL has as `lance_versions` and so on."""
+"""The metadata tables, named `lance_versions` and so on in SQL."""
 
 FUNCTIONS: Final[Mapping[str, TableFunction]] = {
     "lance_scan": _TABLE,

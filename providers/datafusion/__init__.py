@@ -11,12 +11,12 @@
     lance_insertions('path', start, end, since), lance_deletions, lance_row_history('path', start, end, branch)
                                             the change feed; bounds are versions, tags or times, or NULL
     lance_vector_search('path', 'v', '[1, 2]', k, filter, prefilter, version, tag, branch, as_of, since, metric, ...)
-                                            the rows whose vectors are nearest; the vector is JSON, as text
+                                            the rows with the nearest vectors; the vector is JSON, as text
     lance_fts, lance_hybrid_search, lance_vector_join, lance_search_changes
-                                            the other searches, likewise
-    FROM name                               a table that was registered under a name, with its own columns
+                                            the other searches
+    FROM name                               a table registered under a name, with its own columns
 
-DataFusion hands filters over for good, and reads a partition for each task of a scan.
+DataFusion pushes filters down completely, and reads a partition for each task of a scan.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from ..table_functions import FUNCTIONS, SEARCHES
 
 
 def register(context: SessionContext) -> SessionContext:
-    """Adds the table functions; returns the context."""
+    """Adds the table functions, and returns the context."""
     for name in FUNCTIONS:
         context.register_udtf(udtf(partial(_call, name), name))
     return context
 
 
 def register_table(context: SessionContext, name: str, dataset: Dataset) -> None:
-    """Makes one version of a table known under a name, with its own columns; replaces a table of that name."""
+    """Registers one version of a table under a name, with its own columns. Replaces a table of that name."""
     if context.table_exist(name):
         context.deregister_table(name)
     context.register_table(name, _table(dataset, with_system_columns=False))
 
 
 def attach(context: SessionContext, catalog: Catalog, name: str) -> None:
-    """Makes the tables of a catalog known as `name.table` and `name.namespace.table`. Each query finds what is in the
-    catalog then, and reads the newest version."""
+    """Attaches the tables of a catalog as `name.table` and `name.namespace.table`. Each query looks up the catalog, and
+    reads the newest version."""
     context.catalog().register_schema(name, _Namespace(catalog, ()))
     context.register_catalog_provider(name, _Catalog(catalog))
 
@@ -100,7 +100,7 @@ class _Namespace(SchemaProvider):
 
 
 def widen(type: pa.DataType) -> pa.DataType:
-    """DataFusion takes every type as it is."""
+    """Returns the type unchanged: DataFusion supports every type."""
     return type
 
 
@@ -109,7 +109,7 @@ def _table(dataset: Relation, *, with_system_columns: bool) -> Table:
 
 
 def _call(function: str, *arguments: Expr) -> Table:
-    """Called while a query is planned, so that each query reads the newest version."""
+    """Opens a table function while a query is planned, so that each query reads the newest version."""
     try:
         names = FUNCTIONS[function].names
         if not 1 <= len(arguments) <= len(names) + 1:
@@ -122,12 +122,12 @@ def _call(function: str, *arguments: Expr) -> Table:
             given["tag"] = given.pop("version")
         return provided(open_source(function, path, given))
     except LanceError as error:
-        # DataFusion prints the traceback into its message; this leaves one line of it.
+        # DataFusion prints the traceback into its message; this reduces it to one line.
         raise error.with_traceback(None) from None
 
 
 def provided(source: Source) -> Table:
-    """A source as a table of DataFusion.
+    """Wraps a source as a table of DataFusion.
 
     raises: InvalidArgument for a source with a filter
     """

@@ -1,4 +1,4 @@
-"""A query in DataFusion over tables that were opened before."""
+"""Queries in DataFusion over open tables."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from datafusion.functions import arrow_cast
 from ..sources import Source
 from . import provided, register
 
-# "DataFusion error: Plan("..."): what is meant comes last
+# "DataFusion error: Plan("..."): the message comes last
 _WRAPPED: Final = re.compile(r"^(?:\w+ error: )+")
 
 
 class DataFusionError(Exception):
-    """What DataFusion does not run, in a line; its own errors are plain exceptions."""
+    """The one-line error of a query that DataFusion rejects; its own errors are plain exceptions."""
 
 
 Errors: Final = DataFusionError
 
 
 def target(given: Any) -> SessionContext:
-    """The context that was given, or a new one."""
+    """Returns the given context, or a new one."""
     return register(SessionContext()) if given is None else given
 
 
 def prepare(
     context: SessionContext, sql: str, sources: Mapping[str, Source], types: Sequence[str | None] = ()
 ) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
-    """The columns of the query, and what runs it, each time that it is called.
+    """Plans a query. Returns its columns, and a function that runs it on each call.
 
-    types: of `column_types`, that its columns are cast to; here and not in SQL, where a query around it would lose its
+    types: of `column_types`, to which the columns are cast; not in SQL, because an outer query would lose the
         order
-    raises: DataFusionError for a query that cannot be planned; the function that runs it for what fails at once
+    raises: DataFusionError for a query that cannot be planned; the function raises errors of running it
     """
     for name, source in sources.items():
         context.register_table(name, provided(source))
@@ -61,9 +61,9 @@ def prepare(
 
 
 def column_types(context: SessionContext, source: Source) -> dict[str, str]:
-    """The types of a table's columns, as DataFusion writes them."""
+    """Returns the types of a table's columns, as DataFusion spells them."""
     names = source.relation.schema.names
-    # a row for a table without rows
+    # one row even for an empty table
     types = ", ".join(f"arrow_typeof(t.{_quoted(each)}) AS c{number}" for number, each in enumerate(names))
     _, read = prepare(
         context, f"SELECT {types} FROM (SELECT 1) LEFT JOIN __lance_types AS t ON false", {"__lance_types": source}
@@ -76,6 +76,6 @@ def _quoted(name: str) -> str:
 
 
 def _line(error: Exception) -> str:
-    """What is wrong, which is the last of the causes, in a line."""
+    """Returns the last cause of an error, in one line."""
     cause = str(error).rpartition("caused by\n")[2].strip()
     return _WRAPPED.sub("", cause.partition("\n")[0]) or type(error).__name__

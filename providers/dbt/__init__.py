@@ -6,8 +6,8 @@
                     meta: {plugin: lance, path: orders.lance, cursor: spent}
     a model         config(materialized='lance', location='spent.lance', unique_key='customer')
 
-A model that has what came from a cursor names it (`cursor`): the commit of its rows says so, and moves the cursor. So a
-run that dies has taken nothing, and one that is repeated takes nothing twice.
+A model with rows from a cursor names it (`cursor`). The commit of its rows records that, and advances the cursor. A
+failed run therefore loses no changes, and a repeated one applies none twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lance_sql.providers import register
 __all__ = ["PACKAGE", "Plugin"]
 
 PACKAGE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "package")
-"""The folder of the dbt package that has the materialization."""
+"""The folder of the dbt package with the materialization."""
 
 _TIME_TRAVEL: Final = ("version", "tag", "branch", "as_of")
 _OF_SOURCES: Final = (*_TIME_TRAVEL, "plugin", "path", "cursor", "start", "mode", "materialization", "save_mode")
@@ -42,7 +42,7 @@ _OF_APPLYING: Final = (
 
 @dataclass
 class _Reading:
-    """Changes that models of this run read, until one of them has committed what it made of them."""
+    """Changes that models of this run read, until one of them has committed its result."""
 
     block: AbstractContextManager[ChangeFeed]
     feed: ChangeFeed
@@ -50,7 +50,7 @@ class _Reading:
 
 
 class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
-    """The plugin; dbt-duckdb makes one a run."""
+    """The plugin. dbt-duckdb creates one for each run."""
 
     def initialize(self, plugin_config: Mapping[str, Any]) -> None:
         """
@@ -61,17 +61,17 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         self._connection: Any = None
 
     def configure_connection(self, conn: Any) -> None:
-        """Adds `lance_scan` and its like."""
+        """Adds `lance_scan` and the other table functions."""
         self._connection = register(conn)
 
     def configure_cursor(self, cursor: Any) -> None:
-        """The same, for each connection of the database."""
+        """Adds the table functions to each connection of the database."""
         register(cursor)
 
     def load(self, source_config: Any) -> Any:
-        """The rows of a source: a version of a table, or with `cursor` what changed since the last run that had it.
+        """Reads the rows of a source: a version of a table, or with `cursor` the changes since its last run.
 
-        raises: InvalidArgument for options that are not known; TableNotFound, VersionNotFound
+        raises: InvalidArgument for unknown options; TableNotFound, VersionNotFound
         """
         options = dict(source_config.meta)
         unknown = sorted(set(options) - {*_OF_SOURCES} - _OF_DBT)
@@ -94,7 +94,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         return self._readings[name].rows
 
     def _existing(self, target: str | None) -> lance_sql.Dataset | None:
-        """The table that the changes go to, where there is one yet."""
+        """Returns the target table of the changes, if it exists."""
         if target is None:
             return None
         try:
@@ -105,7 +105,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
     def store(self, target_config: Any) -> None:
         """Writes the rows of a model, in one commit.
 
-        raises: InvalidArgument for options that make no sense; CommitConflict where another run had the changes first
+        raises: InvalidArgument for invalid options; CommitConflict if another run has processed the changes first
         """
         config, path = target_config.config, target_config.location.path
         rows = self._connection.cursor().sql(f"FROM {target_config.relation}").to_arrow_table()
@@ -140,9 +140,9 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
             target.merge(rows, keys, properties=properties)
 
     def default_materialization(self) -> str:
-        """Sources are views: their rows are read when a model asks for them."""
+        """Returns "view": the rows of a source are read when a model uses them."""
         return "view"
 
 
 _OF_DBT: Final = frozenset({"target", "enabled", "freshness", "loaded_at_field", "event_time", "loaded_at_query"})
-"""What dbt puts among the options of a source, and the table that changes of a cursor go to."""
+"""Options that dbt adds to those of a source, and the target table for changes of a cursor."""

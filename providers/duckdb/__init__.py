@@ -4,37 +4,37 @@
         a table macro: SELECT * FROM query(__lance_ref(...)). The arguments are constants, so DuckDB calls the Python
         function __lance_ref while it binds the query. That opens the table, leaves it in the caller's frame under a
         fresh name, where DuckDB's scan of Python variables finds it, and returns "FROM" that name. The plan then
-        holds the table: columns and filters are pushed into it, and the name is kept only for queries that are being
-        bound.
-        filter := 'a > 7' has it leave rows out that DuckDB does not know to leave out, such as those of a join;
+        holds the table: columns and filters are pushed into it, and the name remains only while queries are
+                bound.
+        filter := 'a > 7' leaves out rows that DuckDB cannot leave out, such as those of a join;
         use_indices := false reads without indices; fresh := true reads the table's write-ahead log as well
     lance_scan('lake/*.lance'), lance_scan(['a.lance', 'b.lance'])
         the rows of several tables with equal columns, one after the other; also as a path
     lance_table('path', version := 3, ...)
-        the same without system columns, for SELECT *, EXCEPT and what is to be written elsewhere
+        the same without system columns, for SELECT *, EXCEPT and rows to be written elsewhere
     lance_versions('path'), lance_files('path', version := 3), lance_fragments, lance_columns, lance_indices,
     lance_statistics, lance_tags, lance_branches
-        what the table consists of
+        the metadata of the table
     lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, key := ['id'], branch := 'b')
     lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)
-        the same for the change feed, whose bounds are versions, tags or times
+        the change feed, whose bounds are versions, tags or times
     lance_vector_search('path', 'v', [..]::FLOAT[], k := 10, filter := 'a > 7', version := 41, since := 40, ...)
     lance_fts('path', 'body', 'words', ...), lance_hybrid_search('path', 'v', [..], 'body', 'words', alpha := 0.5, ...)
-        the rows whose vectors are nearest, that have words, or both; the arguments are those of the official extension
-        and of time travel
+        the rows with the nearest vectors, with the words, or both; the arguments are those of the official extension
+                and of time travel
     lance_vector_join('path', 'v', 'queries.lance', k := 3), lance_vector_join('path', 'v', [[..], [..]])
-        the rows that are nearest to each of several vectors
+        the rows nearest to each of several vectors
     lance_search_changes('path', 41, vector_column := 'v', vector := [..], text_column := 'body', query := 'words')
-        how what a search finds has changed since a version
+        how the result of a search has changed since a version
     FROM 'path/x.lance', FROM 'path/x.lance@41', FROM 'path/x.lance@tag'
-        a table without system columns, on connections of `connect`: an extension makes a macro of such a name
+        a table without system columns, on connections of `connect`: an extension turns such a name into a macro
     FROM lake.x
-        a table of a folder that was attached as `lake`
+        a table of a folder attached as `lake`
     FROM dataset
-        a Python variable that holds a Dataset needs nothing from here
+        a Python variable that holds a Dataset, without any of these functions
 
-A statement that is prepared once reads the version that it was prepared with, and fails when there is a newer one by
-then; one with parameters is planned anew, and sees it.
+A statement prepared once reads the version that it was prepared with, and fails when there is a newer one by
+then. One with parameters is planned again for each run, and sees the newest version.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
 
 _VIEWS: Final = "lance-sql-views-"
-"""What the folders of attached databases begin with."""
+"""Prefix of the folders of attached databases."""
 _numbers: Final = itertools.count()
 
 SECONDS_TO_WAIT: Final = 20.0
-"""For Python's lock, in DuckDB 1.5: so long a half-read result whose connection was let go of may stand still."""
+"""Limit of the wait for the lock of Python in DuckDB 1.5, while a half-read result of a freed connection blocks."""
 
 if not has_sources():
     from lance_sql.reads.arrow_dataset import limit_wait_for_interpreter
 
-    # DuckDB 1.5 holds the lock while it waits for its threads, where the last that holds a connection is a result
+    # DuckDB 1.5 holds the lock while it waits for its threads, if the last reference to a connection is a result
     limit_wait_for_interpreter(SECONDS_TO_WAIT)
 
 
@@ -87,14 +87,14 @@ def connect(
     cache: str | os.PathLike[str] | bool | None = None,
     **options: Any,
 ) -> DuckDBPyConnection:
-    """A connection with `lance_scan` and `FROM 'x.lance'`; the options are those of `duckdb.connect`.
+    """Opens a connection with `lance_scan` and `FROM 'x.lance'`. The options are those of `duckdb.connect`.
 
-    A database file that the process has open already, without the extension, has `lance_scan` only in DuckDB 1.5.
+    A database file that the process has opened without the extension has only `lance_scan` in DuckDB 1.5.
     """
     connection = duckdb_extension.open_with_extension(database, options)
     check_replacements(connection)
     for add in _functions(connection, statistics_cache, allow_bases, cache).values():
-        # Another connection of the process may have added it. Asking takes longer than all the rest of this.
+        # Another connection of the process may have added it. Checking takes longer than everything else here.
         with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
             add()
     _add_macros(connection)
@@ -103,25 +103,25 @@ def connect(
 
 
 _prepared: Final[WeakSet[DuckDBPyConnection]] = WeakSet()
-"""Connections that have the functions already."""
+"""Connections that already have the functions."""
 
 
 def register(
     connection: DuckDBPyConnection, statistics_cache: str | os.PathLike[str] | None = None
 ) -> DuckDBPyConnection:
-    """Adds `lance_scan`, `lance_changes` and their like to a connection, and returns the connection.
+    """Adds `lance_scan`, `lance_changes` and the other table functions to a connection, and returns it.
 
-    Cursors of a database in memory have them too; cursors of a database in a file are registered themselves.
+    Cursors of a database in memory have them too. Register cursors of a database in a file separately.
     `FROM 'x.lance'` needs a database that was opened by `connect`.
 
-    statistics_cache: as for `lance_sql.open`, of tables that the connection opens by their paths
-    raises: InvalidArgument for a connection that does not look at Python variables
+    statistics_cache: as for `lance_sql.open`, for tables that the connection opens by path
+    raises: InvalidArgument for a connection that does not read Python variables
     """
     check_replacements(connection)
     if statistics_cache is None and connection in _prepared:
         return connection
     functions = _functions(connection, statistics_cache)
-    # an error would end a transaction of the caller's, so that trying is not enough here
+    # trying is not enough here, because an error would end a transaction of the caller
     query = f"SELECT function_name FROM duckdb_functions() WHERE function_name IN ({', '.join('?' * len(functions))})"
     existing = {name for (name,) in connection.execute(query, list(functions)).fetchall()}
     for name, add in functions.items():
@@ -138,7 +138,7 @@ def _functions(
     allow_bases: str | Sequence[str] | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
 ) -> dict[str, Callable[[], object]]:
-    """What adds each of the functions that the macros call."""
+    """Returns functions that add each of the functions that the macros call."""
     learned = None if statistics_cache is None else os.fspath(statistics_cache)
     allowed_bases = (
         None if not allow_bases else ",".join([allow_bases] if isinstance(allow_bases, str) else allow_bases)
@@ -163,7 +163,7 @@ def _function(
     allow_bases: str | None,
     cache: str | os.PathLike[str] | bool | None,
 ) -> Callable[..., str]:
-    """What is behind one of `duckdb_macros.CALLED`. What reads tables is imported when it is first called."""
+    """Implements one of `duckdb_macros.CALLED`. Imports the table code on first call."""
 
     def function(*arguments: Any) -> str:
         from lance_sql.store.allowed_bases import allowing
@@ -178,39 +178,38 @@ def _function(
         ):
             return duckdb_references.query(name, arguments, caller, statistics_cache)
 
-    # DuckDB looks at it to see how many arguments there are
+    # DuckDB inspects the signature for the number of arguments
     arguments = [inspect.Parameter(f"argument_{at}", inspect.Parameter.POSITIONAL_ONLY) for at in range(num_arguments)]
     function.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
     return function
 
 
 def _add_macros(connection: DuckDBPyConnection) -> None:
-    # Temporary macros belong to one connection. In memory a lasting one leaves nothing behind, and cursors have it.
+    # Temporary macros belong to one connection. In memory, a permanent one leaves nothing behind, and cursors have it.
     kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
     connection.execute(";".join(f"CREATE OR REPLACE {kind}{macro}" for kind in kinds for macro in duckdb_macros.MACROS))
 
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:
-    """Makes one version of a table known under a name, with its own columns."""
+    """Registers one version of a table under a name, with its own columns."""
     from .tables import table
 
     # DuckDB 1.5 would keep the database open for as long as the process lives
     if not has_sources() or duckdb_macros.NO_COLUMN in map(str.casefold, dataset.schema.names):
         connection.register(name, table(dataset))
         return
-    # so that whoever counts rows is not given the values of the first column
+    # so that counting rows does not read the values of the first column
     source = connection.from_arrow(table(dataset, with_no_column=True))
     connection.register(name, source.project(f"* EXCLUDE ({duckdb_macros.NO_COLUMN})"))
 
 
 def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
-    """Makes the tables of a catalog known as `name.table` and `name.namespace.table`; those that come later are known
-    after another call.
+    """Attaches the tables of a catalog as `name.table` and `name.namespace.table`. Call it again to see later tables.
 
-    Each is a view, so that every query reads the newest version of the table that has the name then. The views are in a
-    database of that name, which cannot be written to: a table that DuckDB made there would be in no catalog.
+    Each table is a view, so that every query reads the newest version of the table that has the name then. The views
+    are in a read-only database of that name: a table that DuckDB created there would be in no catalog.
 
-    raises: InvalidArgument for a name that another database has
+    raises: InvalidArgument for a name of another database
     """
     from ..folders import is_written
 
@@ -220,7 +219,7 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
         raise InvalidArgument(f"The connection has a database {name!r} already: choose another name")
     number = catalog_names.register(catalog)
     made = f"__lance_views_{next(_numbers)}"
-    # what is opened stays where the folder is removed
+    # an open database file remains usable after the folder is removed
     with tempfile.TemporaryDirectory(prefix=_VIEWS, ignore_cleanup_errors=True) as folder:
         file = _text(os.path.join(folder, "views.duckdb"))
         # in a transaction of its own
@@ -234,7 +233,7 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
                 continue
             schema = f"{made}.{_identifier('.'.join(namespace) or 'main')}"
             cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-            # a table that lies where its name says keeps its place; another one may be renamed
+            # a table whose path matches its name keeps its place; another one may be renamed
             is_plain = not namespace and path.rstrip("/").rpartition("/")[2].removesuffix(".lance") == table_name
             source = path if is_plain else catalog_names.name_of(number, (*namespace, table_name))
             cursor.execute(f"CREATE VIEW {schema}.{_identifier(table_name)} AS FROM lance_table({_text(source)})")
@@ -248,7 +247,7 @@ def _identifier(name: str) -> str:
 
 def check_replacements(connection: DuckDBPyConnection) -> None:
     """
-    raises: InvalidArgument for a connection that does not look at Python variables
+    raises: InvalidArgument for a connection that does not read Python variables
     """
     settings = ("python_enable_replacements", "enable_external_access")
     query = "SELECT " + ", ".join(f"current_setting('{setting}')" for setting in settings)

@@ -1,8 +1,7 @@
-"""The class of connections that take statements about Lance tables, of DuckDB 2.0.
+"""The class of connections that process statements about Lance tables, for DuckDB 2.0.
 
-DuckDB looks for Python variables, such as frames, in the frame that calls it, and passes over frames of its own
-modules, which it knows by their names. This module is named as one of them, so that what its methods pass on sees the
-variables of whoever called them.
+DuckDB looks for Python variables, such as frames, in the calling frame, and skips frames of its own modules, which it
+recognizes by name. This module has such a name, so that queries passed on by its methods see the caller's variables.
 """
 
 from __future__ import annotations
@@ -23,32 +22,32 @@ _Base = duckdb.DuckDBPyConnection
 
 
 class Statements(Protocol):
-    """What knows statements about Lance tables."""
+    """Processor of statements about Lance tables."""
 
     def parts(self, connection: Any, text: str) -> list[Any] | None:
-        """The statements of a text: those about Lance tables, and the text of the others; None where all of it is
-        DuckDB's as it was typed."""
+        """Splits a text into statements about Lance tables and the text of the others. Returns None if all of it is
+        unchanged SQL for DuckDB."""
 
     def narrowed(self, text: str, run: Callable[[str], Any]) -> str | None:
-        """Another query for the same rows, which reads fewer values; None where there is none.
+        """Returns another query for the same rows that reads fewer values, or None if there is none.
 
-        run: carries a query of DuckDB out
+        run: runs a query of DuckDB
         """
 
     def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
-        """Carries a statement out, and leaves what it did as the result of the connection."""
+        """Runs a statement, and sets its summary as the result of the connection."""
 
     def relation(self, connection: Any, statement: Any, parameters: Any) -> Any:
-        """Carries a statement out; what it did, as a relation of DuckDB."""
+        """Runs a statement, and returns its summary as a relation of DuckDB."""
 
 
 class Connection(_Base):
-    """A connection of DuckDB that looks at statements first; see `lance_sql.connect`."""
+    """A connection of DuckDB that parses statements first; see `lance_sql.connect`."""
 
     __slots__ = ()
 
     def execute(self, query: Any, *args: Any, **options: Any) -> Any:
-        """As DuckDB's, also for statements about Lance tables, which leave a row that says what was done."""
+        """Extends DuckDB's method to statements about Lance tables, whose result is a row with a summary."""
         parts = _parts(self, query)
         if parts is None:
             if isinstance(query, str) and not args and not options:
@@ -64,21 +63,21 @@ class Connection(_Base):
         return self
 
     def sql(self, query: Any, *args: Any, **options: Any) -> Any:
-        """As DuckDB's, also for statements about Lance tables, whose relation has a row that says what was done."""
+        """Extends DuckDB's method to statements about Lance tables, whose relation is a row with a summary."""
         return _relation(self, _Base.sql, query, args, options)
 
     def query(self, query: Any, *args: Any, **options: Any) -> Any:
-        """As `sql`."""
+        """Same as `sql`."""
         return _relation(self, _Base.query, query, args, options)
 
     def from_query(self, query: Any, *args: Any, **options: Any) -> Any:
-        """As `sql`."""
+        """Same as `sql`."""
         return _relation(self, _Base.from_query, query, args, options)
 
     def executemany(self, query: Any, *args: Any, **options: Any) -> Any:
-        """As DuckDB's, for tables of DuckDB.
+        """Calls DuckDB's method, for tables of DuckDB only.
 
-        raises: UnsupportedFeature for a Lance table, which would have as many commits as there are rows
+        raises: UnsupportedFeature for a Lance table, which would have one commit for each row
         """
         if not all(isinstance(part, str) for part in _parts(self, query) or ()):
             raise UnsupportedFeature(
@@ -87,24 +86,24 @@ class Connection(_Base):
         return _Base.executemany(self, query, *args, **options)
 
     def cursor(self) -> Any:
-        """As DuckDB's."""
+        """Like DuckDB's method, with the same statements."""
         return _inheriting(self, _Base.cursor(self))
 
     def duplicate(self) -> Any:
-        """As DuckDB's."""
+        """Like DuckDB's method, with the same statements."""
         return _inheriting(self, _Base.duplicate(self))
 
 
-# DuckDB's objects have no attributes of their own
+# DuckDB's objects cannot have additional attributes
 _statements_by_connection: WeakKeyDictionary[Connection, Statements] = WeakKeyDictionary()
 
 
 def listening(connection: Any, statements: Statements) -> Any:
-    """The connection, of the class above where DuckDB's class can be one's base."""
+    """Changes the class of the connection to `Connection`, if DuckDB allows subclasses."""
     try:
         connection.__class__ = Connection
     except TypeError:
-        # of DuckDB 1.5
+        # in DuckDB 1.5
         return connection
     _statements_by_connection[connection] = statements
     return connection

@@ -20,7 +20,7 @@ from lance_sql.values import selection
 from ..arrow import widened_type
 from .tables import widen
 
-# Rows come in batches, in a table that users do not know: these would see a part of it.
+# Rows arrive in batches, in an internal table: these would see only a part of it.
 _REFUSED: Final[Mapping[type[Any], str]] = {
     exp.Window: "a window function",
     exp.Explode: "UNNEST",
@@ -34,10 +34,10 @@ _UNKNOWN_COLUMN: Final = re.compile('Referenced column "(.+?)" not found')
 
 
 class SqlExpressions:
-    """Expressions by the name of the column that they make.
+    """Expressions by the name of the column that they compute.
 
     schema: the columns that they may read
-    raises: InvalidArgument for an expression that DuckDB does not take, or that needs more than a row; ColumnNotFound
+    raises: InvalidArgument for an expression that DuckDB rejects, or that needs more than one row; ColumnNotFound
     """
 
     def __init__(self, expressions: Mapping[str, str], schema: pa.Schema) -> None:
@@ -54,14 +54,14 @@ class SqlExpressions:
         self.types = {name: array.type for name, array in empty.items()}
 
     def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
-        """The values for each row.
+        """Computes the values for each row.
 
         rows: with at least `columns`
-        raises: InvalidArgument for what DuckDB reports, and for expressions that are none of single rows
+        raises: InvalidArgument for errors of DuckDB, and for expressions that do not return one value for each row
         """
         try:
             self._connection.register("rows", self._rows(rows))
-            # as many rows as come are one batch
+            # all rows form one batch
             computed = self._connection.sql(self._query).to_arrow_reader(max(rows.num_rows, 1)).read_all()
         except duckdb.Error as error:
             raise self._explained(error) from error
@@ -79,7 +79,7 @@ class SqlExpressions:
                 f"No column {name!r} for the new values of {', '.join(map(repr, self._names))}. "
                 f"Columns: {', '.join(self._schema.names)}. Text needs quotes: \"'{name}'\""
             )
-        # what follows is the query, which users have not written
+        # the rest is the internal query
         message = str(error).partition("\n\nLINE ")[0]
         return InvalidArgument(f"The new values of {', '.join(map(repr, self._names))} cannot be computed: {message}")
 
@@ -104,13 +104,13 @@ def _database(process: int) -> duckdb.DuckDBPyConnection:
 
 
 def _connection() -> duckdb.DuckDBPyConnection:
-    """A connection on which nothing else is done."""
+    """Returns a connection for one use."""
     try:
         cursor = _database(os.getpid()).cursor()
-        # what a change makes of a table does not depend on the machine
+        # the result of a change must not depend on the machine
         cursor.execute("SET TimeZone = 'UTC'")
     except duckdb.Error:
-        # an error inside of DuckDB leaves a database that takes nothing any longer
+        # an internal error of DuckDB leaves the database unusable
         _database.cache_clear()
         cursor = _database(os.getpid()).cursor()
         cursor.execute("SET TimeZone = 'UTC'")
@@ -118,9 +118,9 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 
 def _identifiers(expressions: Iterable[str]) -> set[str]:
-    """Every name in the expressions, in lower case: columns are found whatever their case, as in DuckDB.
+    """Returns every name in the expressions, in lower case: columns are matched without case, as in DuckDB.
 
-    raises: InvalidArgument for text that is not an expression, or none of a row
+    raises: InvalidArgument for text that is not an expression, or not one of a single row
     """
     names: set[str] = set()
     for text in expressions:
@@ -136,7 +136,7 @@ def _identifiers(expressions: Iterable[str]) -> set[str]:
 
 
 def _reason(error: SqlglotError) -> str:
-    """The parser's complaint without its markup for terminals: what, and at which column."""
+    """Returns the parser's error without its terminal markup: the problem and its column."""
     details = getattr(error, "errors", None)
     if not details:
         return str(error)

@@ -1,8 +1,8 @@
-"""How DuckDB gets the extension with which `FROM 'path/x.lance'` is a table; see extension.cpp.
+"""Loading of the extension that makes `FROM 'path/x.lance'` a table; see extension.cpp.
 
-DuckDB 2.0 takes extensions of the process: `announce` names this one, and every database that is opened afterwards has
-it. DuckDB 1.5 loads a file, and one without a signature only into databases that were opened to allow it, so only
-`connect` can do that.
+DuckDB 2.0 accepts extensions of the process: `announce` registers this one, and every database opened afterwards has
+it. DuckDB 1.5 loads a file. It loads one without a signature only into databases opened to allow that, so only
+`connect` can do it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _FILE_NAME: Final = "lance_sql.duckdb_extension"
-# Beside the kernels: of an editable installation that is another folder than the sources are in.
+# Beside the kernels: in an editable installation this is not the source folder.
 _PLACES: Final = [Path(folder) / _FILE_NAME for folder in lance_sql.__path__]
 FILE: Final = next(filter(Path.is_file, _PLACES), _PLACES[0])
 
@@ -54,7 +54,7 @@ class _Descriptor(ctypes.Structure):
 
 
 class _Functions(ctypes.Structure):
-    """lance_sql_functions of the extension, by the names that they have in DuckDB."""
+    """lance_sql_functions of the extension, by their names in DuckDB."""
 
     _fields_ = (
         ("destroy_value", _Pointer),
@@ -68,12 +68,12 @@ class _Functions(ctypes.Structure):
 _Describe: Final = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(_Descriptor))
 
 _lock = Lock()
-# DuckDB calls them for as long as the process lives.
+# DuckDB calls them for the life of the process.
 _callbacks: list[Any] = []
 
 
 def announce() -> bool:
-    """Names the extension to DuckDB, once; whether DuckDB takes extensions of the process."""
+    """Registers the extension with DuckDB, once. Returns whether DuckDB accepts extensions of the process."""
     with _lock:
         if _callbacks:
             return True
@@ -95,7 +95,7 @@ def announce() -> bool:
 
 
 def open_with_extension(database: str, options: dict[str, Any]) -> DuckDBPyConnection:
-    """A connection whose database has the extension; one without it where the database was opened before."""
+    """Opens a connection whose database has the extension, or one without it if the database was already open."""
     if announce():
         return duckdb.connect(database, **options)
     allowing = {**options, "config": {"allow_unsigned_extensions": "true", **(options.get("config") or {})}}

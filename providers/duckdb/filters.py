@@ -1,8 +1,8 @@
-"""Conditions as DuckDB 2.0 offers them to a source, as predicates; see source.py.
+"""Translation of conditions that DuckDB 2.0 offers to a source into predicates; see source.py.
 
-A condition compares columns with constants that are of the column's type in DuckDB. It is translated where DuckDB has
-the values of the table as they are. Of types that DuckDB cuts (dates in milliseconds, times in nanoseconds) or gives a
-form of its own (durations, JSON), only `IS NULL` is.
+A condition compares columns with constants of the column's DuckDB type. It is translated if DuckDB represents the
+table's values exactly. For types that DuckDB truncates (dates in milliseconds, times in nanoseconds) or represents
+differently (durations, JSON), only `IS NULL` is translated.
 """
 
 from __future__ import annotations
@@ -60,24 +60,24 @@ _Column: TypeAlias = tuple[ColumnRef, pa.DataType, pa.DataType]
 
 
 MOST_ROWS_LEFT: Final = 0.02
-"""DuckDB filters as fast as it is handed rows; only a filter that leaves fewer than this share saves reading them."""
+"""DuckDB filters as fast as it receives rows: only a filter that leaves less than this share saves reading them."""
 
 ROWS_OF_A_LARGE_TABLE: Final = 1_000_000
 MOST_ROWS_LEFT_OF_A_SMALL_TABLE: Final = 0.005
 FEWEST_ROWS: Final = 1000
-"""The smaller a table, the more DuckDB's guess what a filter leaves is worth beside the filter: where a source applies
-it, DuckDB takes all rows to be left, and orders joins by that. Of tables with fewer than `FEWEST_ROWS`, it filters."""
+"""For small tables, DuckDB's selectivity estimate is worth more than the pushed filter. If a source applies it, DuckDB
+assumes that all rows remain, and orders joins by that. Below `FEWEST_ROWS`, DuckDB filters."""
 
 
 class UntranslatableError(Exception):
-    """A condition that DuckDB is to evaluate itself."""
+    """A condition that DuckDB must evaluate itself."""
 
 
 def to_predicate(node: Node, stored: pa.Schema, declared: pa.Schema) -> Predicate:
-    """The predicate of a condition.
+    """Translates a condition to a predicate.
 
     stored: the columns in the types of the table, system columns included
-    declared: the same columns, by the same names, in the types that DuckDB was told
+    declared: the same columns, by the same names, in the types declared to DuckDB
     raises: UntranslatableError
     """
     try:
@@ -87,9 +87,9 @@ def to_predicate(node: Node, stored: pa.Schema, declared: pa.Schema) -> Predicat
 
 
 def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
-    """Whether a scan that applies the predicate is faster than one that leaves it to DuckDB; measured by TPC-H.
+    """Whether a scan with the predicate is faster than filtering in DuckDB; tuned with TPC-H.
 
-    raises: as reading the columns of the predicate
+    raises: errors of reading the columns of the predicate
     """
     with _lock:
         answers = _answers.setdefault(dataset.snapshot, LruCache("answers to DuckDB", most_entries=_MOST_ANSWERS))
@@ -103,7 +103,7 @@ def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
 
 def _judge(dataset: Dataset, predicate: Predicate) -> bool:
     scan = dataset.scan([], predicate)
-    # planning answers it; or else what is not fetched from far away is worth most
+    # planning answers the condition; or for remote data, each page that is not fetched saves most
     if scan.plan.residual is None or dataset.snapshot.open_fragments.concurrency > 1:
         return True
     sample, num_rows = scan.sample_filter(), dataset.count_rows()
@@ -112,10 +112,10 @@ def _judge(dataset: Dataset, predicate: Predicate) -> bool:
     return sample.share < (MOST_ROWS_LEFT if num_rows >= ROWS_OF_A_LARGE_TABLE else MOST_ROWS_LEFT_OF_A_SMALL_TABLE)
 
 
-# Plans are made anew for every query, with the same conditions.
+# Plans are made for every query, with the same conditions.
 _MOST_ANSWERS: Final = 256
 _lock = Lock()
-# By snapshot, as the columns in arrow.py are.
+# By snapshot, like the columns in arrow.py.
 _answers: WeakKeyDictionary[object, LruCache[Predicate, bool]] = WeakKeyDictionary()
 
 
@@ -145,7 +145,7 @@ class _Translator:
         raise UntranslatableError(node)
 
     def _comparable(self, parts: Sequence[str]) -> tuple[ColumnRef, pa.DataType, str]:
-        """The column, its type in the table, and the name of its type in DuckDB."""
+        """Returns the column, its type in the table, and the name of its type in DuckDB."""
         column, stored, declared = self._column(parts)
         name = _type_name(declared)
         if name is None:
@@ -158,7 +158,7 @@ class _Translator:
 
 
 def _member(schema: pa.Schema, parts: Sequence[str]) -> pa.DataType:
-    """The type of a column, or of a member of a struct inside of it."""
+    """Returns the type of a column, or of a member of a struct inside of it."""
     index = schema.get_field_index(parts[0]) if parts else -1
     if index < 0:
         raise UntranslatableError(parts)
@@ -172,7 +172,7 @@ def _member(schema: pa.Schema, parts: Sequence[str]) -> pa.DataType:
 
 
 def _type_name(type: pa.DataType) -> str | None:
-    """What DuckDB calls a type of which it has every value as it is; None for other types."""
+    """Returns DuckDB's name of a type whose values it all represents exactly; None for other types."""
     if pa.types.is_dictionary(type):
         type = type.value_type
     if pa.types.is_decimal(type):
@@ -189,7 +189,7 @@ def _type_name(type: pa.DataType) -> str | None:
 
 
 def _constant(node: Node, name: str) -> Constant:
-    """The constant, which must be a value of DuckDB's type of this name."""
+    """Returns the constant, which must be a value of DuckDB's type of this name."""
     if not isinstance(node, Lit) or node.type != name or node.value is None:
         raise UntranslatableError(node)
     type = _TYPES.get(name)

@@ -1,6 +1,6 @@
-"""The table functions of DuckDB as macros, and the Python functions that these call.
+"""DuckDB's table functions as macros, and the Python functions that these call.
 
-Nothing of tables is imported for them: most of the time until a first answer is imports.
+This module imports no table code, because imports take most of the time until a first answer.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Final
 from ..table_functions import DEFAULTS, FUNCTIONS, KINDS, Kind
 
 PATH_FUNCTION: Final = "__lance_path"
-"""The macro that a path becomes an argument of."""
+"""The macro that the extension calls with a path."""
 
 NO_COLUMN: Final = "__lance_no_column"
-"""A first column of NULLs, for queries that need no column: DuckDB asks for the first one then, whatever it costs."""
+"""A first column of NULLs, for queries without columns: DuckDB then reads the first column, whatever it costs."""
 
 REFERENCE: Final = "__lance_ref"
 RELATION: Final = "__lance_relation_ref"
-# Not a macro that the user gave such a name.
+# Not a macro that the user defined with this name.
 _QUERY: Final = "system.main.query"
 
 # A path or a list of them, as one text.
 _PATHS: Final = "to_json(path)::VARCHAR"
-# As texts, so that a value of another type is refused in the words of this library.
+# As text, so that errors for values of other types come from this library.
 _CASTS: Final[Mapping[Kind | None, str]] = {
     "flag": "::BOOLEAN",
     **dict.fromkeys(("text", "version", "time", "bound"), "::VARCHAR"),
@@ -33,8 +33,8 @@ _ALL_COLUMNS: Final = f"SELECT * EXCLUDE ({NO_COLUMN}) FROM "
 
 
 def _macro(function: str) -> str:
-    """The macro of a table function that hands its arguments over as one JSON text, in which lists of numbers stay what
-    they are."""
+    """Returns the macro of a table function. It passes its arguments as one JSON text, which preserves lists of
+    numbers."""
     needed, optional = FUNCTIONS[function]
     parameters = ["path", *needed, *(f"{name} := {DEFAULTS.get(name, 'NULL')}" for name in optional)]
     given = ", ".join(f"'{name}': {name}{_CASTS.get(KINDS.get(name), '')}" for name in (*needed, *optional))
@@ -55,10 +55,10 @@ MACROS: Final = (
     f"MACRO {PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
     f"{_QUERY}({REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true, false))",
 )
-"""What is behind CREATE OR REPLACE."""
+"""Macro definitions, to follow CREATE OR REPLACE."""
 
 CALLED: Final[Mapping[str, tuple[str, ...]]] = {
     REFERENCE: (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN", "BOOLEAN"),
     RELATION: ("VARCHAR",) * 3,
 }
-"""The functions that macros call, and the types of their arguments; `references` implements them."""
+"""The functions that macros call, and the types of their arguments. `references` implements them."""

@@ -1,14 +1,14 @@
-"""How DuckDB 2.0 asks sources for rows; whether this DuckDB does.
+"""The source protocol of DuckDB 2.0, and detection of it.
 
-The protocol is private to DuckDB. `ArrowScanSource` is the class that DuckDB's own adapters for pyarrow derive from,
-and an object that is one already is used as it is:
+The protocol is private to DuckDB. `ArrowScanSource` is the base class of DuckDB's own adapters for pyarrow, and DuckDB
+uses an instance of it directly:
 
-    rows()                    while a query is bound: the estimate that the optimizer begins with
-    accepts(condition)        while it is optimized: a condition that is accepted leaves the plan
-    stream(columns, filters)  when it runs: one scan
+    rows()                    while a query is bound: the estimate that the optimizer starts with
+        accepts(condition)        while it is optimized: an accepted condition leaves the plan
+        stream(columns, filters)  when it runs: one scan
 
-Where DuckDB has no such class, or another one, `has_sources` is false, and tables are Arrow datasets, as in 1.5. Both
-ways give the same rows.
+If DuckDB lacks this class, or has a different one, `has_sources` is false, and tables are Arrow datasets, as in 1.5.
+Both paths return the same rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NODES: Final = {
 
 @functools.cache
 def has_sources() -> bool:
-    """Whether DuckDB has the protocol, and it is the one that `source` was written for."""
+    """Whether DuckDB has the protocol in the form that `source` implements."""
     try:
         from duckdb._sources import ArrowScanSource, nodes
 

@@ -1,4 +1,4 @@
-"""A query in DuckDB over tables that were opened before."""
+"""Queries in DuckDB over open tables."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Errors = duckdb.Error
-"""What DuckDB raises for statements that it does not run."""
+"""Errors that DuckDB raises for rejected statements."""
 
 _lock = Lock()
 _numbers = itertools.count()
 _uses: dict[str, int] = {}
 _variables: ContextVar[Mapping[str, Any]] = ContextVar("variables", default=MappingProxyType({}))
 _own: Final[WeakSet[DuckDBPyConnection]] = WeakSet()
-"""Connections that nobody else has."""
+"""Connections that no other code uses."""
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 def target(given: Any) -> DuckDBPyConnection:
-    """The connection that was given, or a new one.
+    """Returns the given connection, or a new one.
 
     raises: InvalidArgument for one that cannot read Lance tables
     """
@@ -63,11 +63,11 @@ def prepare(
     *,
     is_kept: bool = False,
 ) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
-    """The columns of the query, and what runs it, each time that it is called.
+    """Binds a query. Returns its columns, and a function that runs it on each call.
 
-    parameters: of a prepared statement, by their names; DuckDB is given those that the query has
+    parameters: of a prepared statement, by name; only those that the query uses are passed to DuckDB
     is_kept: it may run while other queries of the connection do
-    raises: DuckDB's errors for a query that it cannot bind; UnsupportedFeature for types that it does not hand over
+    raises: DuckDB's errors for a query that it cannot bind; UnsupportedFeature for types that it cannot return
     """
     tables = {name: _table(source) for name, source in sources.items()}
     given = {name: value for name, value in (parameters or {}).items() if re.search(rf"\${re.escape(name)}\b", sql)}
@@ -88,7 +88,7 @@ def prepare(
 
 @contextmanager
 def seeing(variables: Mapping[str, Any]) -> Iterator[None]:
-    """Queries see these variables of Python, as they do on connections of DuckDB."""
+    """Makes Python variables visible to queries, as on connections of DuckDB."""
     token = _variables.set(variables)
     try:
         yield
@@ -97,13 +97,13 @@ def seeing(variables: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _seen(sql: str) -> dict[str, Any]:
-    """The variables that a query may mean."""
+    """Returns the variables that a query may refer to."""
     variables = _variables.get()
     return {name: variables[name] for name in set(_WORD.findall(sql)) if name in variables} if variables else {}
 
 
 def _sql(connection: DuckDBPyConnection, sql: str, options: dict[str, Any], variables: Mapping[str, Any]) -> Any:
-    """`connection.sql`, in a frame that has these variables, and the globals of this module."""
+    """Calls `connection.sql` in a frame with these variables and the globals of this module."""
     if not variables:
         return connection.sql(sql, **options)
     own = {"__lance_call": functools.partial(connection.sql, sql, **options)}
@@ -111,14 +111,14 @@ def _sql(connection: DuckDBPyConnection, sql: str, options: dict[str, Any], vari
 
 
 def leave(connection: DuckDBPyConnection, rows: pa.Table) -> None:
-    """Leaves rows as the result of a connection, to be fetched."""
-    # DuckDB looks for a variable of this frame
+    """Sets rows as the result of a connection, to be fetched."""
+    # DuckDB finds the variable in this frame
     _ = rows
     connection.execute("FROM rows")
 
 
 def column_types(connection: DuckDBPyConnection, source: Source) -> dict[str, str]:
-    """The types of a table's columns, as DuckDB writes them."""
+    """Returns the types of a table's columns, as DuckDB spells them."""
     name = f"__lance_types_{next(_numbers)}"
     with _named({name: _table(source)}):
         relation = connection.sql(f"FROM {name}")
@@ -135,7 +135,7 @@ def _table(source: Source) -> Any:
 
 @contextmanager
 def _named(tables: Mapping[str, Any]) -> Iterator[None]:
-    """Tables as variables of this module, where DuckDB looks for them while it binds a query that is run from here."""
+    """Binds tables to variables of this module, where DuckDB finds them while it binds a query run from here."""
     with _lock:
         for name, source_table in tables.items():
             globals()[name] = source_table

@@ -1,8 +1,8 @@
-"""What macros refer to: opens tables while DuckDB binds a query, and leaves them where DuckDB finds them.
+"""Targets of macros: opens tables while DuckDB binds a query, and stores them in variables that DuckDB finds.
 
-What the functions return is a query: of an opened table, or one that fails with what is wrong. An exception of a Python
-function would bring its source-code paths into DuckDB 1.5's message. To tell a name from a message in SQL would take
-DuckDB a fourth of the time in which it binds the rest.
+The functions return a query of an opened table, or one that fails with the error. An exception of a Python function
+would add its source-code paths to DuckDB 1.5's message. Telling a name from a message in SQL would take a quarter of
+the time for binding the rest.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ..sources import open_source, typed
 from .macros import REFERENCE, RELATION
 from .tables import FreshTable, feed_table, table
 
-# More than any statement has references, with room for the statements of other threads.
+# More references than any statement has, with room for the statements of other threads.
 _MAX_NAMES: Final = 256
-# Not a macro that the user gave such a name.
+# Not a macro that the user defined with this name.
 _TABLES: Final = "system.main.query_table"
 
 _numbers = itertools.count()
@@ -51,9 +51,9 @@ class Binding:
 
 
 def query(function: str, arguments: Sequence[Any], caller: FrameType, statistics_cache: str | None) -> str:
-    """What a function of `macros.CALLED` returns.
+    """Returns the result of a function of `macros.CALLED`.
 
-    caller: the innermost frame of Python that runs the query
+    caller: the innermost Python frame that runs the query
     """
     return _QUERIES[function](Binding(_variables(caller), statistics_cache), *arguments)
 
@@ -70,7 +70,7 @@ def _scan(
     use_indices: bool | None,
     fresh: bool | None,
 ) -> str:
-    """Opens a table while DuckDB binds a query; returns the query that reads it, or fails with what is wrong."""
+    """Opens a table while DuckDB binds a query. Returns the query that reads it, or one that fails with the error."""
 
     def opened(given: str) -> list[EngineDataset]:
         chosen = {"version": version, "tag": tag, "branch": branch, "as_of": as_of, "use_indices": use_indices}
@@ -97,7 +97,7 @@ def _scan(
 
 
 def _relation(binding: Binding, function: str, path: str | None, arguments: str | None) -> str:
-    """Opens the result of another table function, as `_scan` opens a table."""
+    """Opens the result of another table function, like `_scan` opens a table."""
     given = json.loads(arguments or "{}")
 
     def opened(path: str) -> EngineDataset | pa.Table:
@@ -111,7 +111,7 @@ _Opened: TypeAlias = EngineDataset | pa.Table | list[EngineDataset]
 
 
 def _published(binding: Binding, function: str, path: str | None, opened: Callable[[str], _Opened]) -> str:
-    """Leaves what is opened where DuckDB looks for it, and returns the query that reads it; or one that fails."""
+    """Stores an opened table in a variable that DuckDB finds. Returns the query that reads it, or one that fails."""
     if path is None:
         return _failing(f"{function} needs a path")
     try:
@@ -142,7 +142,7 @@ def _text(value: str) -> str:
 
 
 def _variables(caller: FrameType) -> dict[str, Any]:
-    """Where DuckDB looks for Python variables: in the innermost frame outside of its own modules."""
+    """Returns the Python variables that DuckDB searches: those of the innermost frame outside its own modules."""
     frame: FrameType | None = caller
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "duckdb":
         frame = frame.f_back

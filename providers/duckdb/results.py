@@ -1,8 +1,8 @@
-"""Results of DuckDB that are read several times, at once or while their connection runs another query.
+"""Results of DuckDB that are read several times, concurrently or while their connection runs another query.
 
-A connection has one open result. A second one ends or mixes with the first in DuckDB 1.5, where a query that reads a
-result of its own connection waits for itself; DuckDB 2.0 refuses both. So a result has connections of its own where
-nothing but the query decides what it gives.
+A connection has one open result. In DuckDB 1.5, a second one ends or mixes with the first, and a query that reads a
+result of its own connection deadlocks. DuckDB 2.0 refuses both. A result therefore gets its own connections, if its
+rows depend on nothing but the query.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _AT_WORK: Final = re.compile(r"busy with another call|has an open result|cannot 
 def repeatable(
     connection: DuckDBPyConnection, read: Callable[..., pa.RecordBatchReader], *, is_own: bool
 ) -> Callable[[], pa.RecordBatchReader]:
-    """What reads a result each time that it is called.
+    """Returns a function that reads a result on each call.
 
-    read: runs the query on a connection, which is `connection` without an argument
-    is_own: nobody else has the connection
+    read: runs the query on a connection, by default `connection`
+    is_own: no other code uses the connection
     """
     if is_own or (not has_sources() and _is_plain(connection)):
         return functools.partial(_apart, _cursor(connection), read, Lock())
     if has_sources():
         return functools.partial(_refusing, read, Lock())
-    # whether the connection is at work cannot be asked later
+    # whether the connection is busy cannot be determined later
     return functools.partial(_kept, read().read_all())
 
 
@@ -50,7 +50,7 @@ def _apart(
     origin: DuckDBPyConnection, read: Callable[[DuckDBPyConnection], pa.RecordBatchReader], lock: Lock
 ) -> pa.RecordBatchReader:
     """
-    origin: runs nothing itself
+    origin: runs no query itself
     """
     with lock:
         connection = _cursor(origin)
@@ -60,7 +60,7 @@ def _apart(
 def _refusing(read: Callable[[], pa.RecordBatchReader], lock: Lock) -> pa.RecordBatchReader:
     """
     lock: held while a reader is open, which another use would end
-    raises: InvalidArgument where the connection is at work, also from the reader
+    raises: InvalidArgument if the connection is busy, also from the reader
     """
     if not lock.acquire(blocking=False):
         raise InvalidArgument(_IS_AT_WORK)
@@ -110,20 +110,20 @@ def _kept(rows: pa.Table) -> pa.RecordBatchReader:
 
 
 def _cursor(connection: DuckDBPyConnection) -> DuckDBPyConnection:
-    # not by a method that looks at statements
+    # bypasses the method that parses statements
     cursor: DuckDBPyConnection = duckdb.DuckDBPyConnection.cursor(connection)
     return cursor
 
 
 def _is_plain(connection: DuckDBPyConnection) -> bool:
-    """Whether a cursor of the connection gives the same: there are no temporary tables, views or macros of the user, no
-    variables, no settings of the session, and no transaction."""
+    """Whether a cursor of the connection returns the same rows: the user has no temporary tables, views or macros, no
+    variables, no session settings, and no transaction."""
     return not is_in_transaction(connection) and _state(connection) == _state(_cursor(connection))
 
 
 def is_in_transaction(connection: DuckDBPyConnection) -> bool:
-    """Whether statements of a connection belong to a transaction that was begun."""
-    # to begin another one would end it
+    """Whether a connection has an open transaction."""
+    # beginning another one would end it
     query = "SELECT system.main.txid_current()"
     try:
         first, second = (connection.execute(query).fetchall() for _ in range(2))
@@ -133,7 +133,7 @@ def is_in_transaction(connection: DuckDBPyConnection) -> bool:
 
 
 def _state(connection: DuckDBPyConnection) -> list[Any]:
-    """What belongs to one connection alone."""
+    """Returns the state that belongs to one connection alone."""
     rows: list[Any] = connection.execute(
         """SELECT 'table' AS kind, table_name AS name, NULL AS value FROM duckdb_tables() WHERE temporary
         UNION ALL SELECT 'view', view_name, NULL FROM duckdb_views() WHERE temporary AND NOT internal

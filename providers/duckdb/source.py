@@ -1,4 +1,4 @@
-"""A table as a source of DuckDB 2.0, which knows how many rows it has and takes conditions with SQL's own meaning.
+"""A table as a source of DuckDB 2.0, with a row count and pushed conditions in SQL semantics.
 
 See `protocol`.
 """
@@ -21,35 +21,35 @@ from .tables import DuckDBTable
 
 
 class DuckDBSource(DuckDBTable, ArrowScanSource):
-    """A table that DuckDB asks for rows and conditions instead of an Arrow expression."""
+    """A table that DuckDB scans through its source protocol instead of an Arrow expression."""
 
     is_arrow_dataset = False
     schema_is_stable = True
 
     @property
     def obj(self) -> DuckDBSource:
-        """What is scanned: the source itself."""
+        """The scanned object: the source itself."""
         return self
 
     def rows(self) -> int | None:
-        """The live rows of the version, without those that planning leaves out of a table with a filter; None where the
-        manifest does not say and what does is damaged."""
+        """Returns the number of live rows, after planning for a table with a filter, or None if the manifest lacks the
+        count and the file with it is damaged."""
         try:
             return self.num_candidates()
         except LanceError:
-            # the scan says what is wrong, and where
+            # the scan raises the precise error
             return None
 
     def accepts(self, predicate: nodes.Node) -> bool:
-        """Whether scans are to apply the condition."""
+        """Whether scans should apply the condition."""
         try:
             return is_worthwhile(self.dataset, self._predicate(predicate))
         except (UntranslatableError, LanceError):
-            # of damage, the scan says what it is and where
+            # the scan raises the precise error for damage
             return False
 
     def stream(self, columns: Sequence[int] | None, filters: Sequence[nodes.Node]) -> tuple[object, bool]:
-        """The rows that pass all conditions, as a capsule with an Arrow stream.
+        """Returns the rows that pass all conditions, as a capsule with an Arrow stream.
 
         columns: indices in the schema; None for all
         """

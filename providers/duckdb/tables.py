@@ -30,12 +30,12 @@ _BINARIES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_siz
 
 
 class DuckDBTable(EngineDataset):
-    """A Dataset that DuckDB can bind, whatever the types of its columns.
+    """A Dataset that DuckDB can bind, with columns of any type.
 
-    with_no_column: `NO_COLUMN` is the first column. Whoever lets users name the table's columns leaves it out.
-    where: only these rows: a filter as SQL text
-    follows: the newest version was asked for, so that a plan which is run once more, as that of a prepared statement,
-        has to be of the version that is the newest then
+    with_no_column: `NO_COLUMN` is the first column. Callers that expose the table's columns leave it out
+    where: filter as SQL text
+    follows: the newest version was requested, so that a plan that runs again, such as a prepared statement,
+        must be of the version that is the newest then
     raises: as `Dataset.scan` for the filter; UnsupportedFeature, naming the column, for a type that DuckDB has no
         counterpart for, and for a column that has the name of `NO_COLUMN`
     """
@@ -70,7 +70,7 @@ class DuckDBTable(EngineDataset):
         limit: int | None = None,
         batch_size: int | None = None,
     ) -> Scan:
-        """As `EngineDataset.scan`; reading `NO_COLUMN` costs nothing."""
+        """Like `EngineDataset.scan`. Reading `NO_COLUMN` costs nothing."""
         names = self._names(columns)
         stored = [name for name in names if name != NO_COLUMN] if self._with_no_column else names
         scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size).with_types(self._compact)
@@ -80,14 +80,14 @@ class DuckDBTable(EngineDataset):
         return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
 
     def num_candidates(self) -> int:
-        """The live rows that planning leaves to be read.
+        """Counts the live rows that remain after planning.
 
-        raises: CorruptFile where the manifest does not say and what does is damaged
+        raises: CorruptFile if the manifest lacks the count and the file with it is damaged
         """
         return self.dataset.count_rows() if self._predicate_of_all is None else self.scan([]).plan.num_candidates
 
     def scanner(self, *args: Any, **kwargs: Any) -> Scanner:
-        """As `ArrowDataset.scanner`.
+        """Like `ArrowDataset.scanner`.
 
         raises: InvalidArgument as `begin_read`
         """
@@ -95,9 +95,9 @@ class DuckDBTable(EngineDataset):
         return super().scanner(*args, **kwargs)
 
     def begin_read(self) -> None:
-        """Called where a plan begins to read the table.
+        """Marks the start of reading the table by a plan.
 
-        raises: InvalidArgument for a plan that is run once more, while there is a newer version
+        raises: InvalidArgument for a plan that runs again after a newer version was committed
         """
         if self._follows and self._was_read:
             newest = self.dataset.latest()
@@ -114,7 +114,7 @@ class DuckDBTable(EngineDataset):
 
 
 class FreshTable(EngineDataset):
-    """Rows of a version and of its write-ahead log; `NO_COLUMN` is the first column.
+    """Rows of a version merged with its write-ahead log; `NO_COLUMN` is the first column.
 
     raises: as `DuckDBTable`
     """
@@ -133,7 +133,7 @@ class FreshTable(EngineDataset):
         limit: int | None = None,
         batch_size: int | None = None,
     ) -> FreshScan:
-        """As `EngineDataset.scan`; reading `NO_COLUMN` costs nothing."""
+        """Like `EngineDataset.scan`. Reading `NO_COLUMN` costs nothing."""
         names = self._names(columns)
         stored = [name for name in names if name != NO_COLUMN]
         scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size)
@@ -151,7 +151,7 @@ def table(
     where: str | None = None,
     follows: bool = False,
 ) -> DuckDBTable:
-    """A table in the best form that the installed DuckDB takes.
+    """Wraps a table in the best form that the installed DuckDB supports.
 
     raises: as `DuckDBTable`
     """
@@ -160,7 +160,7 @@ def table(
 
 
 def feed_table(feed: Relation) -> EngineDataset:
-    """A change feed, a history or a search, whose number of rows is not known before it is planned."""
+    """Wraps a change feed, a history or a search, whose number of rows is unknown before planning."""
     return EngineDataset(feed, widen, with_system_columns=False, compact=True)
 
 
@@ -178,10 +178,10 @@ def _restore(dataset: Dataset, with_system_columns: bool, with_no_column: bool, 
 
 
 def widen(type: pa.DataType) -> pa.DataType:
-    """The type in which DuckDB takes the values of a type: itself, or one that holds them exactly.
+    """Returns the type that DuckDB uses for values of a type: itself, or one that represents them exactly.
 
-    Decimals of more than 38 digits are handed over with 38, and durations of nanoseconds with microseconds, as INTERVAL
-    has them; a value that needs more fails the query.
+    Decimals of more than 38 digits are passed with 38, and durations of nanoseconds with microseconds, like INTERVAL. A
+    value that needs more precision fails the query.
 
     raises: UnsupportedFeature for decimals with more than 38 digits after the point
     """
@@ -193,7 +193,7 @@ def widen(type: pa.DataType) -> pa.DataType:
         return pa.decimal128(min(type.precision, _MAX_DIGITS), type.scale)
     if pa.types.is_duration(type) and type.unit == "ns":
         return pa.duration("us")
-    # A comparison of such a dictionary, handed over to a dataset, fails in DuckDB 1.5, and its database with it.
+    # Comparing such a dictionary from a dataset fails in DuckDB 1.5, and invalidates its database.
     if pa.types.is_dictionary(type) and any(is_type(type.value_type) for is_type in _BINARIES):
         return type.value_type
     return type
