@@ -47,7 +47,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class ChangesAsked:
-    """A change feed as it was asked for.
+    """The request for a change feed.
 
     arguments: of `Dataset.changes`
     kind: of the images to return; None for all

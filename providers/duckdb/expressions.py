@@ -99,7 +99,7 @@ class SqlExpressions:
 
 @cache
 def _database(process: int) -> duckdb.DuckDBPyConnection:
-    """An empty database of this process, of which every use has a connection: making one takes milliseconds."""
+    """Opens an empty database of this process, shared by all uses, because opening one takes milliseconds."""
     return duckdb.connect(config={"threads": 1})
 
 

@@ -40,9 +40,9 @@ _lock = Lock()
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Where DuckDB binds a query.
+    """The context in which DuckDB binds a query.
 
-    variables: where DuckDB looks for those of Python
+    variables: the Python variables that DuckDB searches
     statistics_cache: as for `lance_sql.open`
     """
 

@@ -1,8 +1,8 @@
-"""Changes by key, applied in Spark: each task has all changes of some keys, the commit is one.
+"""Changes by key, applied in Spark: each task has all changes of some keys, in one commit.
 
 frame       one row for each change; Spark sends those of one key to one task
-task        what they come to, over the rows of these keys in the table: the same code as in one process
-driver      one commit, with what the rows do not tell of all keys
+task        computes their result on the rows of these keys in the table, with the same code as in one process
+driver      one commit, including changes that depend on all keys
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ORDER: Final = "__lance_order"
 
 @dataclass(frozen=True)
 class Reading:
-    """How the rows of a task become events. Picklable.
+    """Conversion of the rows of a task to events. Picklable.
 
     schema: of the frame, in Arrow's types
     arguments: of `lance_sql.jobs.applying.read`
@@ -59,7 +59,7 @@ def apply_changes(
     properties: Mapping[str, str] | None,
     **arguments: Any,
 ) -> Dataset:
-    """As `LanceTable.apply_changes`, for the newest version of a table.
+    """Implements `LanceTable.apply_changes`, for the newest version of a table.
 
     arguments: others of `lance_sql.apply_changes`
     """
@@ -68,7 +68,7 @@ def apply_changes(
     if isinstance(changes, ChangeFeed):
         keys = keys or changes.primary_key
         given |= changes.properties
-        # one commit has the changes of a cursor, and those after come later
+        # one commit has the changes of a cursor, and later commits have later changes
         is_in_order = bool(changes.properties) and arguments["sequence_by"] is None
         changes = _frame(session, changes)
     if not isinstance(changes, DataFrame):
@@ -83,7 +83,7 @@ def apply_changes(
     application = choose(
         empty, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )
-    # rows that the sequence does not tell apart count in the order of the frame
+    # rows with equal sequence values count in the order of the frame
     ordered = changes.withColumn(_ORDER, F.monotonically_increasing_id())
     ordered = ordered.repartition(*(F.col("`" + key.replace("`", "``") + "`") for key in application.keys))
 
@@ -102,7 +102,7 @@ class _Task:
     reading: Reading
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> list[Part]:
-        """In a worker: all changes of some keys."""
+        """Applies all changes of some keys, in a worker."""
         schema = self.reading.schema
         cast = [spark_types.cast(batch, schema.append(pa.field(_ORDER, pa.int64()))) for batch in batches]
         rows = pa.Table.from_batches(
@@ -115,7 +115,7 @@ class _Task:
 
 
 def _frame(session: SparkSession, feed: ChangeFeed) -> DataFrame:
-    """The images of a feed, read by Spark's tasks."""
+    """Returns the images of a feed, read by Spark's tasks."""
     newest = Dataset(feed.snapshot)
     if not feed.is_snapshot:
         return source.read_changes(session, newest, None, None, feed.arguments)

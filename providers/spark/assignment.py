@@ -1,7 +1,7 @@
-"""Values of Spark in the columns of a table, as Spark's own INSERT assigns them, whatever `spark.sql.ansi.enabled` is.
+"""Values of Spark assigned to columns like in Spark's own INSERT, whatever `spark.sql.ansi.enabled` is.
 
-A number that is too large for its column is an error, where a cast of Spark gives another one or NULL. A number with
-digits after the point is none for integers. Text becomes nothing else, and numbers are no booleans and no times.
+A number too large for its column is an error, while a cast of Spark returns another number or NULL. A number with
+decimals does not fit integers. Text converts to no other type, and numbers convert neither to booleans nor to times.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TIMES = (DateType, TimestampType, TimestampNTZType)
 
 
 def assigned(rows: DataFrame, values: Sequence[_Value]) -> list[Column]:
-    """Each value in the type of the column that it is for.
+    """Casts each value to the type of its column.
 
     values: over `rows`
     raises: InvalidArgument for a value of a type that Spark does not assign to the column
@@ -81,7 +81,7 @@ def _is_assignable(source: DataType, target: DataType) -> bool:
 
 
 def _is_wider(source: DataType, target: DataType) -> bool:
-    """Whether every value of one type is one of another, inside of lists, structs and maps."""
+    """Whether every value of one type fits another, inside lists, structs and maps."""
     if _plain(source) == _plain(target) or isinstance(source, NullType):
         return True
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
@@ -97,7 +97,7 @@ def _is_wider(source: DataType, target: DataType) -> bool:
 
 
 def _digits(type: DataType) -> tuple[int, int] | None:
-    """The digits before and after the point of a number, of floats as many as are exact; None for other types."""
+    """Returns the digits before and after the point of a number, for floats the exact ones; None for other types."""
     if isinstance(type, DecimalType):
         return type.precision - type.scale, type.scale
     return _WHOLE_DIGITS.get(type.typeName())
@@ -122,5 +122,5 @@ def _is_nested(type: DataType) -> bool:
 
 
 def _plain(type: DataType) -> DataType:
-    """The type without what may be NULL in it."""
+    """Returns the type with all nested fields nullable."""
     return StructType([StructField("x", type)]).toNullable()["x"].dataType

@@ -1,4 +1,4 @@
-"""Options of reads of changes in PySpark, of batches and of streams: by Delta's names, by Spark's, and by ours."""
+"""Options of batch and streaming reads of changes in PySpark: by Delta's names, by Spark's, and by ours."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _DEDUPLICATION: Final[Mapping[str, dict[str, Any]]] = {
 
 
 class ChangesOptions(ReadOptions):
-    """What `spark.read.option` may say of changes: by Delta's names, by Spark's, and by ours.
+    """Options of `spark.read.option` for changes: by Delta's names, by Spark's, and by ours.
 
-    computes_updates: images of updates are called so; without, they are a delete and an insert
+    computes_updates: label images of updates as such; otherwise they are a delete and an insert
     raises: InvalidArgument
     """
 
@@ -54,14 +54,14 @@ class ChangesOptions(ReadOptions):
             )
 
     def open_feed(self) -> ChangeFeed:
-        """The changes that are meant.
+        """Opens the requested changes.
 
         raises: as `Dataset.changes`
         """
         return self.open().changes(**self._range, **self._how)
 
     def open_empty_feed(self) -> ChangeFeed:
-        """A feed without changes, which has the columns of the one that is meant.
+        """Opens a feed without changes, with the columns of the requested one.
 
         raises: as `Dataset.changes`
         """
@@ -71,9 +71,9 @@ class ChangesOptions(ReadOptions):
 
 
 class StreamOptions(ChangesOptions):
-    """What `spark.readStream.option` may say.
+    """Options of `spark.readStream.option`.
 
-    max_versions, max_rows: of a batch; None for all that there is
+    max_versions, max_rows: limits of a batch; None for no limit
     raises: InvalidArgument
     """
 
@@ -94,23 +94,23 @@ class StreamOptions(ChangesOptions):
         self.max_rows = _limit("maxRowsPerTrigger", lowered)
 
     def open_version(self, version: int) -> Dataset:
-        """One version of the table, of which scans have the same parts whenever they are planned: with nothing that is
-        learned meanwhile, or found in indices.
+        """Opens one version of the table. Its scans always have the same parts, because they ignore indices and learned
+        statistics.
 
         raises: VersionNotFound
         """
         return self.open_at({"version": version, "use_indices": False, "learn_statistics": False})
 
     def open_range(self, start: int, end: int, dataset: Dataset | None = None) -> ChangeFeed:
-        """The changes of some commits.
+        """Opens the changes of some commits.
 
-        dataset: any version of the table, where one is open
+        dataset: any open version of the table
         raises: as `Dataset.changes`
         """
         return (dataset or self.open()).changes(since=start - 1, end=end, **self._how)
 
     def first_offset(self, dataset: Dataset) -> int | None:
-        """The version after which a new stream begins; None for one that begins with all rows.
+        """Returns the version after which a new stream begins, or None for one that begins with all rows.
 
         raises: VersionNotFound for a start that was cleaned up
         """
@@ -122,7 +122,7 @@ class StreamOptions(ChangesOptions):
 
 
 def schema_options(options: Mapping[str, str]) -> ReadOptions:
-    """The options as far as the columns depend on them, of a batch or of a stream: Spark does not say which it is.
+    """Returns the options on which the columns depend, for a batch or a stream: Spark does not pass which it is.
 
     raises: InvalidArgument
     """
@@ -138,9 +138,9 @@ def schema_options(options: Mapping[str, str]) -> ReadOptions:
 
 
 def wants_changes(options: Mapping[str, str]) -> bool:
-    """Whether the changes of a table are to be read, not a version of it.
+    """Whether to read the changes of a table, instead of a version.
 
-    raises: InvalidArgument for options of changes without the one that says so
+    raises: InvalidArgument for options of changes without readChangeFeed
     """
     names = {name.lower(): value for name, value in options.items()}
     if "readchangefeed" in names:
@@ -161,7 +161,7 @@ def _limit(name: str, lowered: Mapping[str, str]) -> int | None:
 
 
 def _range(lowered: Mapping[str, str]) -> dict[str, Any]:
-    """The bounds of a range, as arguments of `Dataset.changes`."""
+    """Returns the bounds of a range, as arguments of `Dataset.changes`."""
     for one, other in (("startingVersion", "startingTimestamp"), ("endingVersion", "endingTimestamp")):
         if one.lower() in lowered and other.lower() in lowered:
             raise InvalidArgument(f"Give one of the options {one} and {other}")
@@ -181,7 +181,7 @@ def _range(lowered: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _bound(lowered: Mapping[str, str], which: str) -> Any:
-    """A version or a tag, or a time; None where neither is given."""
+    """Returns a version, a tag or a time, or None if neither option is given."""
     if f"{which}version" in lowered:
         return bound(lowered[f"{which}version"])
     text = lowered.get(f"{which}timestamp")
@@ -196,7 +196,7 @@ def _bound(lowered: Mapping[str, str], which: str) -> Any:
 
 
 def _before(end: Any) -> Any:
-    """The last bound that is still in a range which a bound ends, and does not belong to."""
+    """Returns the last bound inside a range with an exclusive end."""
     if isinstance(end, datetime):
         return end - datetime.resolution
     if isinstance(end, int) and end > 0:
@@ -207,7 +207,7 @@ def _before(end: Any) -> Any:
 
 
 def _how(lowered: Mapping[str, str]) -> dict[str, Any]:
-    """The other arguments of `Dataset.changes`."""
+    """Returns the other arguments of `Dataset.changes`."""
     if "mode" in lowered and "deduplicationmode" in lowered:
         raise InvalidArgument("Give one of the options mode and deduplicationMode")
     how: dict[str, Any] = {"mode": lowered.get("mode", "all")}

@@ -15,7 +15,7 @@ from .change_options import ChangesOptions
 from .partitions import LancePartition, partition_count
 
 BIGINTS: Final = frozenset({"_commit_version"})
-"""Columns of the feed that are bigint in Spark, beside system columns: Delta's users expect it."""
+"""Columns of the feed that are bigint in Spark, besides system columns: Delta's users expect it."""
 
 _CHANGE_TYPE: Final = "_change_type"
 _AS_DELETES_AND_INSERTS: Final = {"update_preimage": "delete", "update_postimage": "insert"}
@@ -24,7 +24,7 @@ _AS_DELETES_AND_INSERTS: Final = {"update_preimage": "delete", "update_postimage
 class LanceChangesReader(DataSourceReader):
     """Reads changes of a table.
 
-    schema: the columns that Spark wants, in its types
+    schema: the requested columns, in Spark's types
     """
 
     def __init__(self, options: ChangesOptions, schema: StructType) -> None:
@@ -50,13 +50,13 @@ class LanceChangesReader(DataSourceReader):
 
 
 def schema(options: ChangesOptions) -> StructType:
-    """The columns of the changes that are asked for, as Spark sees them."""
+    """Returns the columns of the requested changes, in Spark's types."""
     feed = options.open_empty_feed()
     return spark_types.spark_schema(feed.scan(options.names(feed), options.filter).schema, bigints=BIGINTS)
 
 
 def without_updates(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with images of updates as deletes and inserts."""
+    """Replaces images of updates by deletes and inserts."""
     index = batch.schema.get_field_index(_CHANGE_TYPE)
     if index < 0:
         return batch

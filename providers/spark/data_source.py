@@ -4,9 +4,9 @@
     spark.read.format("lance").option("readChangeFeed", "true").option("startingVersion", 3).load("events.lance")
     frame.write.format("lance").mode("append").save("events.lance")
 
-A read has one partition for each task of a scan. In a write every task writes data files, and the driver makes one
-version of them: a task that fails, runs again or runs twice adds no row, and a job that fails leaves the table as it
-was. docs/pyspark.md lists the options.
+A read has one partition for each task of a scan. In a write every task writes data files, and the driver commits them
+as one version. A task that fails, runs again or runs twice adds no row, and a failed job leaves the table
+unchanged. docs/pyspark.md lists the options.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _CHECKED: Final[WeakSet[SparkSession]] = WeakSet()
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes the format "lance" known to a session; returns the session.
+    """Registers the format "lance" with a session, and returns the session.
 
-    Spark's own filter pushdown stays as it is, off: a reader that has taken filters serves later queries of the same
-    frame as well, which then lose rows.
+    Spark's own filter pushdown stays off: a reader with pushed filters also serves later queries of the same
+    frame, which then lose rows.
 
-    raises: MissingDependency where Spark's workers, or the server of Spark Connect, run a Python without this package
+    raises: MissingDependency if Spark's workers, or the server of Spark Connect, run a Python without this package
     """
     spark_workers.check(spark)
     spark.dataSource.register(LanceDataSource)
@@ -66,8 +66,8 @@ def register(spark: SparkSession) -> SparkSession:
 
 
 def _check_server(spark: SparkSession) -> None:
-    """Has the server of a remote session read an option, once for each session: a class that it cannot load would be
-    found out by a trace of Java with the first query.
+    """Makes the server of a remote session read an option, once for each session. Otherwise a class that it cannot load
+    would fail the first query with a Java trace.
 
     raises: MissingDependency
     """
@@ -77,12 +77,12 @@ def _check_server(spark: SparkSession) -> None:
         with short_errors():
             _ = spark.read.format("lance").option("version", "no number").load("nowhere").schema
     except InvalidArgument:
-        # it has read the option, and nothing else
+        # the server has read the option, and nothing else
         _CHECKED.add(spark)
 
 
 def register_table(spark: SparkSession, name: str, dataset: Dataset) -> None:
-    """Makes one version of a table a temporary view."""
+    """Registers one version of a table as a temporary view."""
     read(spark, dataset).createOrReplaceTempView(name)
 
 
@@ -105,13 +105,13 @@ def read_changes(
     filter: str | None,
     arguments: Mapping[str, Any],
 ) -> DataFrame:
-    """Changes of a table as a frame, which stays at the versions that the range means now.
+    """Reads changes of a table as a frame, which stays at the versions of the range as of now.
 
     arguments: of `Dataset.changes`
     raises: as `Dataset.changes` and `ChangeFeed.scan`
     """
     feed = dataset.changes(**arguments)
-    # what is wrong is said here, rather than by a worker of Spark
+    # raises errors here, rather than in a worker of Spark
     _ = feed.scan(columns, filter).schema
     options = {"readChangeFeed": "true", "mode": feed.mode}
     options |= {"since": str(feed.start - 1), "endingVersion": str(feed.end)}
@@ -138,7 +138,7 @@ class LanceDataSource(DataSource):
         else:
             dataset = options.open()
             schema = spark_types.spark_schema(dataset.scan(options.names(dataset), options.filter).schema)
-        # a later version that the frame reads may have NULL where this one has none
+        # a later version read by the frame may have NULL where this one has none
         return spark_types.declared(schema.toNullable())
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -162,7 +162,7 @@ class LanceDataSource(DataSource):
 class LanceReader(DataSourceReader):
     """Reads one version of a table.
 
-    schema: the columns that Spark wants, in its types
+    schema: the requested columns, in Spark's types
     """
 
     def __init__(self, options: ReadOptions, schema: StructType) -> None:
@@ -184,7 +184,7 @@ class LanceReader(DataSourceReader):
 
 @dataclass
 class WrittenFragments(WriterCommitMessage):
-    """What one task wrote."""
+    """Fragments that one task wrote."""
 
     fragments: NewFragments
 

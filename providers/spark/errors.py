@@ -1,6 +1,6 @@
-"""Errors of Spark's workers, as the one line of this library that is behind them.
+"""Errors of Spark's workers, reduced to the line of this library.
 
-What a worker raises reaches the driver as text, in a Java exception with the traces of both languages.
+An error in a worker reaches the driver as text, in a Java exception with the traces of both languages.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 from lance_sql import errors
 from lance_sql.errors import LanceError, MissingDependency, UnsupportedFeature
 
-# behind what a query raises, Spark writes a state
+# Spark appends a state to the errors of a query
 _OURS: Final = re.compile(r"\blance_sql\.errors\.(\w+): ([^\r\n]+?)(?:\s+SQLSTATE: \w+)?(?=[\r\n]|$)")
-# Sail tells the kind of an error without its module
+# Sail reports the kind of an error without its module
 _OF_SAIL: Final = re.compile(r"Python error: (?:\[[\w:]+\] )?(\w+): ([^\r\n]+)")
 _NO_STREAMS: Final = re.compile(r"only supports streaming data|unsupported extension node for streaming")
 _NO_MODULE: Final = re.compile(r"No module named '(lance_sql|pyspark_lance)")
 
 
 def explained(error: BaseException) -> LanceError | None:
-    """The error of this library that made a job of Spark fail; None where it was something else."""
+    """Returns the error of this library that failed a Spark job, or None for other causes."""
     text = str(error)
     matches = _OURS.findall(text)
     if matches:
@@ -41,7 +41,7 @@ def explained(error: BaseException) -> LanceError | None:
 
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """In its block, a job that fails for a reason of this library raises that reason, and nothing of Java.
+    """Raises the errors of this library for jobs that fail inside the block, without the Java trace.
 
     >>> with lance_sql.spark.short_errors():  # doctest: +SKIP
     ...     frame.count()
@@ -58,9 +58,9 @@ def short_errors() -> Iterator[None]:
 
 
 def advice(python: str) -> str:
-    """What to do where workers run another Python than the driver.
+    """Returns advice for workers that run another Python than the driver.
 
-    python: that they run, in words
+    python: the Python of the workers, in words
     """
     return (
         f"Spark's workers run {python}, which does not have this package: set the environment variable"

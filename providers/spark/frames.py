@@ -1,4 +1,4 @@
-"""Frames of changes of a table, and frames written to one, with what Spark does not offer to a source in Python."""
+"""Frames of table changes, and writes of frames with features that Spark does not offer to Python sources."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def read_changes(
     branch: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
-    """What the versions from `start` to `end` changed, as a frame: the columns of the table, `_change_type`,
+    """Returns the changes of the versions from `start` to `end` as a frame: the columns of the table, `_change_type`,
     `_commit_version` as bigint, `_commit_timestamp` and `_rowid`.
 
-    table: a Dataset, or a path or URI, which may come with `branch` and `storage_options`. The frame stays at the
-        versions that the range means now
+    table: a Dataset, or a path or URI, optionally with `branch` and `storage_options`. The frame stays at the
+        versions of the range as of now
     start, end, since, mode, drop_unchanged, key, trust_snapshots: as for `Dataset.changes`; without `end`, up to the
         newest version
     columns, filter: as for `lance_sql.read_spark`: nothing else is read
@@ -75,17 +75,17 @@ def write(
     storage_options: Mapping[str, Any] | None = None,
     **options: str,
 ) -> Dataset:
-    """Writes a frame, with what Spark does not offer to a source in Python.
+    """Writes a frame, with features that Spark does not offer to Python sources.
 
-    mode: "error" where there is a table, "ignore" the frame where there is one, "append", which creates a table that
-        does not exist, or "overwrite"
-    target_rows_per_file: about so many rows in a file, whatever the number of tasks. The frame is counted first:
-        cache it where that is expensive
-    merge_schema: columns that the table does not have are added to it, NULL in its rows, in the version that has the
-        new rows. Where another writer changes columns meanwhile, nothing is written
+    mode: "error" if the table exists, "ignore" the frame if it exists, "append", which creates a missing table, or
+        "overwrite"
+    target_rows_per_file: approximate rows in a file, independent of the number of tasks. The frame is counted first:
+        cache it if that is expensive
+    merge_schema: add columns that the table lacks, NULL in its rows, in the version with the new rows. If another
+        writer changes columns meanwhile, nothing is written
     options: as for `frame.write`
-    returns: the version that was made; with "ignore", the newest one
-    raises: TableExists; InvalidArgument for rows that do not fit; what goes wrong in a task, as one line
+    returns: the new version; with "ignore", the newest one
+    raises: TableExists; InvalidArgument for rows that do not fit; errors of a task, as one line
     """
     if mode not in ("append", "overwrite", "error", "ignore"):
         raise InvalidArgument(f"mode={mode!r} is not one of 'append', 'overwrite', 'error' and 'ignore'")

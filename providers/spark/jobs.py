@@ -1,4 +1,4 @@
-"""Jobs of Spark in which the tasks write, and give back what they wrote as messages."""
+"""Spark jobs whose tasks write, and return messages about the written files."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ _ROW_ADDRESS: Final = "_rowaddr"
 
 
 def run_changes(job: ChangeJob, changes: DataFrame) -> list[Written]:
-    """Has the tasks write the rows of a frame.
+    """Writes the rows of a frame in Spark's tasks.
 
-    changes: as `ChangeJob.write` takes them, in Spark's types
-    raises: what a task raises, as one line
+    changes: as for `ChangeJob.write`, in Spark's types
+    raises: errors of a task, as one line
     """
-    # ids that ascend take a bit or a few bytes each in the manifest, and rows that were neighbours stay so
+    # ascending ids take a bit or a few bytes each in the manifest, and neighboring rows stay together
     ordered = changes.sortWithinPartitions(_ROW_ADDRESS)
     written: list[Written] = run_tasks(ordered, partial(_write_changes, job))
     return written
 
 
 def run_compaction(spark: SparkSession, job: CompactionJob) -> list[Any]:
-    """Has the tasks rewrite the groups of a compaction, each in a task of its own."""
+    """Rewrites the groups of a compaction, each in its own Spark task."""
     count = len(job.groups)
     done = dict(run_tasks(spark.range(0, count, 1, count), partial(_write_groups, job)))
     return [done[number] for number in range(count)]
 
 
 def run_tasks(frame: DataFrame, write: Callable[[Iterator[pa.RecordBatch]], list[Any]]) -> list[Any]:
-    """What a function gives for the rows of each task, of all tasks in one list.
+    """Runs a function on the rows of each task, and returns the results of all tasks in one list.
 
-    write: picklable, and so is what it gives
-    raises: what a task raises, as one line
+    write: picklable, like its results
+    raises: errors of a task, as one line
     """
     with short_errors():
         rows = frame.mapInArrow(partial(_as_messages, write), f"{_MESSAGE} binary").collect()
     results: list[Any] = []
-    # no message is there any longer than needed
+    # frees each message as soon as possible
     while rows:
         results += pickle.loads(rows.pop()[_MESSAGE])
     return results
@@ -60,7 +60,7 @@ def run_tasks(frame: DataFrame, write: Callable[[Iterator[pa.RecordBatch]], list
 def _as_messages(
     write: Callable[[Iterator[pa.RecordBatch]], list[Any]], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """In a worker: one row with all that was written."""
+    """Yields one row with all results, in a worker."""
     yield pa.RecordBatch.from_pydict({_MESSAGE: [pickle.dumps(write(batches))]}, _SCHEMA)
 
 
@@ -77,9 +77,9 @@ def _write_groups(job: CompactionJob, batches: Iterator[pa.RecordBatch]) -> list
 
 
 def table_types(dataset: Dataset) -> pa.Schema:
-    """The columns of a table without what is beside their types; of extension types, what they store.
+    """Returns the columns of a table without metadata, and extension types as their storage types.
 
-    raises: InvalidArgument for names that the job needs itself
+    raises: InvalidArgument for names that the job reserves
     """
     fields = []
     for field in dataset.schema:

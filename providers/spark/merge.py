@@ -1,4 +1,4 @@
-"""Merges in Spark: the join and the new rows are Spark's, the commit is one.
+"""Merges in Spark: Spark joins and computes the new rows, in one commit.
 
     table.merge(changes, on="id")
         .when_matched_delete("source.is_gone")
@@ -6,7 +6,7 @@
         .when_not_matched_insert()
         .execute()
 
-Of the clauses for a row, the first one whose condition holds counts, as in Delta. Conditions and values are text in
+The first clause for a row whose condition holds applies, as in Delta. Conditions and values are text in
 Spark's SQL, or columns; `source` and `target` are the two sides.
 """
 
@@ -43,9 +43,9 @@ _CLAUSE: Final = "__lance_clause"
 
 @dataclass(frozen=True)
 class Clause:
-    """What becomes of some rows.
+    """A clause: the change of some rows.
 
-    values: by column; None for those of the source, or for rows that go
+    values: by column; None for those of the source, or for deletes
     """
 
     side: Side
@@ -55,9 +55,9 @@ class Clause:
 
 
 class MergeBuilder:
-    """A merge in the making. Immutable: every clause gives another builder.
+    """Builder of a merge. Immutable: every clause returns another builder.
 
-    on: key columns, which both sides have; NULL matches nothing
+    on: key columns of both sides; NULL matches nothing
     """
 
     def __init__(
@@ -71,35 +71,35 @@ class MergeBuilder:
     def when_matched_update(
         self, set: Mapping[str, Expression] | None = None, condition: Expression | None = None
     ) -> MergeBuilder:
-        """Matched rows get new values: those of the source's columns, or what `set` says, by column."""
+        """Updates matched rows with the source's columns, or with the values of `set`, by column."""
         return self._with("matched", WRITE, set, condition)
 
     def when_matched_delete(self, condition: Expression | None = None) -> MergeBuilder:
-        """Matched rows go."""
+        """Deletes matched rows."""
         return self._with("matched", DELETE, None, condition)
 
     def when_not_matched_insert(
         self, values: Mapping[str, Expression] | None = None, condition: Expression | None = None
     ) -> MergeBuilder:
-        """Rows of the source that match no row are inserted: their columns, or what `values` says; others are NULL."""
+        """Inserts source rows without a match, with their columns or the given values; other columns are NULL."""
         return self._with("not_matched", WRITE, values, condition)
 
     def when_not_matched_by_source_update(
         self, set: Mapping[str, Expression], condition: Expression | None = None
     ) -> MergeBuilder:
-        """Rows of the table that no row of the source matches get new values."""
+        """Updates rows of the table that no row of the source matches."""
         return self._with("by_source", WRITE, set, condition)
 
     def when_not_matched_by_source_delete(self, condition: Expression | None = None) -> MergeBuilder:
-        """Rows of the table that no row of the source matches go."""
+        """Deletes rows of the table that no row of the source matches."""
         return self._with("by_source", DELETE, None, condition)
 
     def execute(self, *, properties: Mapping[str, str] | None = None) -> Dataset:
-        """Joins and writes in Spark's tasks, then commits; all of it again when other writers changed the same rows.
+        """Joins and writes in Spark's tasks, then commits. Repeats this if other writers changed the same rows.
 
-        returns: the version with the result; the newest one where no row changes
+        returns: the version with the result; the newest one if no row changes
         raises: InvalidArgument for columns that do not fit, and when two rows of the source match one row;
-            CommitConflict; what goes wrong in a task, as one line
+            CommitConflict; errors of a task, as one line
         """
         if not self._clauses:
             raise InvalidArgument("The merge does nothing: add a clause, such as when_matched_update()")
@@ -109,14 +109,14 @@ class MergeBuilder:
         )
 
     def when_matched_update_all(self, condition: Expression | None = None) -> MergeBuilder:
-        """Matched rows get the values of the source's columns."""
+        """Updates matched rows with the values of the source's columns."""
         return self.when_matched_update(condition=condition)
 
     def when_not_matched_insert_all(self, condition: Expression | None = None) -> MergeBuilder:
-        """Rows of the source that match no row are inserted with their columns."""
+        """Inserts source rows without a match, with their columns."""
         return self.when_not_matched_insert(condition=condition)
 
-    # as Delta calls them on Spark, with the arguments in its order
+    # Delta's names for Spark, with the arguments in its order
     whenMatchedUpdateAll = when_matched_update_all  # noqa: N815
     whenMatchedDelete = when_matched_delete  # noqa: N815
     whenNotMatchedInsertAll = when_not_matched_insert_all  # noqa: N815
@@ -125,19 +125,19 @@ class MergeBuilder:
     def whenMatchedUpdate(  # noqa: N802
         self, condition: Expression | None = None, set: Mapping[str, Expression] | None = None
     ) -> MergeBuilder:
-        """As `when_matched_update`."""
+        """Same as `when_matched_update`."""
         return self.when_matched_update(set, condition)
 
     def whenNotMatchedInsert(  # noqa: N802
         self, condition: Expression | None = None, values: Mapping[str, Expression] | None = None
     ) -> MergeBuilder:
-        """As `when_not_matched_insert`."""
+        """Same as `when_not_matched_insert`."""
         return self.when_not_matched_insert(values, condition)
 
     def whenNotMatchedBySourceUpdate(  # noqa: N802
         self, condition: Expression | None = None, set: Mapping[str, Expression] | None = None
     ) -> MergeBuilder:
-        """As `when_not_matched_by_source_update`."""
+        """Same as `when_not_matched_by_source_update`."""
         return self.when_not_matched_by_source_update(set or {}, condition)
 
     def _with(
@@ -152,7 +152,7 @@ class MergeBuilder:
         return run_changes(job, self._spelled(job.dataset.schema.names)._changes(job.dataset))
 
     def _spelled(self, names: Sequence[str]) -> MergeBuilder:
-        """The merge with columns as the table spells them, where Spark does not tell cases apart."""
+        """Returns the merge with columns in the table's spelling, if Spark ignores case."""
         session = self._table.session
         on = [spelled(session, key, names) for key in self._on]
         clauses = []
@@ -164,7 +164,7 @@ class MergeBuilder:
         return MergeBuilder(self._table, as_spelled(self._source, names), on, tuple(clauses))
 
     def _changes(self, dataset: Dataset) -> DataFrame:
-        """The rows that change, as `ChangeJob.write` takes them."""
+        """Returns the changed rows, in the form for `ChangeJob.write`."""
         names = dataset.schema.names
         self._check(names)
         needed = names if self._needs_values(names) else list(self._on)
@@ -194,7 +194,7 @@ class MergeBuilder:
         return rows.select(*values, *system, changes.alias(CHANGE))
 
     def _values(self, rows: DataFrame, types: StructType, needed: Collection[str]) -> list[Column]:
-        """What the columns become, each by clause."""
+        """Returns the new values of the columns, by clause."""
         branches = [
             (field, number, new_value)
             for field in types
@@ -208,7 +208,7 @@ class MergeBuilder:
         keeping = [number for number, clause in enumerate(self._clauses) if self._keeps(clause)]
         for name in needed if keeping else ():
             current = F.col(_name("target", name))
-            # without a column that is set in none of them
+            # only if some clause sets the column
             values[name] = values[name].when(F.col(_CLAUSE).isin(keeping), current)
         return [
             (F.lit(None).cast(field.dataType) if values[field.name] is F else values[field.name]).alias(field.name)
@@ -216,11 +216,11 @@ class MergeBuilder:
         ]
 
     def _keeps(self, clause: Clause) -> bool:
-        """Whether what a clause does not set stays as it is."""
+        """Whether columns that a clause does not set stay unchanged."""
         return clause.change == WRITE and clause.side != "not_matched"
 
     def _new_value(self, clause: Clause, name: str) -> Column | None:
-        """What a clause sets a column to; None where it does not."""
+        """Returns the value to which a clause sets a column, or None if it does not set it."""
         if clause.change == DELETE:
             return None
         if clause.values is not None:
@@ -234,7 +234,7 @@ class MergeBuilder:
         return "left_outer" if "not_matched" in sides else "inner"
 
     def _needs_values(self, names: Sequence[str]) -> bool:
-        """Whether more of the table than keys is read."""
+        """Whether the merge reads more of the table than keys."""
         for clause in self._clauses:
             if clause.condition is not None or clause.values is not None:
                 return True
@@ -243,7 +243,7 @@ class MergeBuilder:
         return False
 
     def _check(self, names: Sequence[str]) -> None:
-        """Makes sure that the columns are there.
+        """Makes sure that the columns exist.
 
         raises: ColumnNotFound, InvalidArgument
         """

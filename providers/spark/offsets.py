@@ -1,12 +1,12 @@
-"""How far a stream of changes has come: what Spark keeps in its checkpoint, as JSON.
+"""Position of a stream of changes, stored by Spark in its checkpoint as JSON.
 
     {"version": null}                                              before the first batch
     {"version": 7, "start": 3, "part": 0, "parts": 0, "shares": 0}  every commit from 4 to 7 was delivered
     {"version": 7, .., "commit": "2026-11-21T02:18:51+00:00 6-5c1f..txn"}    and version 7 was this commit
     {"version": 3, "start": 3, "part": 2, "parts": 5, "shares": 5}  two fifths of the rows of version 3 were delivered
 
-The first batch may be planned again after a restart, from nothing but its end. So every offset says where the stream
-began, which may have been "the newest version" or a time.
+After a restart, the first batch may be planned again from its end alone. Therefore every offset contains the start of
+the stream, which may have been "the newest version" or a time.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _FIELDS: Final = ("version", "start", "part", "parts", "shares")
 class Offset:
     """A position between two commits, or between two parts of the rows that a stream begins with.
 
-    version: every commit up to it was delivered
+    version: all commits up to this version were delivered
     start: the version after which the stream began
-    part, parts: so many of how many parts of the rows of version `start` were delivered; 0 of a stream that begins with
-        changes
-    shares: into how many parts these rows were to be cut, at most
-    commit: the identity of `version`, see `Snapshot.token`; None of a stream that an earlier release began
+    part, parts: the number of delivered parts of the rows of version `start`, and their total; 0 for a stream that
+        begins with changes
+    shares: maximum number of parts of these rows
+    commit: the identity of `version`, see `Snapshot.token`; None for a stream that an earlier release began
     """
 
     version: int
@@ -42,23 +42,23 @@ class Offset:
 
     @property
     def is_bootstrapping(self) -> bool:
-        """Rows of the version that the stream begins with are yet to come."""
+        """Whether some initial rows of the stream are not delivered yet."""
         return self.part < self.parts
 
     def at_part(self, part: int) -> Offset:
-        """The same stream, when so many parts of the rows that it begins with were delivered."""
+        """Returns the offset after this many parts of the initial rows."""
         return replace(self, part=min(part, self.parts))
 
     def at(self, version: int, commit: str | None) -> Offset:
-        """The same stream at another version."""
+        """Returns the offset at another version."""
         return replace(self, version=version, commit=commit)
 
     def beginning(self) -> Offset:
-        """Where the stream began."""
+        """Returns the start of the stream."""
         return Offset(self.start, self.start, 0, self.parts, self.shares)
 
     def to_json(self) -> dict[str, int | str]:
-        """What Spark keeps; always in the same order, for Spark compares text."""
+        """Returns the JSON for Spark's checkpoint, always in the same order, because Spark compares text."""
         commit = {} if self.commit is None else {"commit": self.commit}
         return {name: getattr(self, name) for name in _FIELDS} | commit
 
@@ -66,7 +66,7 @@ class Offset:
     def from_json(cls, value: Mapping[str, Any]) -> Offset | None:
         """An offset from a checkpoint; None before the first batch.
 
-        raises: InvalidArgument for what is not one
+        raises: InvalidArgument for other values
         """
         if dict(value) == INITIAL:
             return None

@@ -1,6 +1,6 @@
 """Options of the format "lance" in PySpark, checked by name and by value.
 
-Spark gives some names in lower case, so that all are compared without case.
+Spark passes some names in lower case, so that all are compared without case.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ READ: Final = ("path", *TIME_TRAVEL, "branch", "columns", "filter", "systemcolum
 
 
 _OF_DELTA: Final = {"versionasof": "version", "timestampasof": "asof"}
-"""Options by the names that Delta gives them."""
+"""Options with Delta's names."""
 
 
 class ReadOptions:
-    """What `spark.read.option` may say of a version of a table.
+    """Options of `spark.read.option` for a version of a table.
 
     raises: InvalidArgument
     """
@@ -47,11 +47,11 @@ class ReadOptions:
         self._storage_options = storage_options(options)
 
     def open(self) -> Dataset:
-        """The version that is meant."""
+        """Opens the requested version."""
         return self.open_at({})
 
     def open_at(self, time_travel: Mapping[str, Any]) -> Dataset:
-        """Another version.
+        """Opens another version.
 
         time_travel: arguments of `lance_sql.open` instead of the options
         """
@@ -59,7 +59,7 @@ class ReadOptions:
         return lance_sql.dataset.open(self._path, storage_options=self._storage_options, **arguments)
 
     def names(self, relation: Dataset | ChangeFeed) -> list[str]:
-        """The columns that are asked for."""
+        """Returns the requested columns."""
         names: list[str] = relation.schema.names
         if self._columns is not None:
             names = names_in("columns", self._columns)
@@ -69,9 +69,9 @@ class ReadOptions:
 
 
 def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
-    """The options by their names in lower case.
+    """Returns the options by their names in lower case.
 
-    raises: InvalidArgument for one that is not known
+    raises: InvalidArgument for an unknown option
     """
     lowered: dict[str, str] = {}
     for given, value in options.items():
@@ -90,31 +90,31 @@ def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
 
 
 def path(lowered: Mapping[str, str]) -> str:
-    """Where the table is.
+    """Returns the path of the table.
 
     raises: InvalidArgument
     """
     if "path" not in lowered:
         raise InvalidArgument("Pass the path of the table: load(path) or save(path)")
-    # Spark's catalog says file:/x where a URI is file:///x
+    # Spark's catalog writes file:/x instead of the URI file:///x
     where = lowered["path"]
     return where.removeprefix("file:") if where.startswith("file:/") and not where.startswith("file://") else where
 
 
 def storage_options(options: Mapping[str, str]) -> dict[str, str] | None:
-    """Those for the file system of the path."""
+    """Returns the options for the file system of the path."""
     storage = {name[len(_STORAGE) :]: value for name, value in options.items() if name.lower().startswith(_STORAGE)}
     return storage or None
 
 
 def to_options(dataset: Dataset) -> dict[str, str]:
-    """The options that say which table and branch a dataset is of, the path left out."""
+    """Returns the options that identify the table and branch of a dataset, without the path."""
     options = {} if dataset.branch is None else {"branch": dataset.branch}
     return options | {f"{_STORAGE}{key}": str(value) for key, value in dataset.snapshot.storage_options.items()}
 
 
 def number(name: str, text: str) -> int:
-    """A whole number.
+    """Parses a whole number.
 
     raises: InvalidArgument
     """
@@ -125,7 +125,7 @@ def number(name: str, text: str) -> int:
 
 
 def flag(name: str, text: str) -> bool:
-    """True or false.
+    """Parses true or false.
 
     raises: InvalidArgument
     """
@@ -135,7 +135,7 @@ def flag(name: str, text: str) -> bool:
 
 
 def names_in(name: str, text: str) -> list[str]:
-    """Columns: a JSON array, for names that have commas, or names with commas between them."""
+    """Parses column names: a JSON array, for names with commas, or names separated by commas."""
     if not text.lstrip().startswith("["):
         return [each.strip() for each in text.split(",")]
     try:

@@ -1,4 +1,4 @@
-"""Partitions of reads in Spark: each is a task of a scan, which a worker reads without planning anything again."""
+"""Partitions of reads in Spark: each is a task of a scan, which a worker reads without planning again."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _ROWS_PER_PARTITION: Final = 4 * 1024 * 1024
 
 
 class Task(Protocol):
-    """What a worker reads: a part of a scan. Picklable."""
+    """A part of a scan for a worker. Picklable."""
 
     def to_reader(self) -> Iterable[pa.RecordBatch]:
-        """Its rows."""
+        """Returns its rows."""
         ...
 
 
 class LancePartition(InputPartition):
-    """One part of a scan; None of a scan without rows, for Spark takes no empty list of partitions."""
+    """One part of a scan; None for a scan without rows, because Spark rejects an empty list of partitions."""
 
     def __init__(self, task: Task | None) -> None:
         super().__init__(None)
         self.task = task
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Its rows."""
+        """Yields its rows."""
         return iter(()) if self.task is None else iter(self.task.to_reader())
 
 
 def partition_count(num_rows: int) -> int:
-    """How many partitions are good for so many rows."""
+    """Returns a suitable number of partitions for so many rows."""
     return max(os.cpu_count() or 1, num_rows // _ROWS_PER_PARTITION)

@@ -1,4 +1,4 @@
-"""A query in Spark over tables that were opened before."""
+"""Queries in Spark over open tables."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .workers import is_remote
 
 _MOST_FRAMES: Final = 64
 _FRAMES: Final = "_lance_sql_frames"
-"""The attribute of a session with frames of versions, which do not change, by what was asked for of which version:
-Spark starts a process of Python for each frame that is made. They know their session: it is what keeps them."""
+"""The attribute of a session that caches frames of versions, by version and request. Versions are immutable, and Spark
+starts a Python process for each new frame. Frames refer to their session, so the cache belongs to the session."""
 _lock: Final = Lock()
 
 Errors = (AnalysisException, ParseException)
-"""What Spark raises for statements that it does not run."""
+"""Errors that Spark raises for rejected statements."""
 
 
 def target(given: Any) -> SparkSession:
-    """The session that was given, the active one, or a new one.
+    """Returns the given session, the active one, or a new one.
 
-    raises: MissingDependency where Spark's workers run a Python without this package
+    raises: MissingDependency if Spark's workers run a Python without this package
     """
     session: Any = SparkSession.builder
     return spark.register(session.getOrCreate() if given is None else given)
@@ -42,18 +42,18 @@ def target(given: Any) -> SparkSession:
 def prepare(
     session: SparkSession, sql: str, sources: Mapping[str, Source]
 ) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
-    """The columns of the query, and what runs it, each time that it is called.
+    """Plans a query. Returns its columns, and a function that runs it on each call.
 
-    raises: Errors for a query that Spark cannot analyse
+    raises: Errors for a query that Spark cannot analyze
     """
     frames = {name: _frame(session, source) for name, source in sources.items()}
     with _named(session, frames), short_errors():
         frame = session.sql(sql)
-        # an error of the analysis comes here rather than with the rows
+        # raises errors of the analysis here, rather than with the rows
         names = frame.schema.names
 
     def read() -> pa.RecordBatchReader:
-        # a remote session analyses a frame again when it is run
+        # a remote session analyzes a frame again when it runs
         with _named(session, frames if is_remote(session) else {}), short_errors():
             return frame.toArrow().to_reader()
 
@@ -62,7 +62,7 @@ def prepare(
 
 @contextmanager
 def _named(session: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None]:
-    """Frames as views of the session."""
+    """Registers frames as views of the session."""
     try:
         for name, frame in frames.items():
             frame.createOrReplaceTempView(name)
@@ -73,7 +73,7 @@ def _named(session: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[N
 
 
 def column_types(session: SparkSession, source: Source) -> dict[str, str]:
-    """None: Spark assigns by another rule than it casts, and its values are cast when they have come."""
+    """Returns no types: Spark assigns by another rule than it casts, and its values are cast when they arrive."""
     return {}
 
 
@@ -81,20 +81,20 @@ def _frame(session: SparkSession, source: Source) -> DataFrame:
     relation = source.relation
     if isinstance(relation, Dataset):
         names = (*relation.schema.names, *(relation.system_columns if source.with_system_columns else ()))
-        # a frame without any column has no rows in Spark
+        # a frame without columns has no rows in Spark
         columns = [name for name in names if source.columns is None or name in source.columns] or ["_rowid"]
         return _of_version(session, relation, columns, source.where)
     if source.changes is not None:
         asked = source.changes
         where = None if asked.kind is None else f"_change_type = '{asked.kind}'"
         return spark.read_changes(session, asked.dataset, source.columns or None, where, asked.arguments)
-    # the format "lance" does not have the rest: its rows are made here
+    # the format "lance" does not support other relations, so their rows are computed here
     return _local(session, relation if isinstance(relation, pa.Table) else relation.scan().to_table())
 
 
 def _of_version(session: SparkSession, dataset: Dataset, columns: Sequence[str], where: str | None) -> DataFrame:
     manifest = dataset.snapshot.manifest
-    # a table that was dropped and made again has versions of the same numbers
+    # a table that was dropped and created again has versions with the same numbers
     version = (dataset.uri, dataset.branch, dataset.version, manifest.transaction_file, manifest.timestamp)
     key = (*version, tuple(sorted(map(repr, dataset.snapshot.storage_options.items()))), tuple(columns), where)
     with _lock:
@@ -110,7 +110,7 @@ def _of_version(session: SparkSession, dataset: Dataset, columns: Sequence[str],
 
 
 def _local(session: SparkSession, table: pa.Table) -> DataFrame:
-    """Rows of this process as a frame."""
+    """Creates a frame from rows of this process."""
     versions = [field.name for field in table.schema if field.type == pa.uint64()]
     schema = spark_types.spark_schema(table.schema, bigints=versions)
     target = spark_types.arrow_schema(schema)

@@ -1,7 +1,7 @@
-"""Sessions of this machine: Spark's own, which needs Java, or one of Sail, a server of Spark Connect that needs none.
+"""Local sessions: Spark's own, which needs Java, or Sail, a Spark Connect server that needs none.
 
-Sail (pysail) runs in this process, and sources and functions in Python with it. What it does not have is refused by
-name: streams of Lance tables.
+Sail (pysail) runs in this process, and so do Python sources and functions. Features that it lacks raise an error that
+names them: streams of Lance tables.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _KINDS: Final = ("auto", "spark", "sail")
 
 
 def session(kind: Kind = "auto", config: Mapping[str, str] | None = None) -> Any:
-    """A session of this machine that knows the format "lance"; the active one of its kind where there is one.
+    """Opens a local session with the format "lance", or returns the active one of its kind.
 
-    kind: "spark", "sail", or "auto" for Spark where it can run, and Sail where it cannot
-    config: of the session; times are in UTC without another word
+    kind: "spark", "sail", or "auto" for Spark if it can run, and Sail otherwise
+    config: of the session; the time zone is UTC by default
     raises: MissingDependency
 
     >>> spark = lance_sql.spark.session("sail")  # doctest: +SKIP
@@ -47,14 +47,14 @@ def session(kind: Kind = "auto", config: Mapping[str, str] | None = None) -> Any
 
 
 def chosen(kind: Kind) -> Literal["spark", "sail"]:
-    """What "auto" is here."""
+    """Resolves "auto" to a kind."""
     if kind != "auto":
         return kind
     return "spark" if _has_spark() or not _has_sail() else "sail"
 
 
 def why_not(kind: Kind) -> str | None:
-    """Why there can be no session of this kind; None where there can."""
+    """Returns the reason why a session of this kind is impossible, or None if it is possible."""
     if chosen(kind) == "sail":
         return None if _has_sail() else _no_sail()
     if _has_spark():
@@ -64,7 +64,7 @@ def why_not(kind: Kind) -> str | None:
 
 
 def _has_spark() -> bool:
-    """Whether PySpark is here with its Java part, and Java."""
+    """Whether PySpark is installed with its Java part, and Java."""
     spec = importlib.util.find_spec("pyspark")
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     has_jars = any(os.path.isdir(os.path.join(folder, "jars")) for folder in folders)
@@ -78,10 +78,10 @@ def _has_sail() -> bool:
 def _spark(config: Mapping[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
-    # the workers of this machine are to find the packages that this process has
+    # the local workers must find the packages of this process
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder: Any = SparkSession.builder
-    # little data: 200 tasks a join, which is Spark's default, would take longer than the work
+    # for small data, Spark's default of 200 tasks for each join would take longer than the work
     settings = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
     for name, value in {**settings, **config}.items():
         builder = builder.config(name, value)

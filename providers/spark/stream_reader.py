@@ -1,10 +1,10 @@
-"""Changes of a table as a stream in Spark: batch after batch of whole commits, each of them once.
+"""Table changes as a stream in Spark: batches of whole commits, each delivered once.
 
     spark.readStream.format("lance").option("readChangeFeed", "true").load(path)    the change feed
-    spark.readStream.format("lance").load(path)                                     inserted rows alone
+    spark.readStream.format("lance").load(path)                                     inserted rows only
 
-A stream begins with all rows of the newest version, as inserts, unless it is told where to start. Its position is a
-version, so that a restart needs nothing but the offset, and a commit is never split.
+A stream begins with all rows of the newest version, as inserts, unless the options name a start. Its position is a
+version, so that a restart needs only the offset, and a commit is never split.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ try:
 except ImportError:  # before PySpark 4.2, which reads all that is there in one batch
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]  # a stand-in without a meaning
-        """What a reader is that stops where it found the table."""
+        """Marker of a reader that stops at the version found at its start."""
 
 
 _TOLD: Final = ("_change_type", "_commit_version", "_commit_timestamp")
@@ -41,9 +41,9 @@ _TOLD: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 
 @dataclass(frozen=True)
 class SnapshotTask:
-    """Some rows of a version, told of as inserts. Picklable.
+    """Some rows of a version, returned as inserts. Picklable.
 
-    names: of the columns wanted, those of the change feed among them
+    names: requested columns, including those of the change feed
     version, timestamp: of the version
     """
 
@@ -53,7 +53,7 @@ class SnapshotTask:
     timestamp: datetime
 
     def to_reader(self) -> Iterator[pa.RecordBatch]:
-        """The rows."""
+        """Yields the rows."""
         for batch in self.task.to_reader():
             constants = {
                 "_change_type": pa.scalar("insert"),
@@ -70,7 +70,7 @@ class SnapshotTask:
 class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads changes of a table, batch by batch.
 
-    schema: the columns that Spark wants, in its types
+    schema: the requested columns, in Spark's types
     """
 
     def __init__(self, options: StreamOptions, schema: StructType) -> None:
@@ -82,16 +82,16 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(INITIAL)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """The stream ends with what is the newest version now."""
+        """Ends the stream at the version that is the newest now."""
         self._last = self._options.open().version
 
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, Any] | None = None, limit: object = None
     ) -> dict[str, Any]:
-        """The end of the next batch.
+        """Returns the end of the next batch.
 
         start: None from releases of PySpark that do not limit batches
-        raises: InvalidArgument for a table that was made anew; VersionNotFound for changes that were cleaned up
+        raises: InvalidArgument for a table that was created again; VersionNotFound for changes that were cleaned up
         """
         dataset = self._options.open()
         newest = dataset.version if self._last is None else min(dataset.version, self._last)
@@ -99,13 +99,13 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if at is None:
             at = self._beginning(dataset)
             if not at.is_bootstrapping:
-                # an empty batch, with which the checkpoint knows where the stream began
+                # an empty batch, which records the start of the stream in the checkpoint
                 return at.to_json()
         if at.is_bootstrapping:
             return at.at_part(at.parts if self._options.max_rows is None else at.part + 1).to_json()
         self._check(dataset, at)
         if newest > at.version:
-            # says so where some of it was cleaned up
+            # raises an error if some of it was cleaned up
             self._options.open_range(at.version + 1, newest, dataset)
         end = self._end(dataset, at.version, newest)
         return at.at(end, self._token(dataset, end)).to_json() if end > at.version else at.to_json()
@@ -114,7 +114,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"version": self._options.open().version}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """What the workers read for a batch; the same whenever it is asked for.
+        """Returns the partitions of a batch, the same on each call.
 
         raises: VersionNotFound for a range that was cleaned up, with the oldest version to begin with
         """
@@ -141,20 +141,20 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield spark_types.cast(batch, self._schema)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing is kept for batches that were delivered."""
+        """Does nothing: no state is kept for delivered batches."""
 
     def _beginning(self, dataset: Dataset) -> Offset:
-        """Where a new stream begins."""
+        """Returns the start of a new stream."""
         version = self._options.first_offset(dataset)
         if version is not None:
             return Offset(version, version, commit=self._token(dataset, version))
         dataset = self._options.open_version(dataset.version)
         scan, most = self._stored_scan(dataset), self._options.max_rows
-        # deleted rows count here: a part has so many rows at most
+        # includes deleted rows: a part has at most so many rows
         rows = sum(task.num_candidates for task in scan.tasks(1))
         shares = -(-rows // most) if most is not None else self._options.partitions or partition_count(rows)
         parts = len(scan.tasks(shares))
-        # of a table without rows, nothing is the one part that there is
+        # a table without rows has one empty part
         commit = dataset.snapshot.token
         return Offset(dataset.version, dataset.version, 0, max(parts, 1), shares, commit)
 
@@ -174,12 +174,12 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [LancePartition(SnapshotTask(task, names, dataset.version, timestamp)) for task in chosen]
 
     def _token(self, dataset: Dataset, version: int) -> str | None:
-        """The identity of the commit that made a version; None where there is no such version."""
+        """Returns the identity of the commit of a version, or None if the version does not exist."""
         snapshot = self._options.open_range(version + 1, version, dataset).snapshot
         return snapshot.token if snapshot.version == version else None
 
     def _check(self, dataset: Dataset, offset: Offset) -> None:
-        """Makes sure that a stream goes on with the table that it began with.
+        """Makes sure that a stream continues with the table that it began with.
 
         raises: InvalidArgument
         """
@@ -193,11 +193,11 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
 
     def _stored_scan(self, dataset: Dataset) -> Scan:
-        """A read of the columns that are stored."""
+        """Scans the stored columns."""
         return dataset.scan([name for name in self._schema.names if name not in _TOLD], self._options.filter)
 
     def _end(self, dataset: Dataset, version: int, newest: int) -> int:
-        """The last version of a batch that begins after a version: at least one commit, where there is one."""
+        """Returns the last version of a batch that begins after a version: at least one commit, if there is one."""
         if self._options.max_versions is not None:
             newest = min(newest, version + self._options.max_versions)
         if self._options.max_rows is None:

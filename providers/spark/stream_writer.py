@@ -1,11 +1,11 @@
-"""Streams of Spark into a table: each batch is one version, made once, however often it is tried.
+"""Streams of Spark into a table: each batch is one version, committed once, however often Spark retries it.
 
     frame.writeStream.format("lance").option("checkpointLocation", ...).start("events.lance")
 
-Spark numbers the batches of a query, and writes one again after a restart when it does not know how it ended. The
-option `txnAppId`, or else the id of the query, which stays with its checkpoint, names the writer; numbers alone would
-be the same in every query. A batch that is there is not written again. Another checkpoint begins with batch 0 again, so
-that a `txnAppId` belongs to one checkpoint: batches of another query that count as made are an error.
+Spark numbers the batches of a query, and after a restart writes one again if it does not know its outcome. The option
+`txnAppId`, or else the id of the query, which its checkpoint stores, names the writer, because the numbers alone are
+the same in every query. A committed batch is not written again. Another checkpoint starts at batch 0 again. A
+`txnAppId` therefore belongs to one checkpoint: batches of another query that count as committed are an error.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _BATCH: Final = "streaming.sql.batchId"
 
 @dataclass
 class WrittenBatch(WriterCommitMessage):
-    """What one task wrote of a batch.
+    """Files of a batch that one task wrote.
 
     app_id: the name of the writer
-    query: the id of the query; None where Spark does not tell it
+    query: the id of the query; None if Spark does not pass it
     """
 
     job: WriteJob
@@ -46,7 +46,7 @@ class WrittenBatch(WriterCommitMessage):
 class LanceStreamWriter(DataSourceStreamArrowWriter):
     """Writes data files in the tasks, and one version for each batch in the driver.
 
-    app_id: who writes; the id of the query without it
+    app_id: name of the writer; defaults to the id of the query
     """
 
     def __init__(self, begun: Begun, app_id: str | None) -> None:
@@ -62,7 +62,7 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
                 "The task does not learn which query it writes for, so that a batch which is tried again would be"
                 " written twice: name the query with option('txnAppId', ...), or write with foreachBatch"
             )
-        # every batch has a job of its own, whichever of them Spark has made this writer for
+        # every batch has its own job, even if Spark created this writer for another batch
         job = dataclasses.replace(self._begun.job, id=uuid5(UUID(self._begun.job.id), batch).hex)
         return WrittenBatch(job, app_id, query, job.write_fragments(self._begun.reader(iterator)))
 
@@ -82,6 +82,6 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
 
 
 def _property(name: str) -> str | None:
-    """What Spark tells tasks of a query; None where it does not."""
+    """Returns a property that Spark passes to tasks of a query, or None if it does not."""
     context = TaskContext.get()
     return context.getLocalProperty(name) if context is not None else None

@@ -1,4 +1,4 @@
-"""Lance tables for users of PySpark, as objects with the verbs of Delta's."""
+"""Lance tables for users of PySpark, as objects with Delta's verbs."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _HISTORY: Final = {
 
 
 class LanceTable:
-    """A table, as it is when it is asked. What changes rows is computed and written by Spark's tasks; the driver gets
-    names of files, ids and bitmaps of changed rows, and makes one commit.
+    """A table in its current state. Spark's tasks compute and write changes of rows. The driver receives names of
+    files, ids and bitmaps of changed rows, and makes one commit.
 
     >>> table = LanceTable.for_path(spark, "events.lance")  # doctest: +SKIP
     >>> table.merge(changes, on="id").when_matched_update().when_not_matched_insert().execute()  # doctest: +SKIP
@@ -79,9 +79,9 @@ class LanceTable:
         branch: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> LanceTable:
-        """The table at a path or URI.
+        """Opens the table at a path or URI.
 
-        raises: TableNotFound; MissingDependency where Spark's workers run a Python without this package
+        raises: TableNotFound; MissingDependency if Spark's workers run a Python without this package
         """
         table = cls(session, os.fspath(path), branch=branch, storage_options=storage_options)
         _ = table.dataset()
@@ -90,20 +90,20 @@ class LanceTable:
     forPath = for_path  # noqa: N815 - as Delta calls it on Spark
 
     def dataset(self) -> Dataset:
-        """The newest version."""
+        """Opens the newest version."""
         return lance_sql.dataset.open(self.path, **self._location)
 
     def to_df(self, columns: Sequence[str] | None = None, filter: str | None = None) -> DataFrame:
-        """The newest version as a frame; see `lance_sql.read_spark`."""
+        """Reads the newest version as a frame; see `lance_sql.read_spark`."""
         frame: DataFrame = read(self.session, self.dataset(), columns, filter)
         return frame
 
     toDF = to_df  # noqa: N815 - as Delta calls it on Spark
 
     def merge(self, frame: DataFrame, on: str | Sequence[str]) -> MergeBuilder:
-        """Merges the rows of a frame by key columns; what becomes of them, the clauses of the builder say.
+        """Merges the rows of a frame by key columns. Clauses of the returned builder define the changes.
 
-        on: columns that both sides have; or their equality as Delta has it, "source.id = target.id AND ..."
+        on: columns of both sides; or their equality in Delta's form, "source.id = target.id AND ..."
         """
         keys = _keys(on) if isinstance(on, str) else tuple(on)
         if not keys or len(set(keys)) != len(keys):
@@ -119,9 +119,9 @@ class LanceTable:
     ) -> Dataset:
         """Sets columns in the rows that pass a filter, or in all.
 
-        set: new values by column: text in Spark's SQL, or columns, over the row as it was
-        where: text is a filter as for `lance_sql.read_spark`, and nothing else is read; a column is Spark's
-        raises: ColumnNotFound, InvalidArgument; CommitConflict; what goes wrong in a task, as one line
+        set: new values by column: text in Spark's SQL, or columns, over the row before the update
+        where: text is a filter as for `lance_sql.read_spark`, which limits the read; a column is evaluated by Spark
+        raises: ColumnNotFound, InvalidArgument; CommitConflict; errors of a task, as one line
         """
         given = {name: F.expr(value) if isinstance(value, str) else value for name, value in set.items()}
         if not given:
@@ -175,14 +175,14 @@ class LanceTable:
         scd: Literal[1, 2] = 1,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Brings the table up to date with changes by key, in one commit; as `lance_sql.apply_changes`. The changes of
-        one key go to one task of Spark, which has those of all its keys in memory.
+        """Applies changes by key to the table, in one commit, like `lance_sql.apply_changes`. The changes of one key go
+        to one Spark task, which has those of all its keys in memory.
 
-        changes: a frame, each row being that of its key from then on; or a change feed, from `Dataset.changes` or a
+        changes: a frame, whose rows replace those of their keys; or a change feed, from `Dataset.changes` or a
             cursor, which Spark's tasks read
         delete_when: a filter as for `lance_sql.read_spark`
-        sequence_by: without it, rows count in the order of the frame
-        raises: as `lance_sql.apply_changes`; what goes wrong in a task, as one line
+        sequence_by: by default, rows count in the order of the frame
+        raises: as `lance_sql.apply_changes`; errors of a task, as one line
         """
         return apply_changes(
             self.session,
@@ -210,7 +210,7 @@ class LanceTable:
         indices: IndexChoice = "update",
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """As `Dataset.compact`; each group of fragments is rewritten by a task."""
+        """Compacts like `Dataset.compact`. A task rewrites each group of fragments."""
         return compact_groups(
             self.dataset(),
             lambda job: run_compaction(self.session, job),
@@ -221,23 +221,23 @@ class LanceTable:
         )
 
     def create_index(self, column: str, kind: str, **arguments: Any) -> Dataset:
-        """As `Dataset.create_index`, in the driver."""
+        """Calls `Dataset.create_index` in the driver."""
         return self.dataset().create_index(column, kind, **arguments)
 
     createIndex = create_index  # noqa: N815 - as the other methods are called in that style
 
     def cleanup(self, **arguments: Any) -> Any:
-        """As `Dataset.cleanup`, in the driver."""
+        """Calls `Dataset.cleanup` in the driver."""
         return self.dataset().cleanup(**arguments)
 
     def changes(self, start: Bound | None = None, end: Bound | None = None, **arguments: Any) -> DataFrame:
-        """What versions changed, as a frame; see `read_changes`."""
+        """Returns the changes of versions as a frame; see `read_changes`."""
         return read_changes(self.session, self.dataset(), start, end, **arguments)
 
     def history(self, limit: int | None = None) -> DataFrame:
-        """What the commit of each version did, newest first; as `Dataset.history`.
+        """Returns the commits, newest first, with the columns of `Dataset.history`.
 
-        limit: only so many of the newest versions
+        limit: return at most this many of the newest versions
         """
         columns = ", ".join(f"{name} {type}" for name, type in _HISTORY.items())
         rows = [
@@ -251,7 +251,7 @@ class LanceTable:
 
     def _rows(self, dataset: Dataset, columns: Sequence[str], where: Expression | None) -> DataFrame:
         if where is None or isinstance(where, str):
-            # what is wrong is said here, rather than by a worker of Spark
+            # raises errors here, rather than in a worker of Spark
             _ = dataset.scan(columns, where).schema
             return source.read(self.session, dataset, columns, where)
         if not isinstance(where, Column):
@@ -263,9 +263,9 @@ _SIDES: Final = re.compile(r"\s*`?(source|target)`?\.(`[^`]+`|\w+)\s*=\s*`?(sour
 
 
 def _keys(on: str) -> tuple[str, ...]:
-    """The key columns of a condition, or the one column that is named.
+    """Returns the key columns of a condition, or the one named column.
 
-    raises: InvalidArgument for a condition that is more than the equality of columns with one name
+    raises: InvalidArgument for a condition other than the equality of columns with one name
     """
     if "=" not in on:
         return (on,)

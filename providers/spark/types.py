@@ -1,7 +1,7 @@
 """Tables in the types of Spark.
 
-Spark has no unsigned integers, no half floats, no views and no nanoseconds: such columns get the next larger type, in
-both directions by casts that fail rather than lose a value. docs/types.md lists all of them.
+Spark has no unsigned integers, half floats, views and nanoseconds. Such columns get the next larger type. Casts in both
+directions fail rather than lose a value. docs/types.md lists all of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WIDER: Final = {
 
 
 def widen(type: pa.DataType) -> pa.DataType:
-    """The Arrow type in which Spark takes the values of a type.
+    """Returns the Arrow type that Spark uses for values of a type.
 
     raises: UnsupportedFeature for decimals with more than 38 digits after the point
     """
@@ -52,10 +52,10 @@ def widen(type: pa.DataType) -> pa.DataType:
 
 
 def spark_schema(schema: pa.Schema, *, bigints: Collection[str] = ()) -> StructType:
-    """The columns as Spark sees them.
+    """Converts columns to Spark's types.
 
     bigints: columns of unsigned 64-bit integers that are small enough for a bigint, beside system columns
-    raises: UnsupportedFeature, naming the column, for a type that Spark has no counterpart for
+    raises: UnsupportedFeature, naming the column, for a type without a counterpart in Spark
     """
     fields = []
     as_bigint = {*system_columns.NAMES, *bigints}
@@ -71,25 +71,25 @@ def spark_schema(schema: pa.Schema, *, bigints: Collection[str] = ()) -> StructT
 
 
 def as_spark(schema: StructType | pa.Schema) -> StructType:
-    """The columns that an engine names to a source: Sail does it in Arrow's types."""
+    """Converts the columns that an engine passes to a source to Spark's types: Sail passes Arrow's types."""
     return from_arrow_schema(schema) if isinstance(schema, pa.Schema) else schema
 
 
 def declared(schema: StructType) -> StructType | pa.Schema:
-    """The columns as a source declares them to its engine: to Sail in Arrow's types, since it gives those of Spark no
+    """Converts the columns of a source to the types of its engine: Arrow's for Sail, because it gives Spark's types no
     time zone."""
     return arrow_schema(schema) if "pysail" in sys.modules else schema
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema of the batches that Spark gives and takes."""
+    """Returns the Arrow schema of batches that are exchanged with Spark."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
 def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns of a batch, by position, in the types of a schema.
+    """Casts the columns of a batch, by position, to the types of a schema.
 
-    raises: InvalidArgument for a value that the type does not hold
+    raises: InvalidArgument for a value that does not fit the type
     """
     arrays = []
     for array, field in zip(batch.columns, schema, strict=True):

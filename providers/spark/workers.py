@@ -1,4 +1,4 @@
-"""Whether Spark's workers can use this package: found out in the driver, before a job fails for it."""
+"""Check in the driver, before a job fails, that Spark's workers can import this package."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SECONDS: Final = 60
 
 
 def check(spark: Any) -> None:
-    """Makes sure that the Python which Spark runs sources with has this package. Spark plans a read with it on this
+    """Makes sure that the Python in which Spark runs sources has this package. Spark plans reads with it on this
     machine, whatever the workers are.
 
-    spark: a session; the Python of a server of Spark Connect is not known before it runs
-    raises: MissingDependency with the line that mends it
+    spark: a session; the Python of a Spark Connect server is unknown before it runs
+    raises: MissingDependency with the line that fixes it
     """
     # Spark Connect has no context
     python = getattr(getattr(spark, "_sc", None), "pythonExec", None)
@@ -35,7 +35,7 @@ def check(spark: Any) -> None:
 
 
 def is_remote(spark: Any) -> bool:
-    """Whether a session is one of Spark Connect."""
+    """Whether a session belongs to Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 

@@ -1,4 +1,4 @@
-"""Writes from Spark that have begun: what the options say, and the rows of Spark in the types of a table."""
+"""Writes that Spark has begun: their options, and Spark's rows in the types of a table."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _STREAM: Final = ("checkpointlocation",)
 class Begun:
     """A write that has begun.
 
-    schema: of the batches that the job takes
+    schema: of the batches that the job accepts
     """
 
     job: WriteJob
     schema: pa.Schema
 
     def reader(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
-        """Batches of Spark, in the job's types.
+        """Converts batches of Spark to the job's types.
 
         raises: InvalidArgument for values that do not fit, while it is read
         """
@@ -53,7 +53,7 @@ class Begun:
 
 
 def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is_stream: bool = False) -> Begun:
-    """Begins a write; what can be refused is refused here.
+    """Begins a write, and raises errors as early as possible.
 
     raises: InvalidArgument for options, and for columns that do not fit the table; as `lance_sql.begin_write`
     """
@@ -66,7 +66,7 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
     except TableNotFound:
         table = None
     if table is None:
-        # appending is what Spark has for a table that does not exist yet
+        # Spark appends to a table that does not exist yet
         mode, rows = "overwrite" if overwrite else "create", _nullable(rows, ())
     elif overwrite:
         rows = _nullable(rows, [field.name for field in table.schema if not field.nullable])
@@ -94,10 +94,10 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
 
 
 def _nullable(rows: pa.Schema, never_null: Collection[str]) -> pa.Schema:
-    """The columns that Spark gives, which may be NULL from now on. That a frame has no NULL, such as one that counts
-    from 0, is no promise of those that come after it.
+    """Makes Spark's columns nullable. A frame without NULLs, such as one that counts from 0, does not guarantee that
+    later frames have none.
 
-    never_null: columns of the table that already have none, and stay so
+    never_null: columns of the table that stay not nullable
     """
     return pa.schema(
         [
@@ -120,7 +120,7 @@ def _nullable_inside(type: pa.DataType) -> pa.DataType:
 
 
 def _narrowed(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
-    """The columns that Spark gives, in the table's types where those only were widened for Spark."""
+    """Narrows columns of Spark to the table's types if they were only widened for Spark."""
     seen = spark_types.arrow_schema(spark_types.spark_schema(table))
     fields = []
     for field in rows:
