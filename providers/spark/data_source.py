@@ -89,7 +89,7 @@ def register_table(spark: SparkSession, name: str, dataset: Dataset) -> None:
 def read(
     spark: SparkSession, dataset: Dataset, columns: Sequence[str] | None = None, filter: str | None = None
 ) -> DataFrame:
-    """One version of a table as a frame; `columns` and `filter` are applied while it is read."""
+    """Reads one version of a table as a frame. `columns` and `filter` are applied by the scan."""
     reader = spark.read.format("lance").option("version", dataset.version).options(**to_options(dataset))
     if columns is not None:
         reader = reader.option("columns", json.dumps(list(columns)))

@@ -23,7 +23,7 @@ _FIELDS: Final = ("version", "start", "part", "parts", "shares")
 
 @dataclass(frozen=True)
 class Offset:
-    """A position between two commits, or between two parts of the rows that a stream begins with.
+    """A position between two commits, or between two parts of the initial rows of a stream.
 
     version: all commits up to this version were delivered
     start: the version after which the stream began
@@ -64,7 +64,7 @@ class Offset:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Offset | None:
-        """An offset from a checkpoint; None before the first batch.
+        """Reads an offset of a checkpoint. Returns None before the first batch.
 
         raises: InvalidArgument for other values
         """

@@ -41,7 +41,7 @@ def is_remote(spark: Any) -> bool:
 
 @cache
 def _has_package(python: str) -> bool:
-    """Whether an interpreter has the package, in its own environment and with what workers get from this one."""
+    """Whether an interpreter has the package, in its own environment and with the variables that workers inherit."""
     try:
         done = subprocess.run([python, "-c", "import lance_sql"], capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.SubprocessError):
