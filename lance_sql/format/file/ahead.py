@@ -1,9 +1,9 @@
-"""Bytes of columns that are asked for before their pages are opened, in one round for all of them.
+"""Prefetch of column bytes before their pages are opened, in one round of requests for all columns.
 
-Of a page that is short, or of which rows in most places are wanted, all bytes are; of another one what opens it, and
-where its first rows are wanted, about as many values as they take. What is missing then is asked for when it is known.
-Where all pages are open, that is known at once, and nothing is asked for ahead. Of files that are near and not mapped,
-which have no round trip to spare, what opens the pages is all.
+For a short page, or one with wanted rows in most places, all bytes are requested. For other pages, the head is
+requested, and about as many value bytes as the first wanted rows take. Missing bytes are requested once their place is
+known. If all pages are open, that place is known at once, and nothing is prefetched. For local files that are not
+mapped, which have no round trip to save, only the heads are prefetched.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from lance_sql.format.file.read_columns import Column
 
 _MOST: Final = 2
-"""Where at least one row in so many is wanted, so are all bytes of the page."""
+"""All bytes of a page are requested if at least one row in this many is wanted."""
 
 _ROWS_PER_RANGE: Final = 2048
-"""And so they are where there is a range of wanted rows for so many rows: it has chunks of about as many."""
+"""All bytes are also requested if there is a range of wanted rows for this many rows, about the rows of a chunk."""
 
 _SHORT_BYTES: Final = 2 * ROUND_TRIP_BYTES
-"""Pages of a file that are read together are short where all of them have no more."""
+"""Pages of a file that are read together are short if each has at most this size."""
 
 _SPARE: Final = 4
-"""One part in so many is asked for beyond what values take on average."""
+"""One part in this many is requested in addition to the average size of the values."""
 
 
 def of_page(
@@ -45,14 +45,14 @@ def of_page(
     rows: RowRanges,
     short: int | None,
 ) -> list[ByteRange]:
-    """The bytes of a page that are asked for ahead.
+    """Returns the bytes of a page to prefetch.
 
     buffers: all of the page
-    head: what opens it
-    data: of its values in the order of the rows, where they are in one buffer
+    head: the bytes that opening needs
+    data: its values in the order of the rows, if they are in one buffer
     num_rows: of the page
-    rows: that are wanted, relative to the page
-    short: of so many bytes, a page is asked for as a whole; None: only what opens it
+    rows: wanted rows, relative to the page
+    short: pages up to this size are requested as a whole; None: only the head
     """
     if short is None:
         return list(head)
@@ -68,7 +68,8 @@ def of_page(
 
 
 def of_open_page(data: ByteRange | None, num_rows: int, rows: RowRanges) -> list[ByteRange]:
-    """The same of a page that is open, beside others that are not: about the values between the first and the last row.
+    """Returns the bytes of an open page to prefetch, along with closed pages: about those from the first to the last
+    row.
 
     data, num_rows, rows: as of `of_page`
     """
@@ -83,15 +84,15 @@ def of_open_page(data: ByteRange | None, num_rows: int, rows: RowRanges) -> list
 
 
 def _are_dense(rows: RowRanges, num_rows: int) -> bool:
-    """Whether hardly a part of so many rows is spared where only these are read."""
+    """Whether reading only these rows saves hardly any part of so many rows."""
     return row_ranges.count(rows) * _MOST >= num_rows or len(rows) * _ROWS_PER_RANGE >= num_rows
 
 
 @contextmanager
 def holding(columns: Sequence[Column], rows: RowRanges) -> Iterator[None]:
-    """While it is entered, what is asked for ahead of the columns is in memory. Nothing of files that are mapped.
+    """Holds the prefetched bytes of the columns in memory inside the block. Does nothing for mapped files.
 
-    raises: CorruptFile for a file that is shorter than it says
+    raises: CorruptFile for a file shorter than its metadata claims
     """
     by_file: dict[FileBytes, list[Column]] = {}
     for column in columns:
@@ -116,7 +117,7 @@ def _ranges(columns: Sequence[Column], rows: RowRanges) -> list[ByteRange]:
     ranges: list[ByteRange] = []
     for opened in (False, True) if is_far else (False,):
         for column in columns:
-            # whoever reads the column says what is wrong with it, and where
+            # reading the column raises the precise error
             with suppress(LanceError):
                 ranges += column.ahead(rows, short, opened=opened)
         if not ranges:

@@ -1,4 +1,4 @@
-"""The bytes of a data file on their way to a store: buffers begin at multiples of 64."""
+"""The bytes of a data file that is written to a store: buffers begin at multiples of 64."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ class AlignedSink:
         self._sink = HashingSink(store.create(path))
 
     def write(self, data: bytes | pa.Buffer) -> ByteRange:
-        """Where the bytes are in the file: right after those before them."""
+        """Appends bytes, and returns their range in the file."""
         start = self._sink.tell()
         self._sink.write(data)
         return ByteRange(start, self._sink.tell())
 
     def write_aligned(self, data: bytes | pa.Buffer) -> ByteRange:
-        """Where the bytes are in the file: from a multiple of 64 on."""
+        """Appends bytes at a multiple of 64, and returns their range in the file."""
         gap = -self._sink.tell() % _ALIGNMENT
         if gap:
             self._sink.write(_ZEROS[:gap])
         return self.write(data)
 
     def put(self, data: bytes | pa.Buffer) -> int:
-        """As `write_aligned`; where the bytes begin."""
+        """Appends bytes like `write_aligned`, and returns their position."""
         return self.write_aligned(data).start
 
     def tell(self) -> int:
         return self._sink.tell()
 
     def close(self) -> Checksum:
-        """Makes the file complete and durable; the checksum of all its bytes."""
+        """Makes the file complete and durable, and returns the checksum of all its bytes."""
         self._sink.close()
         assert self._sink.checksum is not None
         return self._sink.checksum
 
     def abort(self) -> None:
-        """Removes what was written."""
+        """Removes the written bytes."""
         self._sink.abort()

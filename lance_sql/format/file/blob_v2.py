@@ -38,12 +38,12 @@ DESCRIPTOR = pa.struct(
 _Counts: TypeAlias = U64
 
 
-# What the file says about a blob column, whose descriptors are stored like a packed struct.
+# The file's metadata of a blob column, whose descriptors are stored like a packed struct.
 _METADATA = {PACKED_KEYS[0]: b"true", "lance-encoding:blob": b"true"}
 
 
 class Kind(IntEnum):
-    """Where the bytes of a blob are."""
+    """Location of the bytes of a blob."""
 
     INLINE = 0
     PACKED = 1
@@ -52,7 +52,8 @@ class Kind(IntEnum):
 
 
 def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArray:
-    """The descriptors of values, large_binary, whose bytes are put into the data file in one piece; NULL for a NULL.
+    """Writes the bytes of values, large_binary, to the data file in one piece. Returns the descriptors; NULL for a
+    NULL.
 
     put: writes bytes, and returns their position
     """
@@ -70,7 +71,7 @@ def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArra
 
 
 def as_filed(field: Field) -> Field:
-    """The field with descriptors in the place of blobs: what the file itself says about it."""
+    """Returns the field with descriptors in place of blobs, in the form that the file's metadata has."""
     if field.is_blob_v2:
         members = [leaf._replace(nullable=False) for leaf in from_arrow(pa.schema(DESCRIPTOR)).fields]
         unnumbered = tuple(member._replace(id=-1, parent_id=-1) for member in members)
@@ -83,8 +84,8 @@ class BlobSource:
     """Where the blobs of one data file are found.
 
     fetch: reads ranges of the data file
-    store, path: the data file, beside which the sidecar files are
-    base: the store below a base path of the table, by its id; raises CorruptFile for an id that the table does not have
+    store, path: the data file, with the sidecar files beside it
+    base: the store below a base path of the table, by its id; raises CorruptFile for an unknown id
     """
 
     fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]
@@ -93,7 +94,7 @@ class BlobSource:
     base: Callable[[int], Store]
 
     def resolve(self, descriptors: pa.StructArray) -> pa.Array:
-        """The bytes behind the descriptors, as large_binary; NULL where a descriptor is.
+        """Reads the bytes of descriptors, as large_binary; NULL for a NULL descriptor.
 
         raises: UnsupportedFeature for managed blobs and for URIs outside of the table's base paths
         """
@@ -102,7 +103,7 @@ class BlobSource:
         kinds, positions, sizes, ids = (np.nan_to_num(column).astype(np.uint64) for column in columns)
         uris = descriptors.field(4)
         valid = descriptors.is_valid().to_numpy(zero_copy_only=False)
-        # older files leave the kind of a missing blob out as well
+        # older files omit the kind of a missing blob as well
         valid &= descriptors.field(0).is_valid().to_numpy(zero_copy_only=False)
         pieces: list[pa.Buffer | bytes] = [b""] * count
         for kind in np.unique(kinds[valid]).tolist():
@@ -117,7 +118,7 @@ class BlobSource:
         starts, lengths = positions[rows].tolist(), sizes[rows].tolist()
         ranges = [ByteRange(start, start + length) for start, length in zip(starts, lengths, strict=True)]
         if kind == Kind.INLINE:
-            # the position of an empty blob means nothing
+            # the position of an empty blob is arbitrary
             return self.fetch([where if where.end > where.start else ByteRange(0, 0) for where in ranges])
         if kind in (Kind.PACKED, Kind.DEDICATED):
             paths = [self._sidecar(blob_id) for blob_id in ids[rows].tolist()]
@@ -130,7 +131,7 @@ class BlobSource:
         raise UnsupportedFeature(f"blobs of kind {kind} are not supported")
 
     def _sidecar(self, blob_id: int) -> str:
-        # the id in binary, least significant bit first, spreads neighbours over an object store
+        # the id in binary, least significant bit first, spreads neighbors over an object store
         name = f"{blob_id:032b}"[::-1]
         return f"{self.path.removesuffix('.lance')}/{name}.blob"
 
@@ -146,7 +147,7 @@ class BlobSource:
 
 
 def _read_files(store: Store, paths: Sequence[str], ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-    """One range of each path; each file is asked once."""
+    """Reads one range of each path, with one request for each file."""
     by_path: dict[str, list[int]] = {}
     for index, path in enumerate(paths):
         by_path.setdefault(path, []).append(index)

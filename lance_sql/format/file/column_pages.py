@@ -1,4 +1,4 @@
-"""The pages of a column: which of them hold some rows, and opening those that are not open yet."""
+"""The pages of a column: selection of those with some rows, and opening of closed ones."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -16,13 +16,13 @@ from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
 MOST_SHARED_BYTES = 64 * 1024
-"""Pages with longer heads are kept by one handle alone: what is learned of a long dictionary takes more than itself."""
+"""Pages with longer heads are cached for one handle only: the learned state of a long dictionary exceeds its size."""
 
 AnyPage = TypeVar("AnyPage", bound=CachedPage)
 
 
 def split_by_page(starts: I64, rows: RowRanges) -> list[tuple[int, RowRanges]]:
-    """The pages that hold the rows: the number of each, and its rows relative to the page.
+    """Splits rows by page: the number of each page with some of them, and its rows relative to the page.
 
     starts: first row of each page, then the number of rows
     """
@@ -39,13 +39,13 @@ def split_by_page(starts: I64, rows: RowRanges) -> list[tuple[int, RowRanges]]:
 
 
 def pages_with(starts: I64, rows: RowRanges) -> list[int]:
-    """The numbers of the pages that hold some of the rows.
+    """Returns the numbers of the pages with some of the rows.
 
     starts: as for `split_by_page`
     """
     if len(starts) == 2:
         return [0]
-    # the first range that ends behind the beginning of each page, and where it begins
+    # the first range that ends after the beginning of each page, and its start
     range_indices = rows[:, 1].searchsorted(starts[:-1], side="right")
     begins = rows[:, 0].take(range_indices, mode="clip")
     has_rows = (range_indices < len(rows)) & (begins < starts[1:]) & (starts[:-1] < starts[1:])
@@ -63,12 +63,12 @@ def open_pages(
     *,
     depends_on_file: bool = False,
 ) -> Reading[list[AnyPage]]:
-    """The opened pages of a column; heads that are not cached are fetched together.
+    """Opens pages of a column. Heads that are not cached are fetched together.
 
-    column: tells the column from others of the file
-    where: adds to errors in which page they are
+    column: identifies the column in the file
+    where: adds the page to errors
     needs, make: the ranges of a page's head, and the page from their buffers
-    depends_on_file: on nothing else, so that every table that has the file may use them
+    depends_on_file: pages depend on nothing but the file, so that every table with the file may share them
     """
     is_known = depends_on_file and file.bytes.identity is not None
     pages = [
@@ -91,8 +91,8 @@ def open_pages(
             head = buffers[done : done + count]
             is_shared = is_known and not file.bytes.is_in_memory and sum(map(len, head)) <= MOST_SHARED_BYTES
             if is_shared or file.bytes.is_far:
-                # a page that outlives the table must not hold the mapping of the file, nor more than its own bytes of
-                # what was asked for together
+                # a page that outlives the table must hold neither the mapping of the file nor more than its own bytes
+                # of a joint request
                 head = [pa.py_buffer(buffer.to_pybytes()) for buffer in head]
             with where(number):
                 page = make(number, head)
@@ -106,19 +106,19 @@ def open_pages(
 
 
 def is_open(file: FileReader, column: object, number: int) -> bool:
-    """Whether a page needs no bytes to be opened."""
+    """Whether a page can be opened without reading bytes."""
     return file.page_cache.get((file.bytes, column, number)) is not None
 
 
 def value_bytes(type: pa.DataType, stored: float) -> float:
-    """Bytes of Arrow data that a value of `type` takes, when it takes `stored` bytes on disk on average."""
+    """Returns the Arrow bytes of a value of `type` with an average of `stored` bytes on disk."""
     num_items = 1
     item = type
     while pa.types.is_fixed_size_list(item):
         num_items *= item.list_size
         item = item.value_type
     try:
-        # of NULLs as well, which take nothing on disk
+        # includes NULLs, which take no space on disk
         return float(num_items * item.bit_width / 8)
     except ValueError:
         return 16 + MAX_EXPANSION * stored

@@ -1,7 +1,7 @@
-"""Pages that a new file takes over as they are: their bytes, and the message that says how these are encoded.
+"""Pages that a new file takes over unchanged: their bytes, and the message with their encoding.
 
-A page says nothing of the file that it is in but where its buffers are, which is written anew. That holds for the
-layouts below: blobs refer to other bytes of their file, and array trees to other columns.
+A page depends on its file only by the positions of its buffers, which are written again. That holds for the
+layouts below. Blobs refer to other bytes of their file, and array trees to other columns.
 
 Source: data file 2.x, message ColumnMetadata.Page.
 """
@@ -36,7 +36,7 @@ class PageBytes:
 
 
 def can_be_copied(column: ColumnMetadata, num_rows: int) -> bool:
-    """Whether the pages of a column mean the same in another file of the same version.
+    """Whether the pages of a column are valid in another file of the same version.
 
     num_rows: of the file
     raises: CorruptFile, UnsupportedFeature for a layout that cannot be read
@@ -47,7 +47,7 @@ def can_be_copied(column: ColumnMetadata, num_rows: int) -> bool:
 
 
 def is_as_described(file: FileReader, field: Field) -> bool:
-    """Whether the file was written with what the field says now of its type and of how it is encoded.
+    """Whether the file was written with the type and encoding options that the field has now.
 
     raises: CorruptFile
     """
@@ -64,9 +64,9 @@ def is_as_described(file: FileReader, field: Field) -> bool:
 
 
 def read(file: FileReader, columns: Sequence[ColumnMetadata]) -> list[list[PageBytes]]:
-    """The pages of some columns of a file, see `can_be_copied`. One request brings them all.
+    """Reads the pages of some columns of a file with one request, see `can_be_copied`.
 
-    raises: CorruptFile; what the store raises
+    raises: CorruptFile; errors of the store
     """
     buffers = iter(file.bytes.fetch([each for column in columns for page in column.pages for each in page.buffers]))
     pages: list[list[PageBytes]] = []

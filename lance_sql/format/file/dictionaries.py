@@ -1,4 +1,4 @@
-"""Dictionaries of version 0.1: the indices are in data files, the values once for the table, in its manifest file."""
+"""Dictionaries of version 0.1: the indices are in data files, the values once per table, in its manifest file."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,9 +17,9 @@ from lance_sql.values import row_ranges
 
 
 def read_values(field: Field, file_size: int, fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> pa.Array:
-    """The values of a dictionary field; an empty string is NULL.
+    """Reads the values of a dictionary field; an empty string is NULL.
 
-    file_size, fetch: of the file that the schema is from
+    file_size, fetch: of the file with the schema
     raises: CorruptFile
     """
     type = storage_type(field).value_type
@@ -34,9 +34,9 @@ def read_values(field: Field, file_size: int, fetch: Callable[[Sequence[ByteRang
 
 
 def with_values(type: pa.DictionaryType, values: Callable[[], pa.Array]) -> Callable[[pa.Array], pa.Array]:
-    """What makes a dictionary array of indices, once they are there; the index of a NULL becomes NULL.
+    """Returns a function that makes a dictionary array of indices. The index of a NULL becomes NULL.
 
-    raises: CorruptFile for an index that has no value
+    raises: CorruptFile for an index without a value
     """
 
     def finish(indices: pa.Array) -> pa.Array:

@@ -1,4 +1,4 @@
-"""The last bytes of a data file: which version of the format it is, and where its tables are.
+"""The last bytes of a data file, with the version of the format and the positions of its tables.
 
 Source: data file 2.x, footer, 40 bytes: u64 column metadata position, u64 column table position, u64 global buffer
 table position, u32 number of global buffers, u32 number of columns, u16 major, u16 minor, "LANC". Data file 0.1,
@@ -25,10 +25,10 @@ _TABLE_ENTRY = struct.Struct("<QQ")
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """Where the tables of a data file are.
+    """Positions of the tables of a data file.
 
     columns: the table of (position, size) of each column's metadata
-    global_buffers: the same for each global buffer
+    global_buffers: likewise for each global buffer
     """
 
     file_version: FileVersion
@@ -47,10 +47,10 @@ class Footer:
 
 @dataclass(frozen=True, slots=True)
 class LegacyFooter:
-    """Where the metadata of a data file 0.1 is.
+    """Position of the metadata of a data file 0.1.
 
     metadata_position: of its length word
-    minor: of the version as the file spells it
+    minor: of the version in the file's spelling
     """
 
     file_version: FileVersion
@@ -60,9 +60,10 @@ class LegacyFooter:
 
 
 def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
-    """The footer at the end of `tail`, the last bytes of a file of `file_size` bytes.
+    """Parses the footer at the end of `tail`, the last bytes of a file of `file_size` bytes.
 
-    raises: CorruptFile for a file that is cut or is not a data file; UnsupportedFeature for other versions, by name
+    raises: CorruptFile for a truncated file or one that is not a data file; UnsupportedFeature, with the name, for
+        other versions
     """
     raw = memoryview(tail)
     if raw.nbytes < _VERSION.size:
@@ -90,7 +91,7 @@ def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
 
 
 def parse_entry(table: pa.Buffer, index: int, file_size: int) -> ByteRange:
-    """The byte range in an entry of a table of (position, size), inside of the file."""
+    """Returns the byte range of an entry of a table of (position, size), inside the file."""
     position, size = _TABLE_ENTRY.unpack_from(table, index * _TABLE_ENTRY.size)
     if position + size > file_size:
         raise CorruptFile(f"bytes {position} to {position + size} are outside of the file of {file_size} bytes")

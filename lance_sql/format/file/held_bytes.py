@@ -1,4 +1,4 @@
-"""Bytes of a file that were asked for ahead of whoever looks at them, and where they are."""
+"""Prefetched bytes of a file, by position."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HeldBytes:
         self._contents = contents
 
     def find(self, start: int, end: int) -> pa.Buffer | None:
-        """The bytes [start, end); None where they are not all in one part."""
+        """Returns the bytes [start, end), or None unless all are in one part."""
         index = bisect_right(self._starts, start) - 1
         if index < 0 or end > self._ranges[index].end:
             return None
@@ -32,7 +32,7 @@ class HeldBytes:
 
 
 def read(ranges: Sequence[ByteRange], fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> HeldBytes:
-    """These ranges, those that touch as one."""
+    """Reads these ranges, and joins those that touch."""
     joined: list[ByteRange] = []
     for start, end in sorted(ranges):
         if joined and start <= joined[-1].end:

@@ -1,4 +1,4 @@
-"""Columns of files 2.1 and 2.2: one for each leaf of a field, with the levels of what is around it."""
+"""Columns of files 2.1 and 2.2: one for each leaf of a field, with the levels of its nesting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
 BLOB_BYTES = 256 * 1024
-"""Taken for the size of a blob that may lie outside of the data file."""
+"""Assumed size of a blob that may lie outside the data file."""
 
 SHORT_BYTES = 2.5
-"""Strings of so many bytes on average, with levels and gaps between chunks, become indices of items where they may."""
+"""Strings up to this average size, with levels and gaps between chunks, may become dictionary indices."""
 
 _NEVER_NULL = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_LIST, Layer.EMPTYABLE_LIST)
 
@@ -93,7 +93,7 @@ class LeafColumn:
             return max(file.bytes.size / max(file.num_rows, 1), BLOB_BYTES)
         with file.at(self.name):
             stored = self.metadata.row_bytes
-            # of items that are alike, many take little in a file
+            # many equal items take little space in a file
             num_values = 1.0 if chain.is_flat else max(self.metadata.items_per_row, 1.0)
         if stored is None:
             return file.bytes.size / max(file.num_rows, 1)
@@ -141,7 +141,7 @@ class LeafColumn:
         with self.at(page):
             metadata = self.metadata.pages[page]
             layout = metadata.layout
-        # of an empty struct, the structs around it have no layers
+        # an empty struct has no layers for the structs around it
         if not isinstance(layout, (Constant, FullZip, MiniBlock)) or len(layout.layers) != len(chain.outer) + 1:
             return None
         if isinstance(layout, Constant) and layout.inline_value is None and len(metadata.buffers) not in (1, 3):
@@ -180,13 +180,13 @@ class LeafColumn:
     def _decoded(self, number: int, rows: RowRanges, page: Page) -> Reading[pa.Array]:
         with self.at(number):
             array = yield from page.decode(rows, self.chain, self.file.bytes.gap)
-            # levels that no layer has make rows disappear
+            # levels that belong to no layer make rows disappear
             if len(array) != row_ranges.count(rows):
                 raise CorruptFile(f"{row_ranges.count(rows)} rows became {len(array)}")
             return array
 
     def at(self, page: int) -> at:
-        """Where errors in a page are."""
+        """Returns the context that adds the page to errors."""
         return self.file.at(self.name, page)
 
     def _reading(self, numbers: Sequence[int]) -> Reading[list[Page]]:
@@ -202,7 +202,7 @@ class LeafColumn:
 
 
 def _are_short(page: PageMetadata) -> bool:
-    """Whether the strings of a page are codes of a letter or two, which repeat."""
+    """Whether the strings of a page are repeated codes of a letter or two."""
     match page.layout:
         case MiniBlock(values=Variable(offset_bits=bits)):
             return page.row_bytes <= bits / 8 + SHORT_BYTES

@@ -1,4 +1,4 @@
-"""Columns of files 2.1 and 2.2: one for each leaf, nesting in levels."""
+"""Columns of files 2.1 and 2.2: one for each leaf, with nesting in levels."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LeafWriter:
 
     @property
     def fields(self) -> Sequence[Field]:
-        """The fields that have columns, in the order of these."""
+        """The fields with columns, in the order of these."""
         return self._leaves
 
     @property
@@ -53,7 +53,7 @@ class LeafWriter:
         return sum(pages.num_bytes for pages in self._pages)
 
     def add(self, array: pa.Array, first_row: int) -> Iterable[PageJob]:
-        """The pages that these values complete."""
+        """Adds values, and returns the pages that they complete."""
         if self._plain is not None and array.type == self._plain and array.null_count == 0:
             return self._fill(0, Shredded(array, None, None, len(array)))
         return self._add(array, first_row)
@@ -76,7 +76,7 @@ class LeafWriter:
             yield self._job(number, page)
 
     def finish(self) -> Iterator[PageJob]:
-        """The last pages."""
+        """Yields the last pages."""
         for number, pages in enumerate(self._pages):
             for page in pages.flush():
                 yield self._job(number, page)
@@ -99,7 +99,7 @@ def _encode(leaf: Field, shape: Shape, shredded: Shredded, rules: PageRules) -> 
 
 
 def _row_of(leaf: Shredded, shape: Shape, first_row: int, item: int) -> int:
-    """The row of an item of the leaf."""
+    """Returns the row of an item of the leaf."""
     entry = item
     if leaf.marks is not None and shape.hidden_to:
         entry = int(np.flatnonzero(shredding.owns_item(leaf.marks, shape.hidden_to))[item])

@@ -1,10 +1,10 @@
-"""Statistics that were learned while columns were read, kept for the next scan of the same files.
+"""Statistics learned while columns were read, cached for later scans of the same files.
 
-    identity of a file, column  -->  ZoneBounds, of which some zones are known
+identity of a file, column  -->  ZoneBounds, with some known zones
 
-Data files are immutable, so that what was seen of one holds for ever. A file is known by an identity that its store
-gives, which another file in its place does not have. What one process has learned, others find in a folder, if there
-is one.
+Data files are immutable, so that their statistics stay valid. The store provides an identity of each file that no
+other file in its place has. Processes share learned statistics through a folder, if one is
+configured.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, KeyKind, new_bo
 from lance_sql.runtime.caches import LruCache
 
 BUDGET_BYTES: Final = 64 << 20
-"""Kept in memory, of all tables together."""
+"""Memory limit for all tables together."""
 
 FOLDER_VARIABLE: Final = "LANCE_SQL_STATISTICS_CACHE"
-"""The environment variable that names a folder for what scans learn."""
+"""The environment variable with the folder for learned statistics."""
 
 _LOG: Final = logging.getLogger("lance_sql")
 _ZONE_BYTES: Final = 64
@@ -38,7 +38,7 @@ class LearnedKey(NamedTuple):
 
     identity: of the file; see `Store.identity`
     column: its number in the file
-    kind: how its values become keys
+    kind: conversion of its values to keys
     """
 
     identity: str
@@ -49,7 +49,7 @@ class LearnedKey(NamedTuple):
 class LearnedStatistics:
     """The most recently used columns, up to `budget` bytes. Thread-safe.
 
-    tables: the URIs of the stores of which something was learned
+    tables: the URIs of stores with learned statistics
     """
 
     def __init__(self, budget: int = BUDGET_BYTES) -> None:
@@ -62,28 +62,28 @@ class LearnedStatistics:
         return len(self._columns)
 
     def find(self, key: LearnedKey) -> _kernels.ZoneBounds | None:
-        """What is known of a column."""
+        """Returns the known bounds of a column."""
         return self._columns.get(key)
 
     def keep(self, key: LearnedKey, bounds: _kernels.ZoneBounds) -> _kernels.ZoneBounds:
-        """What is known of a column from now on: what is there already, if it is of as many rows."""
+        """Caches the bounds of a column unless it has bounds for as many rows. Returns the cached ones."""
         return self._columns.keep(key, bounds, lambda known: known.num_rows != bounds.num_rows)
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes everything."""
         self._columns.clear()
         self.tables.clear()
 
 
 LEARNED: Final = LearnedStatistics()
-"""Of all tables that this process reads."""
+"""Learned statistics of all tables in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """Whether statistics are learned, and where they are kept beside memory. Picklable.
+    """Whether statistics are learned, and the folder that stores them besides memory. Picklable.
 
-    folder: for what other processes are to find as well
+    folder: shared with other processes
     """
 
     is_on: bool = True
@@ -91,18 +91,18 @@ class Learning:
 
     @classmethod
     def of(cls, is_on: bool, folder: str | os.PathLike[str] | None) -> Learning:
-        """The same; without a folder that of the environment."""
+        """Returns the settings, with the folder of the environment by default."""
         return cls(is_on, os.fspath(folder) if folder is not None else os.environ.get(FOLDER_VARIABLE) or None)
 
     def open(self) -> LearnedOfTable | None:
-        """For the files of a version; None where nothing is learned."""
+        """Opens the statistics for the files of a version, or returns None if learning is off."""
         return LearnedOfTable(self) if self.is_on else None
 
 
 class LearnedOfTable:
-    """What the files of a version have been found to hold, from memory and from the folder. Thread-safe.
+    """Learned statistics of the files of a version, in memory and in the folder. Thread-safe.
 
-    What is not saved when nobody has this any more is saved then, or when Python ends.
+    Unsaved statistics are saved when this object is freed, or when Python exits.
     """
 
     def __init__(self, learning: Learning) -> None:
@@ -117,21 +117,21 @@ class LearnedOfTable:
         return self._unsaved is not None
 
     def may_know(self, table: str) -> bool:
-        """Whether anything was learned of a table.
+        """Whether a table may have learned statistics.
 
         table: the URI of its store
         """
         return self._unsaved is not None or table in LEARNED.tables
 
     def find(self, key: LearnedKey) -> _kernels.ZoneBounds | None:
-        """What is known of a column."""
+        """Returns the known bounds of a column."""
         bounds = LEARNED.find(key)
         if bounds is None and self._unsaved is not None and self._unsaved.load(key.identity):
             bounds = LEARNED.find(key)
         return bounds
 
     def column(self, key: LearnedKey, num_rows: int, table: str) -> _kernels.ZoneBounds:
-        """What is known of a column, to be added to; nothing at first.
+        """Returns the bounds of a column, to be extended; they are empty at first.
 
         table: the URI of its store
         """
@@ -144,12 +144,12 @@ class LearnedOfTable:
         return bounds
 
     def save(self) -> None:
-        """Writes to the folder what was learned since the last time; what goes wrong is logged."""
+        """Writes newly learned statistics to the folder. Logs errors."""
         if self._unsaved is not None:
             self._unsaved.save_or_log()
 
     def save_or_fail(self) -> None:
-        """The same.
+        """Writes newly learned statistics to the folder.
 
         raises: OSError
         """
@@ -158,7 +158,7 @@ class LearnedOfTable:
 
 
 class _Unsaved:
-    """The columns that a handle looks at, and how many of their zones the folder knows. Thread-safe."""
+    """The columns of a handle, and the number of their zones that the folder has. Thread-safe."""
 
     def __init__(self, folder: StatisticsFolder) -> None:
         self._folder = folder
@@ -167,14 +167,14 @@ class _Unsaved:
         self._columns: dict[LearnedKey, tuple[_kernels.ZoneBounds, int]] = {}
 
     def watch(self, key: LearnedKey, bounds: _kernels.ZoneBounds) -> None:
-        """Has a column saved once more of it is known."""
+        """Registers a column to be saved after more of it is known."""
         with self._lock:
             known = self._columns.get(key)
             if known is None or known[0] is not bounds:
                 self._columns[key] = bounds, 0
 
     def load(self, identity: str) -> bool:
-        """Puts what the folder knows of a file into memory; False where that was done before."""
+        """Loads the folder's statistics of a file into memory. Returns False if that was done before."""
         with self._lock:
             if identity in self._loaded:
                 return False
@@ -190,14 +190,14 @@ class _Unsaved:
         return True
 
     def save_or_log(self) -> None:
-        """Writes the same, for scans, which get on without it."""
+        """Saves for scans, which do not depend on it: errors are logged."""
         try:
             self.save()
         except OSError as error:
             _LOG.warning("%s", error)
 
     def save(self) -> None:
-        """Writes what is known of files of which more is known than in the folder.
+        """Writes the statistics of files for which more is known than the folder has.
 
         raises: OSError
         """

@@ -1,8 +1,8 @@
-"""Fields and their leaf columns: taking a field apart into what files store, and putting it together again.
+"""Fields and their leaf columns: splitting a field into the columns that files store, and joining them again.
 
-In file versions 2.1 and 2.2 only leaves have columns; structs, lists and maps live in the levels of the leaves below
-them. In earlier ones lists have columns too, and a leaf is read through those of the lists around it. A packed struct,
-a blob, a struct without members and a fixed-size list of plain values are leaves too.
+In file versions 2.1 and 2.2 only leaves have columns; structs, lists and maps are encoded in the levels of the leaves
+below them. In earlier versions lists have columns too, and a leaf is read through those of the lists around it. A
+packed struct, a blob, a struct without members and a fixed-size list of plain values are leaves too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ class Leaf:
 
 
 def leaves(field: Field) -> list[Leaf]:
-    """The leaves below `field`, in the order of the schema."""
+    """Returns the leaves below `field`, in the order of the schema."""
     if is_leaf(field):
         return [Leaf(field, arrow_field(field).type)]
     all_leaves = []
@@ -47,7 +47,7 @@ def leaves(field: Field) -> list[Leaf]:
 
 @lru_cache(maxsize=4096)
 def leaf_in_structs(field: Field) -> Field:
-    """The leaf of a field that leads to one alone, through structs with one member; the field where it does not."""
+    """Returns the only leaf of a field with structs of one member; the field itself if it has several leaves."""
     inside = field
     while not is_leaf(inside) and inside.logical_type == "struct" and len(inside.children) == 1:
         (inside,) = inside.children
@@ -55,14 +55,14 @@ def leaf_in_structs(field: Field) -> Field:
 
 
 def is_leaf(field: Field) -> bool:
-    """Whether the field is stored in one column of its own."""
+    """Whether the field is stored in a single column."""
     return not field.children or field.is_packed or field.is_blob_v2
 
 
 def as_stored(field: Field, has_column: Callable[[int], bool]) -> Field:
-    """The field without the packing that files do not have: early releases pass over the wish for it.
+    """Returns the field without packing that files lack: early releases ignore the option.
 
-    has_column: whether a file has a column for the field of an id
+    has_column: whether a file has a column for a field id
     """
     if not field.children:
         return field
@@ -74,7 +74,7 @@ def as_stored(field: Field, has_column: Callable[[int], bool]) -> Field:
 
 
 def join(field: Field, arrays: Mapping[int, pa.Array], num_rows: int) -> pa.Array:
-    """The field from the arrays of its leaves.
+    """Joins the arrays of the leaves of a field.
 
     arrays: by the leaf's field id, in the form of the leaf's outermost type; leaves that no file stores are left out
         and become NULL inside their parents
@@ -107,7 +107,7 @@ def _join(field: Field, parts: Sequence[tuple[int, pa.Array]], num_slots: int) -
 
 
 def _map_entries(entries: pa.StructArray) -> pa.StructArray:
-    """The entries of a map without a bitmap: Arrow ends the process when it is handed one, or NULL keys."""
+    """Returns the entries of a map without a bitmap: Arrow aborts the process for a bitmap or for NULL keys."""
     if entries.null_count or entries.field(0).null_count:
         raise CorruptFile("a map with NULL entries or keys")
     children = [entries.field(i) for i in range(entries.type.num_fields)]
@@ -115,7 +115,7 @@ def _map_entries(entries: pa.StructArray) -> pa.StructArray:
 
 
 def _join_struct(field: Field, type: pa.DataType, parts: Sequence[tuple[int, pa.Array]], num_slots: int) -> pa.Array:
-    # Files that share a struct each store its validity next to their members: it is there where any of them says so.
+    # Files that share a struct each store its validity with their members: a struct is present if any of them has it.
     validity = parts[0][1].buffers()[0]
     for _, array in parts[1:]:
         other = array.buffers()[0]
@@ -137,7 +137,7 @@ def _same_lists(a: pa.Array, b: pa.Array) -> bool:
 
 
 def _around(field: Field, child: pa.Field) -> pa.DataType:
-    """The type of `field` with this as its only child."""
+    """Returns the type of `field` with only this child."""
     type = arrow_field(field).type
     if pa.types.is_struct(type):
         return pa.struct([child])

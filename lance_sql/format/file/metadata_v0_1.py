@@ -1,9 +1,9 @@
 """The metadata of a data file 0.1: batches of rows, and a table of the page of each field in each batch.
 
-    pages | page table | [statistics] | [dictionaries] | schema, as a manifest of its own | metadata | footer
+    pages | page table | [statistics] | [dictionaries] | schema, as its own manifest | metadata | footer
 
-The page table is dense: an entry (position, length) for every field id from the smallest of the file's schema on and
-every batch, fields first. Its lengths count values, or offsets where the field is a list.
+The page table is dense: an entry (position, length) for every field id, from the smallest of the file's schema on, and
+every batch, fields first. Lengths count values, or offsets if the field is a list.
 Source: message lance.file.Metadata.
 """
 
@@ -36,11 +36,11 @@ _STATISTICS = ("null_count", "min_value", "max_value")
 
 
 class LegacyMetadata:
-    """What a file of version 0.1 says about its rows and pages. Thread-safe."""
+    """Metadata of the rows and pages of a file of version 0.1. Thread-safe."""
 
     def __init__(self, footer: LegacyFooter, read: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> None:
         """
-        read: the bytes of ranges of the file
+        read: reads ranges of the file
         """
         self._footer = footer
         self._read = read
@@ -61,16 +61,16 @@ class LegacyMetadata:
 
     @property
     def num_columns(self) -> int:
-        """The fields that the page table has room for."""
+        """Number of fields in the page table."""
         return len(self._ids)
 
     def own_ids(self, listed: Sequence[int]) -> dict[int, int]:
-        """The ids that fields have in the file, by those that the table lists for it, where they are others.
+        """Maps the field ids that the table lists for the file to those in the file, if they differ.
 
-        Releases up to 0.10 gave an id to two columns, and the next commit of a later release gives new ids to the
-        fields of such files in the table, one for one, and leaves the files as they are.
+        Releases up to 0.10 gave one id to two columns. The next commit of a later release assigns new ids to the fields
+        of such files in the table, one for one, and leaves the files unchanged.
 
-        listed: in the order of the fields in the file; negative for those that were dropped
+        listed: in the order of the fields in the file; negative for dropped fields
         """
         own = sorted(self._ids)
         if len(listed) != len(own) or {number for number in listed if number >= 0} <= set(own):
@@ -78,7 +78,7 @@ class LegacyMetadata:
         return {number: own[index] for index, number in enumerate(listed) if number >= 0}
 
     def values(self, field: Field, *, is_top_level: bool) -> ColumnMetadata:
-        """The pages of a field without children, one for each batch."""
+        """Returns the pages of a field without children, one for each batch."""
         type = storage_type(field)
 
         def page(position: int, length: int, batch: int) -> PlainPage:
@@ -87,7 +87,7 @@ class LegacyMetadata:
         return self._column(field, page, None, is_top_level)
 
     def lists(self, field: Field, items: ColumnMetadata, *, is_top_level: bool) -> ColumnMetadata:
-        """The pages of a list field.
+        """Returns the pages of a list field.
 
         items: the column of its items, whose pages belong to the same batches
         """
@@ -99,7 +99,7 @@ class LegacyMetadata:
         return self._column(field, page, items, is_top_level)
 
     def statistics(self, field: Field) -> PageStatistics | None:
-        """What the file says about the pages of a field; None when it says nothing. Reads the statistics pages.
+        """Returns the file's statistics of the pages of a field, or None without any. Reads the statistics pages.
 
         Each covered field has a struct of null_count, min_value and max_value, named after its id, in a small table
         of one batch and one row for each of the file's batches, whose own ids begin with 0.
@@ -118,7 +118,7 @@ class LegacyMetadata:
         return of_written(np.diff(self.row_starts), null_counts, mins, maxs, nulls_are_kept=keeps_nulls)
 
     def _statistics_page(self, entry_id: int, type: pa.DataType) -> pa.Array:
-        """A column of the statistics; an empty string stands for no bound."""
+        """Reads a column of the statistics; an empty string means no bound."""
         start = self._message.statistics.page_table_position + entry_id * _ENTRY_BYTES
         if entry_id < 0 or start + _ENTRY_BYTES > self._footer.file_size:
             raise CorruptFile(f"statistics at byte {start} of a file of {self._footer.file_size} bytes")
@@ -137,11 +137,11 @@ class LegacyMetadata:
         items: ColumnMetadata | None,
         is_top_level: bool,
     ) -> ColumnMetadata:
-        """The column of a field, made once; `items` tells apart the leaves that a list is read for."""
+        """Returns the column of a field, made once. `items` distinguishes the leaves for which a list is read."""
         key = (field, id(items))
         known = self._columns.get(key)
         if known is None:
-            # the items are kept beside it, so that their identity stays their own
+            # the cache holds the items too, so that their identity is not reused
             known = self._columns[key] = (self._make_column(field, make), items)
         column = known[0]
         if is_top_level and not np.array_equal(column.row_starts, self.row_starts):
@@ -150,7 +150,7 @@ class LegacyMetadata:
 
     def _make_column(self, field: Field, make: Callable[[int, int, int], PlainPage]) -> ColumnMetadata:
         entries = self._entries(field.id)
-        # strings precede their offsets: they begin where another page does, or later
+        # strings precede their offsets: they begin at another page, or after it
         page_indices = np.maximum(np.searchsorted(self._positions, entries[:, 0]) - 1, 0)
         before = np.maximum(entries[:, 0] - self._positions[page_indices], 0).tolist()
         pages = []
@@ -161,7 +161,7 @@ class LegacyMetadata:
         return ColumnMetadata(tuple(pages))
 
     def _entries(self, field_id: int) -> I64:
-        """(position, length) of each page of a field: int64[batches, 2]."""
+        """Returns (position, length) of each page of a field: int64[batches, 2]."""
         first = (field_id - self._base) * self.num_batches
         entries = self._page_table[max(first, 0) : first + self.num_batches]
         if first < 0 or len(entries) < self.num_batches:
@@ -170,7 +170,7 @@ class LegacyMetadata:
 
     @cached_property
     def _page_table(self) -> I64:
-        """Every entry that the file has: int64[n, 2]."""
+        """Every entry of the file: int64[n, 2]."""
         start = self._message.page_table_position
         wanted = start + (max(self._ids, default=-1) + 1 - self._base) * self.num_batches * _ENTRY_BYTES
         end = min(wanted, self._footer.metadata_position)
@@ -190,15 +190,15 @@ class LegacyMetadata:
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema that the file itself has; a table's files are read by that of the table.
+        """The file's own schema; a table's files are read by the table's schema.
 
-        raises: ValueError for what is not a message; CorruptFile
+        raises: ValueError for bytes that are not a message; CorruptFile
         """
         return from_messages(self._manifest.fields, dict(self._manifest.schema_metadata))
 
     @cached_property
     def _manifest(self) -> table_pb2.Manifest:
-        """The manifest of its own that a file has for its schema."""
+        """The manifest with the file's schema."""
         if not self._message.manifest_position:
             raise CorruptFile("a file of version 0.1 without a schema")
         manifest: table_pb2.Manifest = table_pb2.Manifest.FromString(self._frame(self._message.manifest_position))
@@ -206,9 +206,9 @@ class LegacyMetadata:
 
     @cached_property
     def _base(self) -> int:
-        """The field id that the page table begins with."""
+        """The first field id of the page table."""
         least, most = min(self._ids, default=0), max(self._ids, default=0)
-        # releases before 0.8 began with 0 whatever the ids are
+        # releases before 0.8 began with 0 for all ids
         size_from_zero = (most + 1) * self.num_batches * _ENTRY_BYTES
         begins_with_zero = (
             self._footer.minor < 2
@@ -218,7 +218,7 @@ class LegacyMetadata:
         return 0 if begins_with_zero else least
 
     def _frame(self, position: int) -> bytes:
-        """The message behind a length word."""
+        """Returns the message after a length word."""
         size = self._footer.file_size
         if position + _LENGTH.size > size:
             raise CorruptFile(f"a message at byte {position} of a file of {size} bytes")

@@ -1,4 +1,4 @@
-"""The metadata of a data file 2.x: how many rows it has, and the pages of each column.
+"""The metadata of a data file 2.x: its number of rows, and the pages of each column.
 
 Source: messages FileDescriptor (global buffer 0) and ColumnMetadata.
 """
@@ -30,21 +30,21 @@ from lance_sql.format.schema.wire import from_messages, to_messages
 from lance_sql.store import ByteRange
 from lance_sql.values.arrays import I64
 
-# Longer messages hold the value of a constant page.
+# Longer messages contain the value of a constant page.
 _MAX_SHARED_BYTES = 1024
 
-# What a parsed column takes: objects of Python, and for each byte of the message a few.
+# Estimated memory of a parsed column: Python objects, plus a few bytes for each byte of the message.
 _COLUMN_BYTES = 2048
 _NUM_COPIES = 6
 
 
 @dataclass(frozen=True)
 class PageMetadata:
-    """One page: its rows, its buffers (absolute), and its layout, parsed when asked for.
+    """One page: its rows, its buffers (absolute), and its layout, parsed on first use.
 
     num_rows: top-level rows; below a fixed-size list of structs, the items of the list
     encoding: the message, or the layout itself; None for a message that is stored elsewhere
-    estimated_bytes: of the page, where its buffers do not tell
+    estimated_bytes: of the page, if its buffers do not determine it
     """
 
     num_rows: int
@@ -84,7 +84,7 @@ class PageMetadata:
             case MiniBlock(dictionary=encoding, num_dictionary_items=count) if encoding and len(self.buffers) > 2:
                 start, end = self.buffers[2]
                 item = (end - start) / max(count, 1)
-                # a value is taken to become larger than it is on disk, which items do that are not compressed
+                # assumes that values grow in memory, as uncompressed items do
                 return max(stored, item if isinstance(encoding, General) else item / MAX_EXPANSION)
         return stored
 
@@ -133,7 +133,7 @@ class ColumnMetadata:
 
     @cached_property
     def items_per_row(self) -> float:
-        """Values of one row of lists, on average, in the page that has most.
+        """Average number of values in one row of lists, in the page with the most.
 
         raises: CorruptFile, UnsupportedFeature
         """
@@ -143,7 +143,7 @@ class ColumnMetadata:
     def item_starts(self) -> I64:
         """For a column of lists, the first item of each page, then the number of items: int64[pages + 1].
 
-        raises: CorruptFile when a page does not hold lists
+        raises: CorruptFile if a page does not contain lists
         """
         counts = []
         for number, page in enumerate(self.pages):
@@ -162,9 +162,9 @@ class ColumnMetadata:
 
 @dataclass(frozen=True, slots=True)
 class _KnownColumn:
-    """A column of a file that others read as well.
+    """A column of a file, shared by readers.
 
-    num_bytes: that keeping it takes, roughly
+    num_bytes: approximate memory
     """
 
     metadata: ColumnMetadata
@@ -172,7 +172,7 @@ class _KnownColumn:
 
 
 class MetadataV2:
-    """What a file of version 2.x says about its columns; each is parsed when it is first asked for. Thread-safe."""
+    """Column metadata of a file of version 2.x. Each column is parsed on first use. Thread-safe."""
 
     def __init__(
         self,
@@ -181,8 +181,8 @@ class MetadataV2:
         identity: str | None = None,
     ) -> None:
         """
-        read: the bytes of ranges of the file
-        identity: of the file; see `Store.identity`. Of a file with one, what is parsed is kept for all tables
+        read: reads ranges of the file
+        identity: of the file; see `Store.identity`. With an identity, parsed metadata is cached for all tables
         """
         self._identity = identity
         self._footer = footer
@@ -200,9 +200,9 @@ class MetadataV2:
         return self._footer.num_columns
 
     def global_buffer(self, number: int) -> pa.Buffer:
-        """The bytes of a global buffer; number 0 is the descriptor.
+        """Returns the bytes of a global buffer; number 0 is the descriptor.
 
-        raises: CorruptFile when the file has no such buffer
+        raises: CorruptFile if the file has no such buffer
         """
         if not 0 <= number < self._footer.num_global_buffers:
             raise CorruptFile(f"global buffer {number} of {self._footer.num_global_buffers}")
@@ -211,7 +211,7 @@ class MetadataV2:
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of a file that is not a table's.
+        """The schema of a file that does not belong to a table.
 
         raises: ValueError for a descriptor that is not a message; CorruptFile
         """
@@ -221,7 +221,7 @@ class MetadataV2:
     @cached_property
     def fields(self) -> Mapping[int, Field]:
         """The fields that the file itself describes, by id and without children; a table's files are read by the schema
-        of the table. What a blob is made of has no id.
+        of the table. Parts of a blob have no id.
 
         raises: ValueError for a descriptor that is not a message
         """
@@ -233,9 +233,9 @@ class MetadataV2:
         return described
 
     def column(self, index: int) -> ColumnMetadata:
-        """The metadata of column `index`.
+        """Returns the metadata of column `index`.
 
-        raises: CorruptFile when the file has no such column
+        raises: CorruptFile if the file has no such column
         """
         column = self._parsed.get(index)
         if column is not None:
@@ -257,7 +257,7 @@ class MetadataV2:
 
     @cached_property
     def has_path_columns(self) -> bool:
-        """Lists and structs have columns of their own: in version 2.0, and in early files that call themselves 2.1."""
+        """Whether lists and structs have their own columns: in version 2.0, and in early files labeled as 2.1."""
         said = self._footer.file_version.path_columns
         if said is not None:
             return said
@@ -267,7 +267,7 @@ class MetadataV2:
 
 
 def parse_column(data: pa.Buffer, file_size: int) -> ColumnMetadata:
-    """The column that a serialized ColumnMetadata describes.
+    """Parses a serialized ColumnMetadata.
 
     raises: InvalidDataError for buffers outside of the file of `file_size` bytes, and for bytes that are not a message
     """
@@ -280,7 +280,7 @@ def parse_column(data: pa.Buffer, file_size: int) -> ColumnMetadata:
 
 
 def serialize_descriptor(schema: Schema, num_rows: int) -> bytes:
-    """The FileDescriptor of a file."""
+    """Serializes the FileDescriptor of a file."""
     described = file_pb2.Schema(fields=to_messages(schema), metadata=schema.metadata)
     serialized: bytes = file_pb2.FileDescriptor(schema=described, length=num_rows).SerializeToString()
     return serialized
@@ -300,7 +300,7 @@ class WrittenPage(NamedTuple):
 
 
 def serialize_column(pages: Sequence[WrittenPage], *, is_blob: bool = False) -> bytes:
-    """The ColumnMetadata of a column.
+    """Serializes the ColumnMetadata of a column.
 
     is_blob: the values are descriptors of bytes elsewhere in the file (file version 2.0)
     """
@@ -333,7 +333,7 @@ def _is_blob(column_encoding: bytes) -> bool:
 
 
 def parse_layout(encoding: bytes) -> PageLayout:
-    """The layout that a page's encoding describes.
+    """Parses the layout of a page encoding.
 
     raises: InvalidDataError for bytes that are not a message; UnsupportedFeature
     """
@@ -350,5 +350,5 @@ def parse_layout(encoding: bytes) -> PageLayout:
             raise UnsupportedFeature(f"page encoding '{name}' is not supported")
 
 
-# Pages of equal columns and fragments of equal size are described by the same bytes.
+# Pages of equal columns and fragments of equal size have the same encoding bytes.
 _layout = lru_cache(maxsize=4096)(parse_layout)

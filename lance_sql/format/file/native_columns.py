@@ -1,7 +1,7 @@
-"""Columns of files as the kernels know them.
+"""Columns of files in the form for the kernels.
 
-What Python knows of a column is told to the kernels once, page by page as they are needed. A batch is then only rows,
-and the bytes of the files that hold them.
+Python passes its metadata of a column to the kernels once, page by page on demand. After that, a batch passes only
+rows, and the bytes of the files with them.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
 MAX_TESTS = 32
-"""Tests of a filter whose answers for the pages of a column are kept."""
+"""Maximum number of tests of a filter whose answers for the pages of a column are cached."""
 
 LONG_FILE_ROWS = 32 * 1024
-"""Of a file with so many rows, pages are kept for the kernels however few bytes it has."""
+"""Pages of files with at least this many rows are cached for the kernels, however few bytes they have."""
 
 
 class PagePart(NamedTuple):
     """Bytes of a page, for the kernels.
 
-    start: where they begin in the file
-    extents: where they are where they lie apart: start and end of each part, int64[k, 2]; then start is 0
+    start: their position in the file
+    extents: start and end of each part, int64[k, 2], if they are not contiguous; then start is 0
     """
 
     page: int
@@ -50,18 +50,18 @@ class PagePart(NamedTuple):
 
 
 PageParts: TypeAlias = list[PagePart]
-"""Bytes of pages, which ascend."""
+"""Bytes of pages, in ascending order."""
 
 Items: TypeAlias = Sequence[tuple[int, "pa.Array | int"]]
-"""What values are indices of, from which row on: arrays, or the bits of the offsets of texts that become indices. Empty
-where they are no indices; see `_kernels.FragmentRows`."""
+"""Dictionary items of values by first row: arrays, or the offset bits of texts that become indices. Empty
+for values that are not indices; see `_kernels.FragmentRows`."""
 
 _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
 
 
 class InPages(NamedTuple):
-    """Adds to errors in which page of a column they are. Keeps neither alive.
+    """Adds a page of a column to errors. Keeps neither alive.
 
     file: its path
     table: with its version
@@ -76,12 +76,12 @@ class InPages(NamedTuple):
 
 
 class NativeColumn:
-    """A column of a file in a form, and those of its pages that are open. Thread-safe.
+    """A column of a file in a form, and its open pages. Thread-safe.
 
-    file: that it is in; None for a column that is made of what is known, whose pages have no bytes
-    key: by which it is kept
-    chain: what its values become; the kernels make arrays of the leaf, or of the chain if is_nested
-    num_bytes: what its pages are going to take, if that is not what those of files do
+    file: file of the column; None for a column of constants, whose pages have no bytes
+    key: cache key
+    chain: type of its values; the kernels make arrays of the leaf, or of the chain if is_nested
+    num_bytes: size of its pages, if it is not the usual one of files
     """
 
     def __init__(
@@ -125,11 +125,11 @@ class NativeColumn:
         return self._num_closed == 0
 
     def rows_of(self, rows: RowRanges) -> NativeRows:
-        """Some rows, of pages that are open."""
+        """Returns some rows of open pages."""
         return NativeRows(self, rows, range(*self.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1]))))
 
     def open(self, number: int, page: KnownPage) -> None:
-        """Makes a page known; nothing happens where it is, for another thread may be reading it."""
+        """Opens a page. Does nothing if it is open, because another thread may be reading it."""
         opened = page.reader(self._chain, is_nested=self._is_nested)
         with self._lock:
             if self._is_open[number]:
@@ -141,14 +141,14 @@ class NativeColumn:
                 if data.end > data.start and not native.reader.takes_extents:
                     self._whole[number] = data.end - data.start
                 self._lends = self._lends or native.lends
-                # what the kernels do not read, Python opens as it needs it
+                # Python opens pages that the kernels do not support, on demand
                 self._pages[number] = page
-            # the last steps, which other threads look for
+            # last, because other threads check it
             self._is_open[number] = True
             self._num_closed -= 1
 
     def _shared(self, form: Form | None) -> Form | None:
-        """The form of an earlier page with the same dictionary, so that rows of both become one array."""
+        """Returns the form of an earlier page with the same dictionary, so that rows of both become one array."""
         if form is not None and form.items is not None:
             for other in self._forms:
                 if other is not None and other.items is not None and other.items.equals(form.items):
@@ -156,15 +156,16 @@ class NativeColumn:
         return form
 
     def form(self, pages: Sequence[int]) -> Form | None:
-        """The form of the pages; None where they have several, or one that is not read by the kernels."""
+        """Returns the form of the pages; None if they have several, or one that the kernels do not support."""
         first = self._forms[pages[0]]
         return first if all(self._forms[page] == first for page in pages) else None
 
     def pieces(self, rows: RowRanges, pages: Sequence[int]) -> Iterator[tuple[Form | None, RowRanges, Sequence[int]]]:
-        """Rows of pages of one form each, which become one array; None where Python decodes them: of a page that the
-        kernels do not read, or of which they would be given far more than the rows; see `read_over`.
+        """Splits rows into pieces of one form each, which become one array. The form is None for pieces that Python
+        decodes: of pages that the kernels do not support, or for which they need far more than the rows; see
+            `read_over`.
 
-        pages: that hold the rows
+        pages: with the rows
         """
         form = self._read_form(pages[0])
         over = self.read_over(pages, rows)
@@ -178,10 +179,10 @@ class NativeColumn:
             yield form, np.ascontiguousarray(row_ranges.clip(rows, first, end)), several
 
     def read_over(self, pages: Sequence[int], rows: RowRanges) -> set[int]:
-        """Those pages of which the kernels need far more than the rows: what lies between them, or the whole page. Of a
-        file that is mapped, that costs nothing.
+        """Returns the pages of which the kernels need far more than the rows: the gaps between them, or the whole page.
+        None of a mapped file, for which that costs nothing.
 
-        pages: that hold the rows
+        pages: with the rows
         """
         if self.file is None or self.file.is_mapped:
             return set()
@@ -189,14 +190,14 @@ class NativeColumn:
         return {page for page in pages if page in self._whole and self._bytes_over(page, rows) > gap}
 
     def _bytes_over(self, page: int, rows: RowRanges) -> int:
-        """How much more of a page they need than the share of the rows, where that is more than the share itself."""
+        """Returns the bytes beyond the share of the rows in a page, if they exceed the share itself, otherwise 0."""
         inside = self._inside(page, rows)
         if len(inside) == 0:
             return 0
         try:
             (spans,) = _kernels.spans([(self.reader, inside)])
         except _kernels.InvalidDataError:
-            # reading it says what is wrong
+            # reading it raises the error
             return 0
         num_rows = self.first_row(page + 1) - self.first_row(page)
         share = self._whole[page] * row_ranges.count(inside) // num_rows
@@ -207,20 +208,20 @@ class NativeColumn:
         return np.ascontiguousarray(row_ranges.clip(rows, self.first_row(page), self.first_row(page + 1)))
 
     def _read_form(self, page: int) -> Form | None:
-        """The form in which a page is read into arrays outside of a stream."""
+        """Returns the form in which a page is read into arrays outside a stream."""
         form = self._forms[page]
-        # indices inside of lists and structs get their items in streams alone
+        # indices inside lists and structs get their items only in streams
         is_other = form is None or (self._is_nested and (form.items is not None or form.makes_items))
         return None if is_other else form
 
     def imported(self, array: _kernels.NativeArray, form: Form) -> pa.Array:
-        """What the kernels have made of rows of a form."""
+        """Imports an array that the kernels have made of rows in a form."""
         if self._is_nested:
             return pa.Array._import_from_c(array.address, self._chain.type)
         return form.finish(pa.Array._import_from_c(array.address, form.type), self.leaf)
 
     def items(self, pages: Sequence[int]) -> Items | None:
-        """What values are or become indices of; None where the pages have several types, or are not read by the
+        """Returns the dictionary items of values; None if the pages have several types, or are not supported by the
         kernels."""
         changes: list[tuple[int, pa.Array | int]] = []
         types: set[pa.DataType | None] = set()
@@ -236,11 +237,11 @@ class NativeColumn:
 
     @cached_property
     def all_items(self) -> Items | None:
-        """Those of all pages, which are open."""
+        """The items of all pages, which must be open."""
         return self.items(range(len(self._is_open)))
 
     def lent(self, parts: PageParts) -> list[tuple[int, pa.Array]]:
-        """Those of the parts whose bytes may be handed over where they lie, each as an array."""
+        """Returns the parts whose bytes may be passed on without a copy, each as an array."""
         if not self._lends:
             return []
         return [
@@ -251,15 +252,15 @@ class NativeColumn:
 
     @property
     def num_rows(self) -> int:
-        """Of the file."""
+        """Number of rows of the file."""
         return int(self._row_starts[-1])
 
     def first_row(self, page: int) -> int:
-        """The row that the page begins with."""
+        """Returns the first row of the page."""
         return int(self._row_starts[page])
 
     def test(self, test: ValueTest, pages: Sequence[int]) -> _kernels.ColumnTest | None:
-        """The test for the pages; None where one of them has to be decoded for it."""
+        """Returns the test for the pages, or None if one of them must be decoded for it."""
         answers = self._tests.get(test)
         if answers is None:
             if len(self._tests) >= MAX_TESTS:
@@ -273,9 +274,9 @@ class NativeColumn:
         return answers.test if all(answers.is_known[number] for number in pages) else None
 
     def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:
-        """Whether the kernels can answer the test for a page, which they are told then."""
+        """Passes the test for a page to the kernels, and returns whether they can answer it."""
         page = self._pages.get(number)
-        # of a page that it does not read, a reader knows which values are NULL
+        # a reader also knows the NULLs of a page that it does not support
         if page is None or (self._forms[number] is None and test.wants_null is None):
             return False
         with self.where(number):
@@ -295,7 +296,7 @@ class _ColumnTest:
 
 @dataclass(frozen=True, slots=True)
 class NativeRows:
-    """Some rows of a column, and the pages that hold them."""
+    """Some rows of a column, and their pages."""
 
     column: NativeColumn
     rows: RowRanges
@@ -307,14 +308,14 @@ class NativeRows:
         return bool(self.column.read_over(self.pages, self.rows))
 
     def refuse(self, message: str) -> NoReturn:
-        """Says what is wrong, and in which page: the first one of which it cannot be told where its rows are."""
+        """Raises an error with the page: the first one whose rows cannot be located."""
         page = next((page for page in self.pages if self._is_damaged(page)), self.pages[0])
         with self.column.where(page):
             raise CorruptFile(message)
 
     @property
     def is_damaged(self) -> bool:
-        """Whether it cannot be told of some page where its rows are."""
+        """Whether the rows of some page cannot be located."""
         return any(map(self._is_damaged, self.pages))
 
     def _is_damaged(self, page: int) -> bool:
@@ -331,8 +332,8 @@ def _offset_bits(type: pa.DataType) -> int:
 
 
 def are_kept(file: FileReader) -> bool:
-    """Whether columns of the file are kept for the kernels from one batch to the next."""
-    # of a short file that was read when it was opened, keeping them costs more than it saves
+    """Whether columns of the file are cached for the kernels between batches."""
+    # for a short file that opening has read, caching costs more than it saves
     return not file.bytes.is_in_memory or file.num_rows >= LONG_FILE_ROWS
 
 
@@ -347,11 +348,11 @@ def open_rows(
     *,
     is_nested: bool,
 ) -> NativeRows:
-    """Some rows of a column, whose pages are open then.
+    """Opens the pages of some rows of a column, and returns the rows.
 
-    key: tells the column from others of the file
-    pages: opens the pages of some numbers
-    is_nested: as `NativeColumn`
+    key: identifies the column in the file
+    pages: opens pages by number
+    is_nested: as for `NativeColumn`
     raises: CorruptFile, UnsupportedFeature
     """
     cache_key = (file.bytes, key, chain.leaf, chain.outer, is_nested)

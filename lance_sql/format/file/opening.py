@@ -1,4 +1,4 @@
-"""From a leaf of a field to its column in a data file: the one place that tells the families of file versions apart."""
+"""Opening of the column of a leaf in a data file: the one place that distinguishes the families of file versions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,11 +25,11 @@ def _no_dictionary(field: Field) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What the table says about a data file.
+    """The table's entry of a data file.
 
-    fields: the ids of the fields that the file has
-    columns: their columns, where they have one of their own; empty for version 0.1, whose files go by ids
-    ids: the same as `fields`, in the order of the fields in the file; none where the file has the same
+    fields: the ids of the fields in the file
+    columns: their columns, if they have their own; empty for version 0.1, whose files use ids
+    ids: `fields` in the order of the file; empty if the file has the same ids
     dictionary: the values of a dictionary field of version 0.1
     """
 
@@ -40,9 +40,9 @@ class Listed:
 
 
 def open_column(file: FileReader, listed: Listed, leaf: Leaf, chain: Chain, name: str) -> Column | None:
-    """The column of a leaf; None when the file does not have it.
+    """Opens the column of a leaf; returns None if the file does not have it.
 
-    chain: what the column becomes
+    chain: the type that the column becomes
     name: of the table's column, for errors
     """
     if leaf.field.id not in listed.fields:
@@ -61,10 +61,10 @@ def open_column(file: FileReader, listed: Listed, leaf: Leaf, chain: Chain, name
 
 
 def _by_numbers(file: FileReader, columns: Mapping[int, int], leaf: Leaf, chain: Chain, name: str) -> PathColumn:
-    """The columns of version 2.0 on the path to a leaf."""
+    """Opens the columns of version 2.0 on the path to a leaf."""
 
     def column(index: int) -> StoredColumn:
-        # the same message has two meanings, and only the type of the field says which
+        # the same message has two meanings, which only the type of the field distinguishes
         has_null_key = not leaf.field.logical_type.startswith("dict:")
         return StoredColumn(file, index, file.column(index), has_null_key, name)
 
@@ -85,7 +85,7 @@ def _by_numbers(file: FileReader, columns: Mapping[int, int], leaf: Leaf, chain:
 def _by_ids(
     file: FileReader, metadata: LegacyMetadata, listed: Listed, leaf: Leaf, chain: Chain, name: str
 ) -> PathColumn:
-    """The pages of version 0.1 on the path to a leaf."""
+    """Opens the pages of version 0.1 on the path to a leaf."""
     list_fields = [field for field in leaf.parents if field.is_list]
     if not listed.fields.issuperset(field.id for field in list_fields):
         raise CorruptFile("the file has the items of lists, but not the lists")

@@ -1,7 +1,7 @@
-"""Opened pages, kept for the next batch that reads from them, within a budget of memory.
+"""Opened pages, cached for later batches within a memory budget.
 
-What a file of a known identity says of its columns and pages is kept for all tables of the process (`KNOWN`): data
-files are immutable, and whoever opens a table anew mostly reads files that were read before.
+Metadata of columns and pages of a file with a known identity is cached for all tables of the process (`KNOWN`): data
+files are immutable, and opening a table again mostly reads files that were read before.
 """
 
 from collections.abc import Hashable
@@ -13,7 +13,7 @@ BUDGET_BYTES = 96 * 1024 * 1024
 
 
 class CachedPage(Protocol):
-    """What is kept: a page that has been opened."""
+    """A cache entry: an open page."""
 
     @property
     def num_bytes(self) -> int:
@@ -22,7 +22,7 @@ class CachedPage(Protocol):
 
 
 class PageCache(LruCache[Hashable, CachedPage]):
-    """The most recently used pages, up to `budget` bytes; dropping one costs reading its head again."""
+    """The most recently used pages, up to `budget` bytes. After an eviction, the head of the page is read again."""
 
     def __init__(self, name: str | None = None, budget: int = BUDGET_BYTES, *, forgets_at_fork: bool = False) -> None:
         """As for `LruCache`."""
@@ -35,4 +35,4 @@ def _num_bytes(page: CachedPage) -> int:
 
 # readers of the kernels have locks of their own
 KNOWN: Final = PageCache("pages", forgets_at_fork=True)
-"""Of all tables that this process reads: what is kept by the identity of its file, and needs no bytes of a mapping."""
+"""Cache for all tables of this process: entries by the identity of their file, which need no bytes of a mapping."""

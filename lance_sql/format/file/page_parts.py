@@ -1,4 +1,4 @@
-"""The bytes of rows that the kernels read: which parts of their pages hold them, asked for in one round a file."""
+"""Fetching the bytes of rows for the kernels: the parts of their pages, in one round of requests for each file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lance_sql.store.ranges import GAP_BYTES
 
 
 def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
-    """The bytes that hold the rows of each column.
+    """Fetches the bytes of the rows of each column.
 
     raises: CorruptFile
     """
@@ -34,19 +34,19 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
 
 
 def fetching(file: FileBytes, columns: Sequence[NativeRows]) -> Reading[list[PageParts]]:
-    """The same for columns of one file, as one round of requests."""
+    """Fetches the bytes for columns of one file, in one round of requests."""
     spans = _spans(columns) if file.is_mapped else _scattered_spans(columns, min(file.gap, GAP_BYTES))
     data = iter((yield [ByteRange(start, end) for parts in spans for _, start, end in parts]))
     return [_joined([PagePart(page, next(data), start) for page, start, _ in parts]) for parts in spans]
 
 
 def read_apart(file: FileBytes, columns: Sequence[NativeRows]) -> list[_kernels.FileParts | None]:
-    """The bytes of rows that are far apart in a local file, without what lies between them; None for other columns.
+    """Reads rows that are far apart in a local file, without the gaps between them. Returns None for other columns.
 
     raises: CorruptFile
     """
     parts_of_columns: list[_kernels.FileParts | None] = [None] * len(columns)
-    # neighbouring rows need all that lies between them
+    # neighboring rows need all bytes between them
     indices = [index for index, each in enumerate(columns) if len(each.rows) > 1]
     if not indices or file.is_far:
         return parts_of_columns
@@ -61,7 +61,7 @@ def read_apart(file: FileBytes, columns: Sequence[NativeRows]) -> list[_kernels.
 
 
 def _joined(parts: PageParts) -> PageParts:
-    """The same with the bytes of each page as one part."""
+    """Joins the parts of each page."""
     if len({part.page for part in parts}) == len(parts):
         return parts
     joined: PageParts = []
@@ -76,7 +76,7 @@ def _joined(parts: PageParts) -> PageParts:
 
 
 def _scattered_spans(columns: Sequence[NativeRows], gap: int) -> Sequence[Sequence[tuple[int, int, int]]]:
-    """The same as `_spans` with several parts of a page where much lies between its rows."""
+    """Returns the spans of `_spans`, with several parts of a page if its rows have large gaps."""
     if all(len(each.rows) == 1 for each in columns):
         return _spans(columns)
     spans_of_columns: list[list[tuple[int, int, int]]] = []
@@ -95,7 +95,7 @@ def _scattered_spans(columns: Sequence[NativeRows], gap: int) -> Sequence[Sequen
 
 
 def _spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
-    """Which bytes of the file hold the rows of each column: page, start and end for each page that has bytes."""
+    """Returns the bytes of the rows of each column in the file: page, start and end for each page that has bytes."""
     try:
         return _kernels.spans([(each.column.reader, each.rows) for each in columns])
     except _kernels.InvalidDataError as error:

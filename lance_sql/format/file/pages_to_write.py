@@ -1,4 +1,4 @@
-"""Pages between being filled and being put out, and what fills them."""
+"""Full pages that wait to be encoded and written, and the protocol for filling them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from lance_sql.format.layouts.shredded import EncodedPage
 from lance_sql.format.schema import Field
 
 _TOGETHER_BYTES: Final = 1 << 20
-"""Of pages that are encoded together: what is gathered for it takes memory."""
+"""Maximum size of pages that are encoded together, because gathering them takes memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageJob:
-    """One page that waits for being encoded.
+    """One page that waits to be encoded.
 
     name: of the field, for messages
     num_rows: of the table
     num_bytes: of the input
     make: encodes it
-    numbers: the values, where they are what `encode_numbers` takes
+    numbers: the values, if `encode_numbers` supports them
     """
 
     column: int
@@ -37,7 +37,7 @@ class PageJob:
     numbers: pa.Array | None = None
 
     def encode(self) -> EncodedPage:
-        """The page; errors say which column it is of."""
+        """Encodes the page. Errors name its column."""
         try:
             return self.make()
         except LanceError as error:
@@ -46,9 +46,9 @@ class PageJob:
 
 
 def with_numbers(jobs: Iterable[PageJob], rules: PageRules | None) -> Iterator[tuple[PageJob, EncodedPage | None]]:
-    """The jobs in their order, each with its page where it is one of a few numbers, many of which are encoded together.
+    """Yields the jobs in order. A page of a few numbers comes encoded, because many of them are encoded together.
 
-    rules: of the file version; None where pages are of another kind
+    rules: of the file version; None for pages of another kind
     """
     waiting: list[PageJob] = []
     num_bytes = 0
@@ -69,21 +69,21 @@ def _encoded(jobs: Sequence[PageJob], rules: PageRules | None) -> Iterator[tuple
 
 
 class ColumnsWriter(Protocol):
-    """Collects the values of one top-level field for the columns that a version of the format has for it."""
+    """Collects the values of one top-level field for its columns in a version of the format."""
 
     @property
     def fields(self) -> Sequence[Field]:
-        """The fields that have columns, in the order of these."""
+        """The fields with columns, in the order of these."""
 
     @property
     def num_bytes(self) -> int:
-        """Of the input that waits for its page to be full."""
+        """Bytes of the input that waits for a full page."""
 
     def add(self, array: pa.Array, first_row: int) -> Iterable[PageJob]:
-        """The pages that further rows complete.
+        """Adds rows, and returns the pages that they complete.
 
         raises: InvalidArgument for values that the field cannot have, with column and row
         """
 
     def finish(self) -> Iterable[PageJob]:
-        """The last pages."""
+        """Returns the last pages."""

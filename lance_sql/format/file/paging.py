@@ -1,4 +1,4 @@
-"""Rows of a leaf -> pages: rows are collected until they make a page, and no row spans two."""
+"""Splitting of the rows of a leaf into pages. No row spans two pages."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lance_sql.format.file import shredding
 from lance_sql.format.file.shredding import Shape, Shredded
 
 MAX_ENTRIES = 1 << 20
-"""Entries of a page with levels, which are encoded all at once."""
+"""Maximum entries of a page with levels, which are encoded all at once."""
 
 MAX_GAP = 1 << 14
-"""More entries than this side by side that own no item get a page of their own: chunks of items bear only so many."""
+"""Longer runs of entries without items get their own page, because a chunk of items can hold only so many."""
 
 
 class LeafPages:
-    """Collects what is shredded of one leaf.
+    """Collects the shredded rows of one leaf.
 
-    page_bytes: of input, after which a page ends
+    page_bytes: input size after which a page ends
     """
 
     def __init__(self, shape: Shape, page_bytes: int) -> None:
@@ -33,7 +33,7 @@ class LeafPages:
         self.num_bytes = 0
 
     def add(self, leaf: Shredded) -> Iterator[Shredded]:
-        """The pages that these rows complete."""
+        """Adds rows, and yields the pages that they complete."""
         for part, size in self._parts(leaf):
             if self._pending and self.num_bytes + size > self._page_bytes * 5 // 4:
                 yield from self.flush()
@@ -45,20 +45,20 @@ class LeafPages:
                 yield from self.flush()
 
     def flush(self) -> Iterator[Shredded]:
-        """The last page, if there are rows left."""
+        """Yields the last page, if there are rows left."""
         pending, self._pending, self._num_entries, self.num_bytes = self._pending, [], 0, 0
         if not pending:
             return
         try:
             pages = [shredding.concat(pending)]
         except pa.ArrowInvalid:
-            # the items of several dictionaries are too many for the type of the keys
+            # the dictionaries together have too many items for the type of the keys
             pages = pending
         for page in pages:
             yield from self._without_gaps(page)
 
     def _without_gaps(self, page: Shredded) -> Iterator[Shredded]:
-        """The rows with those in pages of their own that have no items over a long way."""
+        """Yields the rows; those with long runs of entries without items get their own pages."""
         if page.marks is None or page.starts is None or page.num_entries - len(page.values) <= MAX_GAP:
             yield page
             return
@@ -80,7 +80,7 @@ class LeafPages:
         return part.marks is not None or part.starts is not None
 
     def _parts(self, leaf: Shredded) -> Iterator[tuple[Shredded, int]]:
-        """The rows in parts that are no larger than a page, as far as single rows allow, and the bytes of each."""
+        """Yields parts that are no larger than a page, as far as single rows allow, and the bytes of each."""
         size = leaf.num_bytes
         count = max(-(-size // self._page_bytes), -(-leaf.num_entries // MAX_ENTRIES) if self._has_levels(leaf) else 1)
         if count <= 1:
@@ -97,7 +97,7 @@ class LeafPages:
                 yield part, size
 
     def _cuts(self, leaf: Shredded, count: int) -> list[int]:
-        """Entries at which the rows of about `count` parts begin, and the end."""
+        """Returns the first entries of the rows of about `count` parts, and the end."""
         wanted = np.arange(1, count) * leaf.num_entries // count
         cuts: npt.NDArray[np.intp]
         if leaf.starts is not None:

@@ -3,8 +3,8 @@
     list<struct<a, b>>      rows -> column of the list -> items -> column of a
                                                                `-> column of b
 
-A leaf is read along the path to it: the lists from the outside, each of which turns rows into rows of the next column.
-Structs are always there, so they only shape the result.
+A leaf is read along its path: from the outermost list, each list maps rows to rows of the next column.
+Structs are never NULL, so they only shape the result.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,9 +43,9 @@ _MAX_NARROW = 2**31 - 1
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """One column of an open file: the values of a leaf, or where the items of lists are.
+    """One column of an open file: the values of a leaf, or the positions of the items of lists.
 
-    key: tells the column from others of the file
+    key: identifies the column in the file
     has_null_key: dictionaries of its pages have an index for NULL; see `ArrayPage`
     name: of the table's column, for errors
     """
@@ -63,21 +63,21 @@ class StoredColumn:
             return self.metadata.is_blob
 
     def encoding(self, page: int) -> Encoding:
-        """The tree of a page."""
+        """Returns the encoding tree of a page."""
         layout = self.metadata.pages[page].layout
         if not isinstance(layout, ArrayTree):
             raise UnsupportedFeature(f"a page layout {type(layout).__name__} among others without levels")
         return layout.encoding
 
     def values(self, rows: RowRanges, chain: Chain) -> Reading[pa.Array]:
-        """The leaf of the chain at `rows`."""
+        """Reads the leaf of the chain at `rows`."""
         if len(rows) == 0:
             return pa.nulls(0, chain.leaf)
         arrays = yield from self._read(rows, lambda page, part: page.decode(part, chain, self.file.bytes.gap))
         return concat([array for _, array in arrays])
 
     def lists(self, rows: RowRanges) -> Reading[ListRows]:
-        """Where the items of the lists at `rows` are, among the rows of the next column."""
+        """Reads the positions of the items of the lists at `rows`, among the rows of the next column."""
         if len(rows) == 0:
             return ListRows(Bounds(np.empty(0, np.int64), row_ranges.EMPTY), None)
         parts = yield from self._read(rows, lambda page, part: page.lists(part, self.file.bytes.gap))
@@ -91,18 +91,18 @@ class StoredColumn:
         return ListRows(Bounds(lengths, row_ranges.coalesce(items, 0)), valid)
 
     def open_pages(self, numbers: Sequence[int]) -> Sequence[ArrayPage]:
-        """The pages of some numbers."""
+        """Opens pages by number."""
         pages = open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
         return run(pages, self.file.bytes.fetch)
 
     def at(self, page: int) -> at:
-        """Where errors in a page are."""
+        """Returns the context that adds the page to errors."""
         return self.file.at(self.name, page)
 
     def _read(
         self, rows: RowRanges, read: Callable[[ArrayPage, RowRanges], Reading[T]]
     ) -> Reading[list[tuple[int, T]]]:
-        """What `read` makes of each page that holds some of the rows, with the page's number."""
+        """Calls `read` for each page with some of the rows, and returns the results by page number."""
         parts = split_by_page(self.metadata.row_starts, rows)
         numbers = [number for number, _ in parts]
         pages = yield from open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
@@ -114,7 +114,7 @@ class StoredColumn:
             return (yield from reading)
 
     def head_ranges(self, number: int) -> list[ByteRange]:
-        """What opens a page."""
+        """Returns the bytes that opening a page needs."""
         return head_ranges(self.encoding(number), self.metadata.pages[number].buffers)
 
     def _open(self, number: int, head: Sequence[pa.Buffer]) -> ArrayPage:
@@ -127,8 +127,8 @@ class PathColumn:
     """A leaf, with the columns of the lists around it.
 
     lists: from the outside
-    characters: the column of the bytes of strings, where those are stored as lists of bytes (releases up to 0.13)
-    stored_statistics: reads those of the leaf's pages, where the file can have some
+    characters: the column of the bytes of strings, if these are stored as lists of bytes (releases up to 0.13)
+    stored_statistics: reads those of the leaf's pages, if the file can have any
     """
 
     lists: tuple[StoredColumn, ...]
@@ -148,7 +148,7 @@ class PathColumn:
 
     @cached_property
     def row_starts(self) -> I64:
-        """See `Column`; of the outermost column."""
+        """See `Column`; the rows of the outermost column."""
         with self.file.at(self.leaf.name):
             columns = [*self.lists, self.leaf, *([self.characters] if self.characters else [])]
             num_rows = self.file.num_rows
@@ -160,7 +160,7 @@ class PathColumn:
         return columns[0].metadata.row_starts
 
     def page_bytes(self, page: int) -> int:
-        """See `Column`; of columns with pages of their own, the share of its rows."""
+        """See `Column`; if columns have their own pages, the share of its rows."""
         columns = [*self.lists, self.leaf, *([self.characters] if self.characters else [])]
         if len(columns) == 1:
             return self.leaf.metadata.pages[page].num_bytes
@@ -169,7 +169,7 @@ class PathColumn:
         return stored * num_rows // max(self.file.num_rows, 1)
 
     def ahead(self, rows: RowRanges, short: int | None, *, opened: bool) -> list[ByteRange]:
-        """See `Column`; nothing of lists, whose items are known when the lists are read."""
+        """See `Column`; nothing for lists, whose items are known after the lists were read."""
         if self.lists or self.characters is not None or opened:
             return []
         leaf, starts = self.leaf, self.row_starts
@@ -201,7 +201,7 @@ class PathColumn:
         )
 
     def num_dictionary_items(self) -> int | None:
-        """See `Column`; it would have to be looked for in the pages."""
+        """See `Column`; None, because finding it would need the pages."""
         return None
 
     def has_dictionaries(self, most_items: int) -> bool | None:
@@ -226,7 +226,7 @@ class PathColumn:
             return self.stored_statistics()
 
     def native(self, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
-        """See `Column`; inside of structs only."""
+        """See `Column`; only inside structs."""
         leaf, chain = self.leaf, self.chain
         if self.lists or self.characters is not None or chain.stored is not None or chain.finish is not None:
             return None
@@ -244,7 +244,7 @@ class PathColumn:
         )
 
     def are_null(self, page: int, depth: int) -> bool | None:
-        """See `Column`; structs never are, in these file versions."""
+        """See `Column`; structs never are NULL in these file versions."""
         leaf, chain = self.leaf, self.chain
         is_leaf = depth == len(chain.outer) + 1
         if self.lists or depth > len(chain.outer) + 1:
@@ -265,7 +265,7 @@ class PathColumn:
 
     def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""
-        # the check of the file's counts bounds what the pages may claim
+        # checking the counts of the file limits what the pages may claim
         assert len(self.row_starts)
         num_slots = row_ranges.count(rows)
         slots: list[Slots] = []
@@ -303,7 +303,7 @@ class PathColumn:
         return pa.Array.from_buffers(chain.leaf, strings.num_slots, buffers, strings.null_count)
 
     def _blobs(self, descriptors: pa.StructArray) -> Reading[pa.Array]:
-        """The bytes that (position, size) name; (1, 0) is NULL, any other of size 0 is empty."""
+        """Reads the bytes of descriptors (position, size); (1, 0) is NULL, any other of size 0 is empty."""
         positions, sizes = (descriptors.field(i).to_numpy(zero_copy_only=False) for i in range(2))
         valid = (positions != 1) | (sizes != 0)
         array = yield from blob.read_blobs(positions, sizes, bitmap(valid), int((~valid).sum()))
@@ -311,7 +311,7 @@ class PathColumn:
 
 
 def _slots(list_rows: ListRows, large: bool) -> Slots:
-    """The layer of the lists in Arrow's form."""
+    """Converts the layer of the lists to Arrow's form."""
     lengths, valid = list_rows.bounds.lengths, list_rows.valid
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])

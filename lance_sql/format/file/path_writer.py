@@ -1,4 +1,4 @@
-"""Columns of files 2.0: one for each struct, list and leaf on the path from the top; nothing is in levels."""
+"""Columns of files 2.0: one for each struct, list and leaf on the path from the top, without levels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FLAT = Shape((False,))
 class PathWriter:
     """The columns of one top-level field.
 
-    first_column: of the field itself; those of what is in it follow in the order of the schema
+    first_column: of the field itself; those of its children follow in the order of the schema
     put: writes bytes of blobs, and returns their position
     """
 
@@ -39,7 +39,7 @@ class PathWriter:
 
     @property
     def fields(self) -> list[Field]:
-        """The fields that have columns, in the order of these."""
+        """The fields with columns, in the order of these."""
         return self._fields
 
     @property
@@ -47,17 +47,17 @@ class PathWriter:
         return sum(pages.num_bytes for pages in self._pages)
 
     def add(self, array: pa.Array, first_row: int) -> Iterator[PageJob]:
-        """The pages that these values complete."""
+        """Adds values, and yields the pages that they complete."""
         self._has_rows = True
         yield from self._add(iter(range(len(self._fields))), self._field, array, (), first_row.__add__)
 
     def finish(self) -> Iterator[PageJob]:
-        """The last pages."""
+        """Yields the last pages."""
         for number, pages in enumerate(self._pages):
             for page in pages.flush():
                 yield self._job(number, page)
         for number, field in enumerate(self._fields):
-            # exactly one, also where all lists of structs are empty: other readers count on it
+            # exactly one, even if all lists of structs are empty, because other readers expect it
             if _is_header(field) and self._has_rows:
                 encode = partial(encode_struct_header, self._num_structs[number])
                 yield PageJob(self._first_column + number, field.name, 0, 0, encode)
@@ -66,8 +66,8 @@ class PathWriter:
         self, numbers: Iterator[int], field: Field, array: pa.Array, path: tuple[str, ...], row: Callable[[int], int]
     ) -> Iterator[PageJob]:
         """
-        numbers: of the columns that are left, from that of the field on
-        row: of the table, by the position of a value
+        numbers: of the remaining columns, starting with that of the field
+        row: maps the position of a value to the row of the table
         """
         number = next(numbers)
         array = plain(array)
@@ -107,7 +107,7 @@ class PathWriter:
 
 
 def _columns(field: Field) -> Iterator[Field]:
-    """The fields that have a column, from the top."""
+    """Yields the fields with a column, from the top."""
     yield field
     if not is_leaf(field):
         for child in field.children:
@@ -120,7 +120,7 @@ def _is_header(field: Field) -> bool:
 
 
 def _lists(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """How many items each list has, NULL for a NULL one, and the items of the others."""
+    """Returns the lengths of lists, NULL for a NULL list, and the items of the others."""
     offsets = array.offsets.to_numpy()
     lengths = np.diff(offsets).astype(np.int64)
     if not array.null_count:

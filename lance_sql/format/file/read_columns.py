@@ -1,7 +1,7 @@
-"""Reading rows of the columns of data files: few rounds of requests, however many columns and pages there are.
+"""Reading of rows of columns of data files: few rounds of requests, for any number of columns and pages.
 
-A flat column takes two: the first brings the heads of pages that are met for the first time (chunk tables,
-dictionaries), the second the values. All columns of a file ask for their ranges of a round at once.
+A flat column takes two: the first fetches the heads of pages that are not open yet (chunk tables,
+dictionaries), the second the values. All columns of a file request their ranges of a round together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lance_sql.values.row_ranges import RowRanges
 
 
 class Column(Protocol):
-    """A leaf of a table's field in one data file, with all that is around it up to the top-level field."""
+    """A leaf of a table's field in one data file, with its nesting up to the top-level field."""
 
     @property
     def file(self) -> FileReader: ...
@@ -53,55 +53,55 @@ class Column(Protocol):
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of Arrow data that one row takes, roughly."""
+        """Approximate Arrow bytes of one row."""
         ...
 
     def page_bytes(self, page: int) -> int:
-        """Bytes of a page in the file, roughly."""
+        """Returns the approximate bytes of a page in the file."""
         ...
 
     def ahead(self, rows: RowRanges, short: int | None, *, opened: bool) -> list[ByteRange]:
-        """Bytes that whoever reads the rows may ask for before the pages are opened; see `ahead`.
+        """Returns bytes of the rows to prefetch before the pages are opened; see `ahead`.
 
-        opened: of pages that are open already, instead of those that are not
+        opened: for pages that are open, instead of closed ones
         raises: CorruptFile, UnsupportedFeature
         """
         ...
 
     def has_dictionaries(self, most_items: int) -> bool | None:
-        """Whether a page has a dictionary, of at most so many items, or strings that are short enough to become indices
-        of one; None when a page has other values."""
+        """Whether a page has a dictionary with at most so many items, or strings that are short enough to become
+        indices of one. None if a page has other values."""
         ...
 
     def num_dictionary_items(self) -> int | None:
-        """The items of the largest dictionary of a page, 1 for a page of one value; None when a page has values without
-        one.
+        """Returns the items of the largest dictionary of a page, 1 for a page of one value. None if a page has values
+        without one.
 
         raises: CorruptFile, UnsupportedFeature
         """
         ...
 
     def statistics(self) -> PageStatistics | None:
-        """What is known of each page; reads what the file stores of it.
+        """Returns the known statistics of each page; reads those stored in the file.
 
         raises: CorruptFile
         """
         ...
 
     def are_null(self, page: int, depth: int) -> bool | None:
-        """Whether all values of a page are NULL, or none is, as far as its layout tells: None where it does not.
+        """Whether all values of a page are NULL, or none is, by its layout; None if the layout does not determine it.
 
-        depth: which values: 1 for those of the table's column, 2 for members of a struct that it is, and so on
+        depth: 1 for values of the table's column, 2 for members of a struct in it, and so on
         raises: CorruptFile, UnsupportedFeature
         """
         ...
 
     def native(self, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
-        """The rows for the kernels, which know the pages then; None where Python has a part in reading them. Of single
-        pages they may know nothing all the same.
+        """Returns the rows for the kernels, and opens their pages. None if reading them needs Python. The kernels may
+        still not support single pages.
 
-        is_nested: as arrays of the whole chain of lists and structs around the values, which are not tested; otherwise
-            values by themselves, inside of structs at most: NULL where one of these is
+        is_nested: as arrays of the whole chain of lists and structs around the values, without tests; otherwise
+            only the values, at most inside structs: NULL if one of these is
         raises: CorruptFile or UnsupportedFeature with the file, column and page
         """
         ...
@@ -115,7 +115,7 @@ class Column(Protocol):
 
 
 def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
-    """One array for each column, in order, of `rows` (relative to the first row of the files; at least one).
+    """Reads one array for each column, in order, of `rows` (relative to the first row of the files; at least one).
 
     raises: as `Column.native`
     """
@@ -125,23 +125,23 @@ def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
 
 
 def streamed(column: Column, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
-    """Some rows of a column that a stream reads by itself, which asks for the bytes of many batches at once: see
-    `Column.native`. Nothing of files that are near and not mapped, of which a batch at a time is enough."""
+    """Returns rows of a column that a stream reads on its own, fetching the bytes of many batches at once: see
+    `Column.native`. None for local files that are not mapped, for which one batch at a time is enough."""
     file = column.file
     is_possible = native_columns.are_kept(file) and (file.bytes.is_mapped or file.bytes.is_far)
     return column.native(rows, is_nested=is_nested) if is_possible else None
 
 
 def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
-    """Shows the values of `rows` to the bounds of zones, as far as the kernels can look at them in the file.
+    """Adds the values of `rows` to the bounds of zones, as far as the kernels can read them in the file.
 
-    raises: as `Column.native`, for damage of what is around values
+    raises: as `Column.native`, for damage of the nesting
     """
     wanted = streamed(column, rows)
-    # what is read over is looked at when the values have been read
+    # rows that are read over are added after their values were read
     if wanted is None or wanted.are_read_over:
         return
-    # pages that the kernels do not read are passed over, and what is damaged has its error when it is read
+    # pages that the kernels do not support are skipped, and damage raises its error when it is read
     with suppress(CorruptFile, _kernels.InvalidDataError):
         (parts,) = page_parts.fetch([wanted])
         if column.file.bytes.is_unchanged:
@@ -150,11 +150,11 @@ def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What is left of some rows.
+    """The rows that pass some tests.
 
-    done: which of the tests were carried out
-    num_left: rows that have passed them
-    arrays: one for each column, of the rows that are left; None where all rows are to be read
+    done: whether each test was run
+    num_left: number of rows that have passed them
+    arrays: one for each column, of the rows left; None if all rows are to be read
     """
 
     done: Sequence[bool]
@@ -167,8 +167,8 @@ def filter_columns(
 ) -> Filtered:
     """Clears the flags of rows that fail one of the tests, and reads the columns for the rows that are left.
 
-    All columns ask for their bytes at once. The tests come one after the other: what one has ruled out, the next does
-    not decode. Unless all of them can be carried out, no column is read.
+    All columns request their bytes together. The tests run in order: a test does not decode rows that an earlier one
+    has excluded. Unless all of them can run, no column is read.
     """
     everything = [column for column, _ in tests] + list(columns)
     with ahead.holding(everything, rows):
@@ -182,7 +182,7 @@ def _filter_held(
     known = [answer for answer in answers if answer is not None]
     wanted: list[list[_Piece] | None] = [None] * len(columns)
     if len(known) == len(tests):
-        # what Python has a part in is read behind the filter, for the rows that are left
+        # columns that need Python are read after the filter, for the rows left
         wanted = [pieces if _are_native(pieces := _pieces(column, rows)) else None for column in columns]
     num_left, arrays = _read([pieces for pieces in wanted if pieces is not None], known, flags)
     made = iter(arrays)
@@ -191,7 +191,7 @@ def _filter_held(
 
 
 def _tested(column: Column, test: ValueTest, rows: RowRanges) -> tuple[NativeRows, _kernels.ColumnTest] | None:
-    """The rows of a column, and what the kernels put them to; None where they have to be read to know."""
+    """Returns the rows of a column and their test for the kernels; None if they must be read first."""
     tested = column.native(rows)
     if tested is None or tested.are_read_over:
         return None
@@ -246,10 +246,10 @@ def _read(
     tests: Sequence[tuple[NativeRows, _kernels.ColumnTest]] = (),
     flags: ByteMask | None = None,
 ) -> tuple[int, list[pa.Array]]:
-    """One array for each column, which its pieces make together.
+    """Reads one array for each column, joined from its pieces.
 
-    tests, flags: with flags, those of rows that fail a test are cleared first, and the arrays have the rows that are
-        left; no arrays when there are none. All pieces are for the kernels then
+    tests, flags: with flags, first clear those of rows that fail a test. The arrays then have the rows left; no arrays
+        if there are none. All pieces are then for the kernels
     returns: the number of rows left, and the arrays
     raises: CorruptFile with the file, column and page
     """
@@ -284,7 +284,7 @@ def _read(
 def _fetch(
     native: Sequence[NativeRows], others: Sequence[_PythonPiece]
 ) -> tuple[list[PageParts | _kernels.FileParts], list[pa.Array]]:
-    """The bytes of rows that the kernels read, and what Python has decoded; those of one file share their requests."""
+    """Fetches the bytes of rows for the kernels, and decodes others in Python. Those of one file share requests."""
     by_file: dict[FileBytes, tuple[list[int], list[int]]] = {}
     for index, rows in enumerate(native):
         assert rows.column.file is not None

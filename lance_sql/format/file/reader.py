@@ -1,4 +1,4 @@
-"""Opening a data file: its footer, and the metadata of its columns as they are asked for."""
+"""Opening of a data file: its footer, and on demand the metadata of its columns."""
 
 from lance_sql.errors import at
 from lance_sql.format.file.file_bytes import FileBytes
@@ -13,7 +13,7 @@ from lance_sql.store import Store
 class FileReader:
     """An open data file. Thread-safe.
 
-    page_cache: pages and columns of this file and others; what is in it may lead to the bytes of a file, not to its
+    page_cache: pages and columns of this file and others; its entries may refer to the bytes of a file, not to its
         reader
     """
 
@@ -29,8 +29,8 @@ class FileReader:
     ) -> None:
         """
         table: with its version, for errors
-        size: of the file, as the table has it; saves a request where a store would have to ask
-        has_short_end: what is wanted first lies near the end, so that a far file is opened with more of it
+        size: of the file, as recorded in the table; saves a request for stores that need one
+        has_short_end: the first reads are near the end, so that a remote file is opened with a longer tail
         """
         self.bytes = FileBytes(store, path, size=size, table=table, has_short_end=has_short_end)
         self.page_cache = page_cache
@@ -57,14 +57,14 @@ class FileReader:
         return self.metadata.num_columns
 
     def column(self, index: int) -> ColumnMetadata:
-        """The metadata of column `index` of a file of version 2.x.
+        """Returns the metadata of column `index` of a file of version 2.x.
 
-        raises: CorruptFile when the file has no such column
+        raises: CorruptFile if the file has no such column
         """
         assert isinstance(self.metadata, MetadataV2)
         with self.at():
             return self.metadata.column(index)
 
     def at(self, column: str | None = None, page: int | None = None) -> at:
-        """Where errors in the file are."""
+        """Returns the context that adds the file to errors."""
         return self.bytes.at(column, page)

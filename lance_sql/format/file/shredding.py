@@ -1,13 +1,13 @@
-"""Arrays -> leaves with marks: taking nested values apart for files whose nesting is in levels.
+"""Shredding: splitting nested arrays into leaves with marks, for files with nesting in levels.
 
     list<struct<x>>      [{1}, {NULL}]   NULL   []   [NULL, {5}]
     values of x           1   (NULL)                  (any)  5
     starts                0    1          0      0     0     1      0: a row; j: an item of the j-th list from outside
     marks                 0    5          1      2     3     0      0: present; 1 + 2d: NULL at depth d, 2 + 2d: empty
 
-Marks and starts count from the outside, so that they are the same for all leaves below a list or struct; levels count
-from the inside and only name what a page has (`levels`). Values behind NULL and empty lists have no entry and are left
-out; a NULL struct keeps its entry in every leaf.
+Marks and starts count from the outside, so that they are the same for all leaves below a list or struct. Levels count
+from the inside and number only the layers of a page (`levels`). Values of NULL and empty lists have no entry and are
+left out. A NULL struct keeps its entry in every leaf.
 
 Source: data file 2.1, repetition and definition levels.
 """
@@ -37,11 +37,11 @@ Marks: TypeAlias = U8
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is around a leaf: for each depth, the leaf's own last, whether it is a list.
+    """The nesting of a leaf: for each depth, the leaf's own last, whether it is a list.
 
-    items_per_row: how many entries one row of a fixed-size list of structs takes
-    declared: depths of structs around lists that may be NULL. Every page declares them: other readers do not find the
-        lists when NULL structs come with some pages of a column only
+    items_per_row: number of entries in one row of a fixed-size list of structs
+    declared: depths of nullable structs around lists. Every page declares them, because other readers do not find the
+        lists if only some pages of a column have NULL structs
     """
 
     is_list: tuple[bool, ...]
@@ -54,7 +54,8 @@ class Shape:
 
     @property
     def hidden_to(self) -> int:
-        """Marks from 1 to this one stand for entries without an item: something around the innermost list."""
+        """Last mark of entries without an item, which are those from 1: NULL or empty layers up to the innermost
+        list."""
         if not self.num_lists:
             return 0
         innermost = max(depth for depth, is_list in enumerate(self.is_list) if is_list)
@@ -78,7 +79,7 @@ class Shredded:
 
     @property
     def num_bytes(self) -> int:
-        """Of values and levels, without the items of a dictionary, which slices share."""
+        """Bytes of values and levels, without the items of a dictionary, which slices share."""
         values = self.values.indices if isinstance(self.values, pa.DictionaryArray) else self.values
         if pa.types.is_primitive(values.type) and values.null_count == 0:
             size = (len(values) * int(values.type.bit_width) + 7) // 8
@@ -92,11 +93,11 @@ class Shredded:
 
 
 _FLAT: Final = (Shape((False,)),)
-"""Of a field that is a leaf itself: one object for wide tables, which have thousands of them."""
+"""The shape of a field that is a leaf itself: one object, because wide tables have thousands of them."""
 
 
 def shapes(field: Field) -> Sequence[Shape]:
-    """The shape of each leaf of the field, in the order of the schema."""
+    """Returns the shape of each leaf of the field, in the order of the schema."""
     if is_leaf(field):
         return _FLAT
     is_list, dimension = field.is_list, 1
@@ -113,11 +114,11 @@ def shapes(field: Field) -> Sequence[Shape]:
 
 
 def shred(field: Field, array: pa.Array, first_row: int) -> list[Shredded]:
-    """The leaves of a column, in the order of the schema.
+    """Shreds a column into leaves, in the order of the schema.
 
     array: of the storage type of the field
     first_row: the row of its first value, for messages
-    raises: InvalidArgument for a NULL where the schema has none, with column and row
+    raises: InvalidArgument for a NULL in a field that is not nullable, with column and row
     """
     out: list[Shredded] = []
     _walk(field, array, _Entries(len(array)), (field.name,), first_row, out)
@@ -125,7 +126,7 @@ def shred(field: Field, array: pa.Array, first_row: int) -> list[Shredded]:
 
 
 def slice_rows(leaf: Shredded, shape: Shape, first: int, end: int) -> Shredded:
-    """The entries [first, end), at both of which rows start."""
+    """Returns the entries [first, end), which must be row boundaries."""
     marks = None if leaf.marks is None else leaf.marks[first:end]
     starts = None if leaf.starts is None else leaf.starts[first:end]
     before, inside = _num_items(leaf.marks, shape, 0, first), _num_items(leaf.marks, shape, first, end)
@@ -133,7 +134,7 @@ def slice_rows(leaf: Shredded, shape: Shape, first: int, end: int) -> Shredded:
 
 
 def concat(leaves: Sequence[Shredded]) -> Shredded:
-    """The rows of all, one after the other."""
+    """Concatenates the rows of all leaves."""
     if len(leaves) == 1:
         return leaves[0]
     marks = None
@@ -148,7 +149,7 @@ def concat(leaves: Sequence[Shredded]) -> Shredded:
 
 
 def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
-    """The rows as a page: levels from the inside, and layers that declare no more than there is."""
+    """Converts the rows to a page: levels from the inside, and layers that declare only what is used."""
     if leaf.marks is None and leaf.starts is None and not shape.declared and shape.is_list == (False,):
         return ShreddedPage(leaf.values, (Layer.ALL_VALID_ITEM,), None, None, leaf.num_entries)
     used = np.zeros(256, np.bool_)
@@ -181,7 +182,7 @@ def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
 
 
 def _below_null_structs(shape: Shape, depth: int, used: BoolMask) -> bool:
-    """Whether values at this depth are in NULL structs: other readers count on a level for NULL of their own then."""
+    """Whether values at this depth are in NULL structs: other readers then expect a level for their own NULLs."""
     for outer in reversed(range(depth)):
         if shape.is_list[outer]:
             break
@@ -199,7 +200,7 @@ def _layer(is_list: bool, has_null: bool, has_empty: bool) -> Layer:
 
 
 def _under_structs(leaf: Shredded, shape: Shape) -> pa.Array:
-    """The values with NULL for each that a NULL struct hides."""
+    """Returns the values, with NULL for each one inside a NULL struct."""
     assert leaf.marks is not None
     own = 2 * len(shape.is_list) - 1
     hidden_to = shape.hidden_to
@@ -211,14 +212,14 @@ def _under_structs(leaf: Shredded, shape: Shape) -> pa.Array:
 
 
 def owns_item(marks: Marks, hidden_to: int) -> BoolMask:
-    """Of each entry, whether it owns an item: marks from 1 to `hidden_to` stand for what is around the items."""
+    """Returns for each entry whether it owns an item. Marks from 1 to `hidden_to` are for the layers around items."""
     # 0 becomes the largest number
     owns: BoolMask = marks - np.uint8(1) >= hidden_to
     return owns
 
 
 def _num_items(marks: Marks | None, shape: Shape, first: int, end: int) -> int:
-    """How many of the entries [first, end) own an item."""
+    """Counts the entries in [first, end) that own an item."""
     hidden_to = shape.hidden_to
     if marks is None or not hidden_to:
         return end - first
@@ -227,7 +228,7 @@ def _num_items(marks: Marks | None, shape: Shape, first: int, end: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """What is known of the entries at some depth.
+    """The entries at some depth.
 
     hidden_to: the entries with marks from 1 to this one own no value of the array at this depth
     """
@@ -240,13 +241,13 @@ class _Entries:
     items_per_row: int = 1
 
     def owners(self, num_values: int) -> npt.NDArray[np.intp] | None:
-        """The entries that own the values of the array at this depth, by position; None when all own one."""
+        """Returns the entries that own the values of the array at this depth, by position; None if all own one."""
         if self.marks is None or num_values == self.num:
             return None
         return np.flatnonzero(owns_item(self.marks, self.hidden_to))
 
     def row(self, entry: int) -> int:
-        """The row that an entry belongs to."""
+        """Returns the row of an entry."""
         if self.starts is None:
             return entry // self.items_per_row
         return int(np.count_nonzero(self.starts[: entry + 1] == 0)) - 1
@@ -265,7 +266,7 @@ def _walk(
     if is_leaf(field):
         out.append(Shredded(array, entries.marks, entries.starts, entries.num))
     elif field.logical_type == "struct":
-        # below a NULL struct Arrow may have any text, which JSON is made of
+        # below a NULL struct, Arrow may have arbitrary text, which need not be JSON
         masked = array.flatten() if array.null_count and _has_json(field) else None
         for i, child in enumerate(field.children):
             _walk(child, array.field(i) if masked is None else masked[i], entries, (*path, child.name), first_row, out)
@@ -283,7 +284,7 @@ def _has_json(field: Field) -> bool:
 
 
 def _with_nulls(field: Field, array: pa.Array, entries: _Entries, path: tuple[str, ...], first_row: int) -> _Entries:
-    """The entries with marks for the NULLs of an array."""
+    """Adds marks for the NULLs of an array to the entries."""
     if array.null_count == 0:
         return entries
     nulls = np.flatnonzero(_is_null(array))
@@ -304,7 +305,7 @@ def _with_nulls(field: Field, array: pa.Array, entries: _Entries, path: tuple[st
 def _lists(
     field: Field, array: pa.Array, entries: _Entries, path: tuple[str, ...], first_row: int
 ) -> tuple[_Entries, pa.Array]:
-    """The entries of the items of lists, and the items."""
+    """Returns the entries of the items of lists, and the items."""
     depth = len(path) - 1
     num_lists = entries.num_lists + 1
     offsets = array.offsets.to_numpy()
@@ -353,7 +354,7 @@ def _lists(
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """The storage of an extension array, and NULL keys for NULL items of a dictionary; at the outermost level."""
+    """Unwraps extension arrays, and replaces NULL items of a dictionary by NULL keys, at the outermost level."""
     while isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
     if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
@@ -367,7 +368,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def items_of_lists(array: pa.Array, offsets: npt.NDArray[Any], lengths: npt.NDArray[Any], absent: BoolMask) -> pa.Array:
-    """The items of the lists that are present."""
+    """Returns the items of the lists that are present."""
     if not (absent & (lengths != 0)).any():
         return array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     first, end = int(offsets[0]), int(offsets[-1])

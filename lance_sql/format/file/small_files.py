@@ -1,8 +1,8 @@
-"""Columns of many small data files, or many columns of one file, opened and read in one call of a kernel.
+"""Many small data files, or many columns of one file, opened and read in one call of a kernel.
 
-The kernel takes what is simple: local files 2.1 and 2.2, each column one value, or one mini-block page whose chunks are
-all that is needed for its values; of many files those of at most 64 KiB. It leaves out all else, and what is damaged
-too, so that whoever asked reads that one by one, and says what is wrong with it.
+The kernel supports simple cases: local files 2.1 and 2.2, each column one value, or one mini-block page whose chunks
+alone determine its values; for many files those of at most 64 KiB. It skips everything else, and damaged files
+too, so that the caller reads these one by one and raises the precise error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lance_sql.format.layouts.tree import Constant, Layer, MiniBlock, PageLayout
 from lance_sql.format.layouts.value_codecs import value_codec
 
 MAX_BYTES: Final = 64 * 1024
-"""Larger files are left out."""
+"""Larger files are skipped."""
 
 _pages = _kernels.FlatPages()
 
@@ -34,8 +34,8 @@ class SmallFile:
     """A file to be read whole.
 
     path: in the local file system
-    num_rows: that it must have
-    column_indices: of the columns that are wanted
+    num_rows: the required number of rows
+    column_indices: of the requested columns
     """
 
     path: str
@@ -49,10 +49,10 @@ def is_plain(type: pa.DataType) -> bool:
 
 
 def read(files: Sequence[SmallFile], types: Sequence[pa.DataType]) -> tuple[list[bool], list[pa.Array]]:
-    """The columns of the files.
+    """Reads the columns of the files.
 
     types: of the columns, each of which `is_plain`
-    returns: whether each file was read, and the columns of all those that were, one after the other
+    returns: whether each file was read, and the columns of all files that were read, concatenated
     """
     formats = _formats(types)
     paths = [file.path for file in files]
@@ -68,10 +68,10 @@ def read(files: Sequence[SmallFile], types: Sequence[pa.DataType]) -> tuple[list
 def read_many_columns(
     content: pa.Buffer, num_rows: int, column_indices: Sequence[int], types: Sequence[pa.DataType]
 ) -> list[pa.Array | None]:
-    """Columns of one file, all rows of it; None for those that are to be read one by one.
+    """Reads all rows of columns of one file. Returns None for columns to be read one by one.
 
     content: all bytes of the file
-    num_rows: that it must have
+    num_rows: the required number of rows
     types: of the columns, each of which `is_plain`
     """
     indices = np.array(column_indices, np.int64)
@@ -98,7 +98,7 @@ _VARIABLE: Final = {pa.string(): 32, pa.binary(): 32, pa.large_string(): 64, pa.
 
 @lru_cache(maxsize=1024)
 def _format(type: pa.DataType) -> tuple[bool, int] | None:
-    """Whether the type is one of strings, and the bits of its values or offsets; None for types with other buffers."""
+    """Returns whether the type is a string type, and the bits of its values or offsets; None for other buffers."""
     if type in _VARIABLE:
         return True, _VARIABLE[type]
     if pa.types.is_primitive(type) or pa.types.is_decimal128(type) or pa.types.is_decimal256(type):
@@ -107,7 +107,7 @@ def _format(type: pa.DataType) -> tuple[bool, int] | None:
 
 
 def _learn(encodings: Sequence[bytes]) -> None:
-    """Tells the kernel what these describe."""
+    """Passes the parsed form of encodings to the kernel."""
     for encoding in encodings:
         _learn_one(encoding)
 
@@ -137,7 +137,7 @@ def _learn_one(encoding: bytes) -> None:
             _pages.add_constant(encoding, layout.inline_value)
             return
     except LanceError:
-        # reading the file by itself says what is wrong
+        # reading the file on its own raises the error
         pass
     _pages.add_other(encoding)
 
@@ -146,14 +146,14 @@ _LAYERS: Final = ((Layer.NULLABLE_ITEM,), (Layer.ALL_VALID_ITEM,))
 
 
 def _is_plain_constant(layout: Constant) -> bool:
-    """Whether all rows have the value of the layout, or are NULL."""
+    """Whether all rows have the value of the layout, or all are NULL."""
     if layout.repetition is not None or layout.definition is not None or layout.layers not in _LAYERS:
         return False
     return layout.inline_value is not None or layout.layers == (Layer.NULLABLE_ITEM,)
 
 
 def _codec(layout: PageLayout) -> tuple[ValueCodec, int] | None:
-    """The kernels' codec of a page and its bits; None for a page that they are not told of."""
+    """Returns the kernels' codec of a page and its bits, or None for a page that they do not support."""
     match layout:
         case MiniBlock(
             layers=(Layer.NULLABLE_ITEM | Layer.ALL_VALID_ITEM,),

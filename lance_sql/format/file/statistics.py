@@ -1,7 +1,7 @@
-"""Statistics of the pages of a column: what is known of their values without reading them.
+"""Statistics of the pages of a column, available without reading the values.
 
-They hold for what reading gives, which is not always what was written: version 0.1 stores no NULLs of fixed width, so
-that the page of [1, NULL, 3] reads as [1, 0, 3] beside a minimum of 1. Where that can happen, nothing is known.
+They describe the values as read, which can differ from those written: version 0.1 stores no NULLs of fixed width, so
+that the page of [1, NULL, 3] reads as [1, 0, 3] despite a minimum of 1. In such cases, statistics are unknown.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class PageStatistics:
     null_counts: int64
     mins, maxs: of the column's type; every value that is neither NULL nor NaN lies between them, both ends included.
         They need not be values of the page.
-    nan_counts: int64; None where nothing is known of NaN
+    nan_counts: int64; None if unknown
     """
 
     num_values: pa.Array
@@ -30,7 +30,7 @@ class PageStatistics:
     nan_counts: pa.Array | None = None
 
     def take(self, pages: I64) -> "PageStatistics":
-        """The entries of these pages, in this order; a page may stand several times."""
+        """Returns the entries of these pages, in this order, with repetitions."""
         index = pa.array(pages)
         return PageStatistics(
             self.num_values.take(index),
@@ -44,10 +44,10 @@ class PageStatistics:
 def of_written(
     num_values: I64, null_counts: pa.Array, mins: pa.Array, maxs: pa.Array, *, nulls_are_kept: bool
 ) -> PageStatistics:
-    """The statistics of what is read, from those of what was written into a file of version 0.1.
+    """Converts the statistics written into a file of version 0.1 to those of the values as read.
 
-    null_counts: of the arrays that the writer was given
-    nulls_are_kept: a NULL that was written reads as NULL
+    null_counts: of the arrays given to the writer
+    nulls_are_kept: a written NULL reads as NULL
     """
     count = len(num_values)
     known = np.ones(count, np.bool_)
@@ -58,7 +58,7 @@ def of_written(
 
 
 def _where(known: BoolMask, bounds: pa.Array) -> pa.Array:
-    """The bounds that can be relied on; NaN bounds nothing."""
+    """Returns the reliable bounds; NaN is not a bound."""
     usable = known & bounds.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_floating(bounds.type):
         usable &= ~np.isnan(bounds.to_numpy(zero_copy_only=False))

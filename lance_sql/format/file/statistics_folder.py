@@ -1,9 +1,9 @@
 """Learned statistics in a folder, one file for each data file:
 
-    LSTATS01 | BLAKE2b of what follows, 16 bytes | length of the identity, identity, count of columns, columns
+    LSTATS01 | BLAKE2b of the rest, 16 bytes | length of the identity, identity, count of columns, columns
     column = its number, order, bits, prefix or not, rows per zone, rows (little endian), then its numbers
 
-A file in the folder is a cache: one that is damaged, of another file or another release counts as none.
+A file in the folder is a cache entry: one that is damaged, of another file or another release is ignored.
 
 Source: `zone_statistics`, for the numbers.
 """
@@ -40,16 +40,16 @@ _NUMBERS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class StoredStatistics:
-    """What is known of a column.
+    """The statistics of a column.
 
-    numbers: as `_kernels.ZoneBounds.numbers` gives them
+    numbers: as returned by `_kernels.ZoneBounds.numbers`
     """
 
     num_rows: int
     numbers: Numbers
 
     def to_bounds(self, kind: KeyKind) -> _kernels.ZoneBounds | None:
-        """The same to be added to; None where the numbers contradict themselves."""
+        """Returns the statistics as extensible bounds, or None if the numbers are inconsistent."""
         try:
             bounds = new_bounds(kind, self.num_rows)
             bounds.add_numbers(self.numbers)
@@ -63,12 +63,12 @@ Columns = Mapping[tuple[int, KeyKind], StoredStatistics]
 
 @dataclass(frozen=True, slots=True)
 class StatisticsFolder:
-    """A folder of such files, made when the first one is written. Any number of processes may use one."""
+    """A folder of such files, created with the first one. Any number of processes may share it."""
 
     path: str
 
     def load(self, identity: str) -> Columns:
-        """What is known of a data file; nothing where there is no file, or none that can be trusted."""
+        """Loads the statistics of a data file; nothing if there is no valid file."""
         try:
             with open(self._path_of(identity), "rb") as file:
                 content = file.read(MAX_BYTES + 1)
@@ -81,7 +81,7 @@ class StatisticsFolder:
             return {}
 
     def save(self, identity: str, columns: Columns) -> None:
-        """Writes what is known of a data file in place of what was, at once.
+        """Replaces the statistics of a data file atomically.
 
         raises: OSError
         """
@@ -103,7 +103,7 @@ class StatisticsFolder:
 
 
 def serialize(columns: Columns, identity: bytes) -> bytes:
-    """The content of a file, without its beginning."""
+    """Serializes the content of a file, without its header."""
     parts = [_LENGTHS.pack(len(identity), len(columns)), identity]
     for (number, kind), known in columns.items():
         parts.append(_COLUMN.pack(number, kind.order, kind.num_bits, kind.is_prefix, ROWS_PER_ZONE, known.num_rows))
@@ -112,7 +112,7 @@ def serialize(columns: Columns, identity: bytes) -> bytes:
 
 
 def with_checksum(content: bytes) -> bytes:
-    """The file that has such a content."""
+    """Returns the file with this content."""
     return _MAGIC + _digest(content) + content
 
 

@@ -1,4 +1,4 @@
-"""Which schemas the versions of data files can hold.
+"""Check that a version of data files supports a schema.
 
 Source: data files 2.0, 2.1 and 2.2, types.
 """
@@ -20,9 +20,9 @@ _NO_BYTES: Final = "fixed_size_binary:0"
 
 
 def check_storable(schema: Schema, version: FileVersion) -> None:
-    """Makes sure that files of a version can hold the columns.
+    """Makes sure that files of a version support the columns.
 
-    raises: UnsupportedFeature with the column and what is not possible
+    raises: UnsupportedFeature with the column and the unsupported feature
     """
     for field in schema.fields:
         if plain_type(field) is None:
@@ -40,7 +40,7 @@ def _check(field: Field, path: Sequence[Field], version: FileVersion) -> None:
 
 
 def _reason(field: Field, parents: Sequence[Field], version: FileVersion) -> str | None:
-    """What about the field is not possible."""
+    """Returns the unsupported feature of the field, if any."""
     kind = field.logical_type
     in_list = any(parent.is_list for parent in parents)
     is_fixed_list = bool(field.children) and kind.startswith("fixed_size_list:")

@@ -1,12 +1,12 @@
-"""Writing one data file: record batches in, pages out as soon as they are full.
+"""Writing of one data file: it takes record batches, and writes pages as soon as they are full.
 
     buffers of pages      each at a multiple of 64
     descriptor            schema and number of rows (global buffer 0)
-    column metadata       which pages a column has, and where their buffers are
+    column metadata       the pages of each column, and the positions of their buffers
     tables, footer
 
-Pages are encoded by a small pool of threads and put out in the order in which they were filled, so that the same
-batches always give the same file.
+A small pool of threads encodes pages. They are written in the order in which they were filled, so that the same
+batches always produce the same file.
 
 Source: data file 2.x.
 """
@@ -45,20 +45,20 @@ _PENDING_BYTES = 256 << 20
 _LEAST_PAGE_BYTES = 256 << 10
 _NUM_THREADS = 2
 _MAX_JOBS = 2 * _NUM_THREADS
-# Less than this is encoded sooner than handed over.
+# Encoding smaller pages takes less time than passing them to a thread.
 _INLINE_BYTES = 64 << 10
-# Columns that are less than one part of so many of a batch are copied.
+# Columns that are less than 1/n of a batch are copied.
 _LARGEST_SHARE = 32
-# Taking batches apart costs some time for each of them, so that smaller ones wait for others.
+# Splitting batches has a cost for each of them, so that smaller ones wait for others.
 _LEAST_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """What a table has to know about a new data file.
+    """Properties of a new data file for the table.
 
-    fields: the ids of the fields that have a column, and `column_indices` which
-    file_version: major and minor as tables spell it
+    fields: the ids of the fields with a column, and `column_indices` their columns
+    file_version: major and minor in the table's spelling
     checksum: of all its bytes
     """
 
@@ -72,7 +72,7 @@ class WrittenFile:
 
 
 class FileWriter:
-    """One data file while it is being written. Not thread-safe; ends with `finish` or `abort`."""
+    """One data file that is being written. Not thread-safe; ends with `finish` or `abort`."""
 
     def __init__(
         self,
@@ -83,9 +83,9 @@ class FileWriter:
         copied: Collection[Field] = (),
     ) -> None:
         """
-        schema: of the columns that the file holds, which may be part of the table's
-        copied: fields at its top whose pages are copied from other files, see `copy_page`; batches are without them
-        raises: UnsupportedFeature for a version that is not written, and for types that it cannot hold
+        schema: of the columns in the file, which may be part of the table's
+        copied: top-level fields whose pages are copied from other files, see `copy_page`; batches do not have them
+        raises: UnsupportedFeature for a version that cannot be written, and for types that it does not support
         """
         version = file_versions.by_name(file_version)
         if version is None or not version.is_written:
@@ -102,7 +102,7 @@ class FileWriter:
         num_columns = 0
         page_bytes = max(min(PAGE_BYTES, _PENDING_BYTES // max(len(schema.by_id), 1)), _LEAST_PAGE_BYTES)
         self._sink = AlignedSink(store, path)
-        # not of the writer: columns that held it would be held by it
+        # not of the writer: columns with a reference to it would form a cycle
         put = self._sink.put
         try:
             for field in schema.fields:
@@ -111,7 +111,7 @@ class FileWriter:
                     self._encoded.append(self._columns[-1])
                 num_columns += len(self._columns[-1].fields)
         except BaseException:
-            # whoever makes the writer has nothing to abort yet
+            # the caller has no writer to abort yet
             self._sink.abort()
             raise
         self._pages: list[list[WrittenPage]] = [[] for _ in range(num_columns)]
@@ -127,16 +127,16 @@ class FileWriter:
 
     @property
     def num_bytes(self) -> int:
-        """Bytes of the file so far, and those of the input that waits for being encoded."""
+        """Bytes of the file so far, and those of the input that waits to be encoded."""
         waiting = sum(column.num_bytes for column in self._columns)
         return self._sink.tell() + self._held_bytes + waiting + sum(job.num_bytes for job, _ in self._jobs)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Adds rows.
 
-        batch: the columns of the schema in its order, without those that are copied, as users see them: JSON as text,
+        batch: the columns of the schema in order, without the copied ones, as users see them: JSON as text,
             blobs as bytes
-        raises: InvalidArgument for other columns, and for NULLs where there may be none and text that is not JSON, in
+        raises: InvalidArgument for other columns, NULLs in fields that are not nullable, and text that is not JSON, in
             this batch or in small ones before it
         """
         if self._checked is None or not batch.schema.equals(self._checked, check_metadata=True):
@@ -160,25 +160,25 @@ class FileWriter:
             self._take_apart()
 
     def excess(self, batch: pa.RecordBatch) -> str | None:
-        """What makes rows of the schema that was checked too many for this file; None where they fit."""
+        """Returns the error for rows of the checked schema that do not fit into this file, or None if they fit."""
         return None if self._items is None else self._items.excess(batch)
 
     def copy_page(self, column: int, page: PageBytes) -> None:
-        """Adds a page of another file of the same version to a column of a field that is copied.
+        """Adds a page of another file of the same version to a column of a copied field.
 
-        column: among those of the file, which are the leaves of its schema
+        column: index among those of the file, which are the leaves of its schema
         """
         buffers = tuple(map(self._sink.write_aligned, page.buffers))
         self._pages[column].append(WrittenPage(page.num_rows, buffers, page.encoding, self._next_rows[column]))
         self._next_rows[column] += page.num_rows
 
     def add_buffer(self, data: bytes) -> int:
-        """Writes bytes beside the pages, and returns the number of the global buffer that they are."""
+        """Writes bytes beside the pages, and returns the number of their global buffer."""
         self._buffers.append(self._sink.write_aligned(data))
         return len(self._buffers)
 
     def finish(self) -> WrittenFile:
-        """Writes what is left and the metadata; the file is durable and complete afterwards.
+        """Writes the remaining pages and the metadata. Afterwards the file is durable and complete.
 
         raises: as `write`
         """
@@ -201,7 +201,7 @@ class FileWriter:
             filed = Schema(tuple(as_filed(field) for field in filed.fields), filed.metadata)
         descriptor = self._sink.write_aligned(serialize_descriptor(filed, self.num_rows))
         described = [
-            # elsewhere the pages say that they have blobs
+            # in other versions, the pages mark blobs
             serialize_column(pages, is_blob=self._version.pages is None and field.is_blob_v1)
             for field, pages in zip(fields, self._pages, strict=True)
         ]
@@ -216,7 +216,7 @@ class FileWriter:
         return WrittenFile(self._path, size, self.num_rows, ids, indices, self._version.in_manifests, checksum)
 
     def abort(self) -> None:
-        """Removes what was written."""
+        """Removes the written bytes."""
         for _, made in self._jobs:
             if isinstance(made, Future):
                 made.cancel()
@@ -225,7 +225,7 @@ class FileWriter:
         self._sink.abort()
 
     def _take_apart(self, *, is_end: bool = False) -> None:
-        """Hands the held batches to the columns.
+        """Passes the held batches to the columns.
 
         is_end: pages are made of all values right after this
         """
@@ -247,7 +247,7 @@ class FileWriter:
             self._put_out(_MAX_JOBS)
 
     def _put_out(self, most_waiting: int) -> None:
-        """Writes encoded pages until no more than so many wait."""
+        """Writes encoded pages until at most so many wait."""
         while len(self._jobs) > most_waiting:
             job, made = self._jobs.popleft()
             page = made.result() if isinstance(made, Future) else made
@@ -270,10 +270,10 @@ class FileWriter:
 
 
 def _own(array: pa.Array, batch_bytes: int) -> pa.Array:
-    """The array, or a copy where it is a small part of its batch.
+    """Returns the array, or a copy if it is a small part of its batch.
 
-    Batches that come through the C interface are let go of as one: a column that takes many rows to make a page would
-    hold the values of the others until then.
+    Batches from the C interface are freed as a whole: a column that takes many rows to fill a page would
+    hold the values of the other columns until then.
     """
     if array.nbytes * _LARGEST_SHARE >= batch_bytes:
         return array

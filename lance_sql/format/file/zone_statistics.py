@@ -1,10 +1,10 @@
-"""Statistics of zones of a column that were found while its values were decoded.
+"""Statistics of zones of a column, collected while its values were decoded.
 
     rows of a file    | 0 .. 8192 | .. 16384 |    the same zones for all of its columns
-    known of each     NULLs, NaN, the least and the greatest key
+    known of each     NULLs, NaN, the smallest and the largest key
 
-Values become unsigned keys that have their order, as filters have them (`format.layouts.matching`): of text and binary
-the first eight bytes, of decimals what 64 bits hold. Bounds become wider by that, never narrower.
+Values are mapped to unsigned keys in their order, as in filters (`format.layouts.matching`): text and binary
+to their first eight bytes, decimals to 64 bits. This can make bounds wider, never narrower.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Numbers = I64
 
 @dataclass(frozen=True, slots=True)
 class KeyKind:
-    """How the values of a type become keys.
+    """Conversion of the values of a type to keys.
 
-    num_bits: of a value; of text and binary those of their first bytes
+    num_bits: of a value; for text and binary those of their first bytes
     is_prefix: for text and binary
     """
 
@@ -47,7 +47,7 @@ class KeyKind:
 
 @lru_cache(maxsize=256)
 def key_kind(type: pa.DataType) -> KeyKind | None:
-    """How values of a type become keys; None for types that have none."""
+    """Returns the conversion of values of a type to keys, or None if the type has none."""
     if isinstance(type, pa.BaseExtensionType):
         return None
     if any(is_type(type) for is_type in _PREFIXED):
@@ -60,12 +60,12 @@ _PREFIXED = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, p
 
 
 def new_bounds(kind: KeyKind, num_rows: int) -> _kernels.ZoneBounds:
-    """The bounds of a column of so many rows, none of which has been seen."""
+    """Returns empty bounds for a column of so many rows."""
     return _kernels.ZoneBounds(kind.order, kind.num_bits, num_rows, ROWS_PER_ZONE)
 
 
 def observe_array(bounds: _kernels.ZoneBounds, kind: KeyKind, row: int, values: pa.Array) -> None:
-    """Takes the values of the rows from `row` on.
+    """Adds the values of the rows from `row` on.
 
     values: of a type of that kind
     """
@@ -80,9 +80,9 @@ def observe_array(bounds: _kernels.ZoneBounds, kind: KeyKind, row: int, values: 
 
 
 def statistics(numbers: Numbers, num_rows: I64, kind: KeyKind, type: pa.DataType) -> PageStatistics:
-    """What is known of each zone.
+    """Returns the statistics of each zone.
 
-    numbers: as `_kernels.ZoneBounds.numbers` gives them; unknown where a zone was not seen as a whole
+    numbers: as returned by `_kernels.ZoneBounds.numbers`; unknown for a zone that was not seen as a whole
     num_rows: of each zone
     type: of the column
     """
@@ -110,19 +110,19 @@ def key_values(
     kind: KeyKind,
     type: pa.DataType,
 ) -> tuple[pa.Array, pa.Array]:
-    """The values that have the least and the greatest keys, where there are some.
+    """Returns the values with the smallest and the largest keys, if any.
 
-    type: whose keys are not those of prefixes
+    type: one whose keys are not prefixes
     """
     return _values(lows, known, kind, type, is_least=True), _values(highs, known, kind, type, is_least=False)
 
 
 def _values(keys: U64, known: BoolMask, kind: KeyKind, type: pa.DataType, *, is_least: bool) -> pa.Array:
-    """The values that have the keys."""
+    """Returns the values of keys."""
     bits = 64 if kind.num_bits == 128 else kind.num_bits
     top = np.uint64(1 << (bits - 1))
     if kind.num_bits == 128:
-        # a key at either end is that of everything beyond it
+        # the key at either end stands for everything beyond it
         known = known & (keys != (0 if is_least else _LAST_KEY))
     if kind.order is ValueOrder.SIGNED:
         keys = keys ^ top
@@ -150,18 +150,18 @@ def _text_bounds(lows: U64, highs: U64, known: BoolMask, type: pa.DataType) -> t
 
 
 def _least_bytes(prefix: bytes) -> bytes:
-    """At most as great as everything that begins so, or that ends before the zeros."""
+    """Returns a lower bound of everything with this prefix, or that ends before the zeros."""
     return prefix.rstrip(b"\0")
 
 
 def _greatest_bytes(prefix: bytes) -> bytes | None:
-    """Greater than everything that begins so; None where there is nothing greater."""
+    """Returns an upper bound of everything with this prefix, or None if there is none."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 
 
 def _characters(prefix: bytes) -> str | None:
-    """The characters of which all bytes are there; None for what is no UTF-8."""
+    """Returns the complete characters of a prefix, or None if it is not UTF-8."""
     for end in range(_PREFIX_BYTES, _PREFIX_BYTES - 4, -1):
         try:
             return prefix[:end].decode()
@@ -180,7 +180,7 @@ def _greatest_text(prefix: bytes) -> str | None:
     while text:
         last = ord(text[-1])
         if last < _LAST_CHARACTER:
-            # between these two lie surrogates, which are no characters
+            # between these two lie surrogates, which are not characters
             return text[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)
         text = text[:-1]
     return None
