@@ -36,7 +36,7 @@ _NEVER_NULL = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_LIST, Layer.EMPTYABLE_LIST)
 
 @dataclass(frozen=True)
 class LeafColumn:
-    """A leaf of file versions 2.1 and 2.2: one column of an open file, and what its pages become.
+    """A leaf of file versions 2.1 and 2.2: one column of an open file, and the type that its pages become.
 
     name: the column's name in the table, for errors
     """

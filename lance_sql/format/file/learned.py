@@ -113,7 +113,7 @@ class LearnedOfTable:
 
     @property
     def has_folder(self) -> bool:
-        """Whether what is learned is written to a folder."""
+        """Whether learned statistics are written to a folder."""
         return self._unsaved is not None
 
     def may_know(self, table: str) -> bool:

@@ -74,7 +74,7 @@ class PageMetadata:
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of one row on disk, on average; the whole scalar for a constant page, an item of the dictionary where
+        """Average bytes of one row on disk; the whole scalar for a constant page, an item of the dictionary if
         rows refer to long ones."""
         stored = self.num_bytes / max(self.num_rows, 1)
         match self.layout:
@@ -90,7 +90,7 @@ class PageMetadata:
 
     @property
     def items_per_row(self) -> float:
-        """Values of one row of lists, on average, by what the layout says of them."""
+        """Average number of values in one row of lists, by the page layout."""
         match self.layout:
             case MiniBlock(num_items=count) | FullZip(num_items=count) | Constant(num_rep_values=count):
                 return count / max(self.num_rows, 1)
@@ -123,7 +123,7 @@ class ColumnMetadata:
 
     @cached_property
     def row_bytes(self) -> float | None:
-        """Bytes of one row on disk, on average, in the page that has most; None where pages refer to bytes elsewhere.
+        """Average bytes of one row on disk, in the page with the most; None if pages refer to bytes elsewhere.
 
         raises: CorruptFile, UnsupportedFeature
         """
@@ -321,7 +321,7 @@ def _column_encoding(is_blob: bool) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _is_blob(column_encoding: bytes) -> bool:
-    """Whether a ColumnEncoding of file version 2.0 says so; later ones say it in the page."""
+    """Whether a ColumnEncoding of file version 2.0 marks blobs; later versions mark them in the page."""
     wrapped = Any.FromString(column_encoding)
     if wrapped.type_url.rpartition("/")[2] != "lance.encodings.ColumnEncoding":
         return False

@@ -17,7 +17,7 @@ class CachedPage(Protocol):
 
     @property
     def num_bytes(self) -> int:
-        """Memory that keeping it takes, roughly."""
+        """Approximate memory of the entry."""
         ...
 
 

@@ -201,7 +201,7 @@ def _tested(column: Column, test: ValueTest, rows: RowRanges) -> tuple[NativeRow
 
 @dataclass(frozen=True, slots=True)
 class _NativePiece:
-    """Rows of a column of which the kernels make one array.
+    """Rows of a column that the kernels read into one array.
 
     position: of the first of them among all rows
     """

@@ -1,10 +1,10 @@
-"""Pages without levels: a tree of encodings over the buffers of the page, read for any rows of it.
+"""Pages without levels: a tree of encodings over the buffers of the page, which can read any of its rows.
 
     SomeNull        Nullable(Stored(0, Flat(1)), Stored(1, Flat(32)))       bitmap, values
     strings         Binary(Stored(0, Flat(64)), Stored(1, Flat(8)), adj)    ends, bytes
     lists           List(Stored(0, Flat(64)), adj, num_items)               ends; the items are another column
 
-The head of a page is what cannot be read in parts: compressed buffers, and the items of a dictionary.
+The head of a page has the parts that must be read as a whole: compressed buffers, and the items of a dictionary.
 Source: message ArrayEncoding; pages of version 0.1 are the same trees, made by `plain`.
 """
 
@@ -65,13 +65,13 @@ MAX_DICTIONARY_ITEMS = 1 << 24
 
 
 def head_ranges(encoding: Encoding, buffers: Sequence[ByteRange]) -> list[ByteRange]:
-    """The compressed buffers, and those of dictionary items, in the order of their numbers."""
+    """Returns the compressed buffers, and those of dictionary items, in the order of their numbers."""
     return [buffers[number] for number in _head_numbers(encoding, len(buffers))]
 
 
 @dataclass(frozen=True, slots=True)
 class ListRows:
-    """Some lists: `valid` (None: all), and where their items are."""
+    """Some lists: `valid` (None: all), and the positions of their items."""
 
     bounds: Bounds
     valid: BoolMask | None
@@ -80,7 +80,7 @@ class ListRows:
 class ArrayPage:
     """One page with its head.
 
-    has_null_key: in a dictionary of this page index 0 is NULL, and k means item k - 1
+    has_null_key: in a dictionary of this page, index 0 is NULL, and k is item k - 1
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class ArrayPage:
         return nested.plain(native[0], self._num_rows, layers, chain), native[1]
 
     def _reader(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """What reads values by themselves."""
+        """Returns the reader of values without nesting."""
         if chain.stored is not None or chain.finish is not None or not chain.is_flat:
             return None
         items, has_null_key = self._known_items(), self._has_null_key
@@ -135,7 +135,7 @@ class ArrayPage:
         return chain.finish(array) if chain.finish else array
 
     def lists(self, rows: RowRanges, gap: int) -> Reading[ListRows]:
-        """Where the items of the lists at `rows` are, relative to the items of this page."""
+        """Reads the positions of the items of the lists at `rows`, relative to the items of this page."""
         rows = row_ranges.coalesce(rows, 0)
         match self._encoding:
             case List(encoded, adjustment, num_items):
@@ -205,7 +205,7 @@ class ArrayPage:
         return stored.join(blocks)
 
     def _stored_range(self, buffer_index: int, values: Encoding, rows: RowRanges) -> Reading[FixedWidth]:
-        """The common case of `_stored`: rows side by side."""
+        """Reads adjacent rows, the common case of `_stored`."""
         per_unit, unit_bytes = stored.unit(values)
         start, end = rows[0].tolist()
         unit = start // per_unit
@@ -251,11 +251,11 @@ class ArrayPage:
         return Values(block, stored.bitmap(valid) if valid is not None and not valid.all() else None)
 
     def _known_items(self) -> Values | None:
-        """The items of the dictionary of the page, where that is what it is."""
+        """Returns the items of the page's dictionary, if it has one."""
         return self._dictionary_items(self._encoding) if isinstance(self._encoding, DictionaryEncoding) else None
 
     def _dictionary_items(self, encoding: DictionaryEncoding) -> Values:
-        """The items, decoded once; their buffers belong to the head."""
+        """Returns the items, decoded once; their buffers belong to the head."""
         if encoding not in self._items:
             rows = row_ranges.single(0, encoding.num_items)
             self._items[encoding] = run(self._values(encoding.items, rows, 0), _no_fetch)
@@ -266,7 +266,7 @@ class ArrayPage:
         return source.size if isinstance(source, pa.Buffer) else source.end - source.start
 
     def _check(self, encoding: Encoding, num_values: int) -> None:
-        """Raises CorruptFile when a buffer is too small for so many values."""
+        """Raises CorruptFile if a buffer is too small for so many values."""
         if num_values > MAX_ITEMS:
             raise CorruptFile(f"{num_values} values in a page")
         match encoding:
@@ -294,7 +294,7 @@ class ArrayPage:
 
 
 def _nodes(encoding: Encoding) -> Iterator[Encoding]:
-    """The tree, from the root."""
+    """Yields the nodes of the tree, from the root."""
     yield encoding
     for field in fields(encoding):
         inner = getattr(encoding, field.name)
@@ -303,16 +303,16 @@ def _nodes(encoding: Encoding) -> Iterator[Encoding]:
 
 
 def _compressed(encoding: Encoding) -> Iterator[tuple[int, Compression]]:
-    """The buffers that are compressed, and how."""
+    """Yields the compressed buffers, and their compression."""
     for node in _nodes(encoding):
         if isinstance(node, Stored) and isinstance(node.values, General):
             yield node.buffer_index, node.values.compression
 
 
 def _head_numbers(encoding: Encoding, num_buffers: int) -> list[int]:
-    """The buffers that are read whole.
+    """Returns the buffers that are read as a whole.
 
-    raises: CorruptFile when the tree names a buffer that the page does not have
+    raises: CorruptFile if the tree refers to a buffer that the page does not have
     """
     numbers = {number for number, _ in _compressed(encoding)}
     for node in _nodes(encoding):

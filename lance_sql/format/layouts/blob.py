@@ -1,7 +1,7 @@
 """Blob pages: each value is a descriptor (position, size) of bytes elsewhere in the same file.
 
-The descriptors are a packed struct in a page of their own without levels. A descriptor of size 0 is an empty value at
-position 0; anywhere else it is null and its position holds the levels, `definition << 16 | repetition`.
+The descriptors are a packed struct in a separate page without levels. A descriptor of size 0 is an empty value at
+position 0. At other positions it is null, and the position contains the levels, `definition << 16 | repetition`.
 Source: message BlobLayout.
 """
 
@@ -33,9 +33,9 @@ _PACKED = Field("", -1, -1, "struct", metadata={PACKED_KEYS[0]: b"true"})
 
 
 def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArray:
-    """The descriptors of values, and their bytes put into the file in one piece.
+    """Writes the bytes of values to the file in one piece, and returns their descriptors.
 
-    values: large_binary; a NULL has the descriptor that files without levels give it
+    values: large_binary; a NULL gets the descriptor of files without levels
     put: writes bytes, and returns their position
     """
     positions, sizes = put_values(values, put)
@@ -45,7 +45,7 @@ def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArra
 
 
 def put_values(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, U64]:
-    """Position and size of each value, whose bytes are put into the file in one piece; a NULL has no size."""
+    """Writes the bytes of values in one piece, and returns position and size of each; a NULL has no size."""
     block = from_array(values)
     assert isinstance(block, VariableWidth)
     offsets = np.frombuffer(block.offsets, np.int64, len(values) + 1)
@@ -59,8 +59,8 @@ def put_values(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, 
 
 
 def encode_page(page: ShreddedPage, rules: PageRules) -> EncodedPage:
-    """Descriptors, not below lists, as one page; what is NULL is said by its descriptor."""
-    # readers do without everything that encodes
+    """Encodes descriptors, not below lists, as one page. The descriptor of a NULL marks it."""
+    # readers do not need the encoding modules
     from lance_sql.format.layouts.encode import encode_layout
     from lance_sql.format.layouts.wire_v2_1 import layout_to_wire
 
@@ -75,7 +75,7 @@ def encode_page(page: ShreddedPage, rules: PageRules) -> EncodedPage:
 
 
 class BlobPage:
-    """One page of descriptors; reading it fetches what they point at."""
+    """One page of descriptors. Reading it fetches their bytes."""
 
     def __init__(self, layout: Blob, inner: Page) -> None:
         self._layers = layout.layers
@@ -89,7 +89,7 @@ class BlobPage:
         """See `Page.test`."""
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        """See `Page.decode`; only the descriptors say where the blobs are."""
+        """See `Page.decode`; only the descriptors have the positions of the blobs."""
         chain.check(self._layers)
         if not chain.is_flat:
             raise UnsupportedFeature("blobs below lists are not supported")
@@ -106,7 +106,7 @@ class BlobPage:
 
 
 def check_type(chain: Chain) -> None:
-    """Makes sure that the table takes blobs for bytes.
+    """Makes sure that the table's column type for blobs is bytes.
 
     raises: CorruptFile
     """
@@ -116,7 +116,7 @@ def check_type(chain: Chain) -> None:
 
 
 def read_blobs(positions: U64, sizes: U64, validity: pa.Buffer | None, null_count: int) -> Reading[pa.Array]:
-    """The byte ranges as a large_binary array; one of size 0 is not fetched.
+    """Reads the byte ranges as a large_binary array; one of size 0 is not fetched.
 
     raises: CorruptFile
     """

@@ -1,7 +1,7 @@
-"""Constant pages: one scalar for every item, or nothing but nulls, under any levels.
+"""Constant pages: one scalar for every item, or only nulls, with any levels.
 
-Buffers of the page: the scalar unless it is inline or absent, then repetition and definition levels unless there are
-none. All of it is the head; no data is left to read.
+Buffers of the page: the scalar unless it is inline or absent, then repetition and definition levels, if any. All
+buffers belong to the head; no data is left to read.
 Source: message ConstantLayout.
 """
 
@@ -34,18 +34,18 @@ MAX_INLINE_BYTES = 32
 
 
 def head_ranges(layout: Constant, buffers: Sequence[ByteRange]) -> list[ByteRange]:
-    """Every buffer of the page."""
+    """Returns every buffer of the page."""
     if len(buffers) not in ((0, 2) if layout.inline_value is not None else (0, 1, 2, 3)):
         raise CorruptFile(f"a constant page with {len(buffers)} buffers")
     return list(buffers)
 
 
 def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules) -> tuple[Constant, Buffers]:
-    """A page of one value, or of NULLs and nothing else.
+    """Encodes a page of one value, or of NULLs only.
 
     scalar: the Arrow buffers of an array of the value, without its validity; None when no item has a value
     """
-    # levels beside a scalar are never encoded: pylance ends the process when they are
+    # levels beside a scalar are never encoded, because pylance aborts the process for them
     is_inline = scalar is not None and len(scalar) == 1 and len(scalar[0]) <= MAX_INLINE_BYTES
     buffers: Buffers = ()
     if scalar is not None and not is_inline:
@@ -110,7 +110,7 @@ class ConstantPage:
         yield ()
 
     def _native_page(self, chain: Chain) -> NativePage | None:
-        """What reads the leaf of a chain without lists, which is NULL where a struct around it is."""
+        """Returns the reader of the leaf of a chain without lists, which is NULL if a struct around it is."""
         if chain.stored is not None or chain.finish is not None:
             return None
         if chain.leaf not in self._native:
@@ -121,7 +121,7 @@ class ConstantPage:
     def _is_null(self, chain: Chain) -> bool:
         """Whether no row has a value.
 
-        raises: CorruptFile where the layers have no NULL
+        raises: CorruptFile if the layers have no NULL
         """
         if self._scalar is not None:
             return False
@@ -132,7 +132,7 @@ class ConstantPage:
         return True
 
     def _validity(self) -> pa.Buffer | None:
-        """A bit for each row of a page without lists; None where all have the value.
+        """Returns a bit for each row of a page without lists, or None if all have the value.
 
         raises: CorruptFile for levels that the layers do not have
         """
@@ -148,7 +148,7 @@ class ConstantPage:
         return self._nested(chain) if is_nested else self._flat(chain)
 
     def _flat(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """What reads values by themselves."""
+        """Returns the reader of values without nesting."""
         chain.check(self._layout.layers)
         if self._rep is not None or not chain.is_in_structs:
             return None
@@ -156,7 +156,7 @@ class ConstantPage:
         return (page, ByteRange(0, 0)) if page is not None and page.form is not None else None
 
     def _nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """What reads the whole chain."""
+        """Returns the reader of the whole chain."""
         layers = self._layout.layers
         if self._rep is None and self._def is None:
             flat = self._flat(chain) if chain.is_never_null_around(layers) else None
@@ -179,7 +179,7 @@ class ConstantPage:
         return page, ByteRange(0, 0)
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
-        """See `Page.test`; the one value is tested once, and what is left to the kernels is which rows are NULL."""
+        """See `Page.test`; the value is tested once, and the kernels only test which rows are NULL."""
         if self._rep is not None:
             return None
         answer = self._answer(test, Chain(leaf))
@@ -190,7 +190,7 @@ class ConstantPage:
         return _kernels.PageTest.validity(True) if answer else False
 
     def _answer(self, test: ValueTest, chain: Chain) -> bool:
-        """For rows that the levels do not make NULL."""
+        """Returns the answer for rows that the levels do not make NULL."""
         if self._scalar is None:
             return bool(test.wants_null)
         if test.wants_null is not None:
@@ -198,14 +198,14 @@ class ConstantPage:
         return bool(test.answers(self._without_levels(1, chain))[0])
 
     def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:
-        # of a struct's member by itself, those around it are left out
+        # for a struct's member, the layers around it are left out
         layers = self._layout.layers[: len(chain.outer) + 1]
         num_items = num_rows * chain.items_per_row
         if any(layer.is_list for layer in layers):
             raise CorruptFile("a constant page of lists without levels")
         if self._scalar is None:
             if chain.is_empty_struct:
-                # the one thing that has nothing to store and is there all the same
+                # an empty struct stores nothing, but is present
                 all_valid = [Slots(num_items, None, 0)] * len(chain.outer)
                 return nest(pa.Array.from_buffers(chain.leaf, num_items, [None]), all_valid, chain)
             if not any(layer is Layer.NULLABLE_ITEM for layer in layers):
@@ -235,7 +235,7 @@ class ConstantPage:
         return nest(chain.leaf_array(block, own), slots[1:], chain)
 
     def block(self, count: int, chain: Chain) -> Block:
-        """The scalar, repeated."""
+        """Returns the scalar, repeated."""
         scalar, type = self._scalar, chain.stored or chain.leaf
         if scalar is None:
             return Nulls(count)
@@ -270,7 +270,7 @@ _STRINGS = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa
 
 
 def _buffers_of_scalar(data: pa.Buffer) -> list[bytes]:
-    """The Arrow buffers of a one-element array: u32 count, u32 length of each, the bytes."""
+    """Returns the Arrow buffers of a one-element array: u32 count, u32 length of each, the bytes."""
     raw = bytes(data)
     if len(raw) < 4:
         raise CorruptFile(f"a constant of {len(raw)} bytes has no header")

@@ -1,4 +1,4 @@
-"""From the rows of a leaf column to one page of it: the choice of the layout.
+"""Encoding of the rows of a leaf column as one page, with the choice of the layout.
 
 no item, or NULLs only, or one value everywhere     constant
 values of less than 256 bytes on average            mini-block
@@ -27,13 +27,13 @@ from lance_sql.format.schema import Field
 from lance_sql.values.arrays import BoolMask
 
 LARGE_VALUE_BYTES = 256
-"""Values of so many bytes on average are worth a place of their own: one of them is read without its neighbours."""
+"""Values with at least this average size get individual places, so that one is read without its neighbors."""
 
 LONGEST_CHUNK_VALUE = 1 << 12
-"""No string of a chunk is longer, so that chunks stay small."""
+"""Maximum length of a string in a chunk, so that chunks stay small."""
 
 COMPRESSED_VALUE_BYTES = 1 << 12
-"""Values of so many bytes are compressed one by one."""
+"""Values of at least this size are compressed individually."""
 
 SCALAR_LEVEL_BYTES = 1 << 12
 
@@ -41,17 +41,17 @@ MAX_PACKED_BYTES = (1 << 31) - 1
 
 
 def encode_page(page: ShreddedPage, field: Field, rules: PageRules) -> EncodedPage:
-    """The page by the rules of a file version, in the layout and encoding that take the fewest bytes.
+    """Encodes the page by the rules of a file version, in the layout and encoding with the fewest bytes.
 
-    raises: UnsupportedFeature for values that the file version cannot hold; InvalidArgument for metadata of the field
-        that means nothing, and for values that cannot be stored
+    raises: UnsupportedFeature for values that the file version does not support; InvalidArgument for invalid metadata
+        of the field, and for values that cannot be stored
     """
     layout, buffers = encode_layout(page, field, rules)
     return EncodedPage(layout_to_wire(layout), buffers, page.num_rows)
 
 
 def encode_layout(page: ShreddedPage, field: Field, rules: PageRules) -> tuple[PageLayout, Buffers]:
-    """The layout and the buffers of `encode_page`."""
+    """Returns the layout and the buffers of `encode_page`."""
     if page.num_rows == 0:
         raise InvalidArgument("a page without rows")
     _check_levels(page)
@@ -82,7 +82,7 @@ def _encode(page: ShreddedPage, preferences: Preferences, rules: PageRules) -> t
     ):
         return constant.encode(page, scalar, rules)
     in_chunks = _suits_chunks(values, preferences, rules)
-    # strings get a codec last of all: making one encodes them
+    # strings get a codec last, because making one encodes them
     codec = (
         choose.chunk_codec(values, preferences, rules) if in_chunks and not isinstance(values, VariableWidth) else None
     )
@@ -99,7 +99,7 @@ def _encode(page: ShreddedPage, preferences: Preferences, rules: PageRules) -> t
 
 
 def _check_levels(page: ShreddedPage) -> None:
-    """What does not fit together here would be a file that nobody can read."""
+    """Asserts that the levels are consistent, because an inconsistent page would be unreadable."""
     rep, defs, layers = page.repetition, page.definition, page.layers
     assert (rep is not None) == (max_repetition(layers) > 0), f"repetition levels for {layers}"
     assert defs is None or (len(defs) == page.num_entries and int(defs.max(initial=0)) <= max_definition(layers))
@@ -110,13 +110,13 @@ def _check_levels(page: ShreddedPage) -> None:
 
 
 def _suits_scalar(page: ShreddedPage) -> bool:
-    """Whether levels, which take two bytes each beside a scalar, are few or none at all."""
+    """Whether there are few levels, which take two bytes each beside a scalar."""
     kinds = (page.repetition is not None) + (page.definition is not None)
     return 2 * kinds * page.num_entries <= SCALAR_LEVEL_BYTES
 
 
 def _has_no_bytes(values: Block) -> bool:
-    """Whether values take no byte at all, for which no layout but that of one scalar has a place."""
+    """Whether values take no bytes, which only the layout of one scalar supports."""
     return isinstance(values, FixedWidth) and values.bits_per_value == 0
 
 
@@ -127,7 +127,7 @@ def _empty_structs(page: ShreddedPage, rules: PageRules) -> tuple[PageLayout, Bu
 
 
 def _nulls(page: ShreddedPage) -> BoolMask | None:
-    """Which items are NULL, on any level; None when none is."""
+    """Returns whether each item is NULL, on any level; None if none is."""
     levels = page.definition
     if levels is None or max_visible(page.layers) == 0:
         return None
@@ -138,7 +138,7 @@ def _nulls(page: ShreddedPage) -> BoolMask | None:
 
 
 def _has_whole_bytes(values: Block) -> bool:
-    """Whether a full-zip page can hold the values: lists of booleans are not filled up to bytes there."""
+    """Whether a full-zip page supports the values: it does not pad lists of booleans to bytes."""
     return not isinstance(values, Lists) or fixed_size_list.bits_per_list(values) % 8 == 0
 
 
@@ -153,7 +153,7 @@ def _suits_chunks(values: Block, preferences: Preferences, rules: PageRules) -> 
         case Lists():
             return fixed_size_list.bits_per_list(values) < 8 * LARGE_VALUE_BYTES
         case VariableWidth():
-            # together, values become smaller than one by one
+            # compressed together, values become smaller than one by one
             if preferences.compression is not None and rules.has_large_chunk:
                 return variable.num_bytes(values) < COMPRESSED_VALUE_BYTES * values.num_values
             longest = variable.longest(values)
@@ -194,7 +194,7 @@ def _packed_structs(
 
 
 def _check_packed(page: ShreddedPage) -> None:
-    """Raises InvalidArgument for NULLs that a packed struct has no place for."""
+    """Raises InvalidArgument for NULLs that a packed struct cannot represent."""
     nulls = _nulls(page)
     for i in range(page.values.type.num_fields):
         name, member = page.values.type.field(i).name, page.values.field(i)
@@ -206,7 +206,7 @@ def _check_packed(page: ShreddedPage) -> None:
 
 
 def _without_null_indices(values: Block, nulls: BoolMask | None) -> Block:
-    """The values, of a dictionary with index 0 at NULLs, whose own index may be anything."""
+    """Sets the dictionary indices of NULLs, which are arbitrary, to 0."""
     if nulls is None or not isinstance(values, Dictionary):
         return values
     indices = np.frombuffer(values.indices.data, f"<u{values.indices.bits_per_value // 8}").copy()
@@ -215,9 +215,9 @@ def _without_null_indices(values: Block, nulls: BoolMask | None) -> Block:
 
 
 def _used_items(values: Dictionary, dictionary_array: pa.Array) -> Dictionary:
-    """The values without items that none of them has: a part of an array still has the dictionary of all of it.
+    """Removes unused items: a slice of an array still has the whole dictionary.
 
-    raises: InvalidArgument for indices that no item has
+    raises: InvalidArgument for indices without an item
     """
     bits, num_items = values.indices.bits_per_value, values.items.num_values
     indices = np.frombuffer(values.indices.data, f"<u{bits // 8}")

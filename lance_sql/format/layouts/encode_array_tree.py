@@ -1,7 +1,7 @@
-"""Values -> pages without levels, as files of version 2.0 have them: the inverse of `array_tree`.
+"""Encoding of values as pages without levels, for files of version 2.0: the inverse of `array_tree`.
 
     numbers               Nullable(bitmap, Flat); all NULL: nothing
-    strings               Binary: ends, bytes; few different ones: Dictionary with 0 for NULL
+    strings               Binary: ends, bytes; few distinct ones: Dictionary with 0 for NULL
     dictionaries          Dictionary; NULL is an item of its own
     fixed-size lists      FixedSizeList around the numbers
     lists                 List: ends; the items are another column
@@ -60,18 +60,18 @@ class _Buffers:
 
 
 def encode_values(values: pa.Array, metadata: Mapping[str, bytes]) -> EncodedPage:
-    """The values of a leaf, of its storage type, as one page.
+    """Encodes the values of a leaf, of its storage type, as one page.
 
-    metadata: of the field, which may ask for the compression of strings
+    metadata: of the field, which may select the compression of strings
     raises: InvalidArgument for NULL members of packed structs, for dictionaries without a key for NULL, and for
-        metadata that means nothing; UnsupportedFeature for types that pages of this kind do not hold
+        invalid metadata; UnsupportedFeature for types that pages of this kind do not support
     """
     buffers = _Buffers()
     return buffers.page(_values(values, from_metadata(metadata), buffers), len(values))
 
 
 def encode_lists(lengths: pa.Array) -> EncodedPage:
-    """Lists with these numbers of items as one page.
+    """Encodes lists with these numbers of items as one page.
 
     lengths: int64, NULL for a NULL list, which has no items
     """
@@ -85,7 +85,7 @@ def encode_lists(lengths: pa.Array) -> EncodedPage:
 
 
 def encode_struct_header(num_values: int) -> EncodedPage:
-    """Structs whose members are other columns as one page."""
+    """Encodes structs whose members are other columns as one page."""
     return EncodedPage(page_to_wire(StructHeader()), (), num_values)
 
 
@@ -105,7 +105,7 @@ def _values(values: pa.Array, preferences: Preferences, buffers: _Buffers) -> En
 
 
 def _nullable(values: pa.Array, buffers: _Buffers) -> Encoding:
-    """Values of one width below a bitmap, where they need one."""
+    """Encodes values of one width, below a bitmap if they have NULLs."""
     validity = bitmap(values)
     stored_bitmap = None if validity is None else buffers.store(validity, Flat(1))
     if pa.types.is_fixed_size_list(values.type):
@@ -126,7 +126,7 @@ def _is_bytes(type: pa.DataType) -> bool:
 
 
 def _compressed_strings(values: pa.Array, preferences: Preferences, buffers: _Buffers) -> Encoding:
-    """Strings, compressed as the field asks for; symbols are for those with 32-bit offsets only."""
+    """Encodes strings with the compression of the field; symbols need 32-bit offsets."""
     block = _variable_width(values)
     if preferences.symbols and block.offset_bits == 32 and (encoded := fsst.encode(block)):
         return Fsst(encoded[0].symbol_table, _binary(encoded[1], values, None, buffers))
@@ -145,7 +145,7 @@ def _variable_width(values: pa.Array) -> VariableWidth:
 
 def _binary(block: VariableWidth, values: pa.Array, preferences: Preferences | None, buffers: _Buffers) -> Binary:
     """
-    values: which of the strings are NULL
+    values: the strings with their NULLs
     """
     offsets = np.frombuffer(block.offsets, f"<i{block.offset_bits // 8}", block.num_values + 1)
     first, last = int(offsets[0]), int(offsets[-1])
@@ -164,7 +164,7 @@ def _binary(block: VariableWidth, values: pa.Array, preferences: Preferences | N
 
 
 def _few_strings(values: pa.Array, buffers: _Buffers) -> Dictionary | None:
-    """A dictionary for strings of which there are few different ones."""
+    """Returns a dictionary for strings with few distinct values."""
     if len(values) < _LEAST_VALUES or values.null_count == len(values):
         return None
     if len(pc.unique(values.slice(0, _SAMPLE))) > _MOST_ITEMS:
@@ -195,7 +195,7 @@ def _dictionary(values: pa.DictionaryArray, buffers: _Buffers) -> Dictionary:
 
 
 def _packed(values: pa.StructArray, buffers: _Buffers) -> PackedStruct:
-    """The members side by side; there is no place for NULLs."""
+    """Encodes the members side by side; NULLs are not supported."""
     if values.null_count or any(values.field(i).null_count for i in range(values.type.num_fields)):
         raise InvalidArgument("a packed struct, or a member of it, is NULL, and packed structs keep no NULLs")
     block = from_array(values)
@@ -210,7 +210,7 @@ def _packed(values: pa.StructArray, buffers: _Buffers) -> PackedStruct:
 
 
 def _numbers(member: object) -> tuple[int, pa.Buffer]:
-    """Bits and bytes of the values of a member."""
+    """Returns bits and bytes of the values of a member."""
     match member:
         case FixedWidth(bits_per_value=bits, data=data) if bits % 8 == 0:
             return bits, data

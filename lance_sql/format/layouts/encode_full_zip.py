@@ -1,4 +1,4 @@
-"""Full-zip pages, written: each value right behind its levels. `full_zip` reads them and has the picture."""
+"""Encoding of full-zip pages: each value directly after its levels. See `full_zip` for the layout."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class FixedValues:
 
 @dataclass(frozen=True, slots=True)
 class VariableValues:
-    """Byte strings, each to be stored behind its length of `length_bits` bits."""
+    """Byte strings, each stored after its length of `length_bits` bits."""
 
     encoding: Encoding
     length_bits: int
@@ -35,7 +35,7 @@ class VariableValues:
 
 
 def encode(page: ShreddedPage, values: FixedValues | VariableValues) -> tuple[FullZip, Buffers]:
-    """The page; a plain array when values have one width and there are no levels."""
+    """Encodes the page; a plain array if values have one width and there are no levels."""
     bits_rep, bits_def = _bits(page.repetition), _bits(page.definition)
     layout = FullZip(
         layers=page.layers,
@@ -80,13 +80,13 @@ def _bits(levels: Levels | None) -> int:
 
 
 def _value_bytes(page: ShreddedPage, values: FixedValues | VariableValues) -> int:
-    """Room for all values, with their lengths."""
+    """Returns the size of all values, with their lengths."""
     if isinstance(values, FixedValues):
         return len(page.values) * values.bits_per_value // 8
     return len(page.values) * values.length_bits // 8 + num_bytes(values.strings)
 
 
 def _narrowest(rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> bytes:
-    """The repetition index in the narrowest integers that hold it."""
+    """Returns the repetition index in the narrowest sufficient integers."""
     width = next(width for width in (1, 2, 4, 8) if int(rows[-1]) < 1 << 8 * width)
     return rows.astype(f"<u{width}").tobytes()

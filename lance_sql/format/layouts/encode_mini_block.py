@@ -1,4 +1,4 @@
-"""Mini-block pages, written: values and levels cut into chunks. `mini_block` reads them and has the picture."""
+"""Encoding of mini-block pages: values and levels are split into chunks. See `mini_block` for the layout."""
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +13,16 @@ from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.format.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
 
 MAX_CHUNK_LEVELS = 32767
-"""Entries of a chunk whose levels fit into 65535 bytes however they are encoded."""
+"""Maximum entries of a chunk whose levels fit into 65535 bytes in any encoding."""
 
 _FEWEST_ITEMS = 2
-"""A chunk of one item is one that only the last chunk may be."""
+"""Minimum items of a chunk; only the last one may have fewer."""
 
 
 def encode(
     page: ShreddedPage, codec: ChunkCodec, dictionary: DictionaryBlock | None, rules: PageRules
 ) -> tuple[MiniBlock, Buffers] | None:
-    """The page with values encoded by `codec`; None when its levels or values do not fit into chunks."""
+    """Encodes the page with values in `codec`; returns None if its levels or values do not fit into chunks."""
     for log2_items in range(codec.log2_items, 0, -1):
         if encoded := _encode(page, codec, log2_items, dictionary, rules):
             return encoded
@@ -77,9 +77,9 @@ def _encode(
 
 
 def _cut(page: ShreddedPage, log2_items: int, rules: PageRules) -> tuple[Starts, Starts] | None:
-    """The first item and the first entry of each chunk; None when entries without items are too many for any cut.
+    """Returns the first item and the first entry of each chunk; None if too many entries without items prevent a split.
 
-    A chunk ends right behind its last item; the last one takes everything that is left.
+    A chunk ends directly after its last item; the last one takes the rest.
     """
     num_items = len(page.values)
     items = uniform_starts(num_items, log2_items)
@@ -100,13 +100,13 @@ def _cut(page: ShreddedPage, log2_items: int, rules: PageRules) -> tuple[Starts,
 
 
 def _most_levels(page: ShreddedPage, rules: PageRules) -> int:
-    """How many entries a chunk may have: their levels leave most of it to the values."""
+    """Returns the maximum entries of a chunk: their levels leave most of it to the values."""
     bits = max_repetition(page.layers).bit_length() + max_definition(page.layers).bit_length()
     return min(MAX_CHUNK_LEVELS, rules.max_chunk_bytes * 8 * 3 // 8 // bits)
 
 
 def _chunk_starts(rep: Parts | None, defs: Parts | None, values: tuple[Parts, ...], rules: PageRules) -> Starts:
-    """Where each chunk begins in bytes."""
+    """Returns the start of each chunk in bytes."""
     num_sizes = len(values)
     header = 2 + 2 * (rep is not None) + 2 * (defs is not None) + num_sizes * (4 if rules.has_large_chunk else 2)
     sizes = np.full(len(values[0].starts) - 1, _padded(header), np.int64)
@@ -123,7 +123,7 @@ def _padded(size: "int | Starts") -> "int | Starts":
 
 
 def _chunk_words(items: Starts, starts: Starts, rules: PageRules) -> bytes | None:
-    """Size and number of items of each chunk in one word; None when a chunk is larger than a word can say."""
+    """Returns size and number of items of each chunk in one word; None if a chunk is too large for a word."""
     if len(starts) == 2:
         size = int(starts[1])
         if size > rules.max_chunk_bytes:
@@ -139,7 +139,7 @@ def _chunk_words(items: Starts, starts: Starts, rules: PageRules) -> bytes | Non
 
 
 def _repetition_index(repetition: Levels, entries: Starts, max_rep: int) -> bytes:
-    """For each chunk, the rows that end in it, and the entries of a row that goes on in the next."""
+    """Returns for each chunk the rows that end in it, and the entries of a row that continues in the next."""
     row_starts = np.flatnonzero(repetition == max_rep)
     row_ends = np.append(row_starts[1:], len(repetition))
     first, end = entries[:-1], entries[1:]

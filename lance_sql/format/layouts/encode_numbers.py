@@ -1,8 +1,8 @@
-"""Pages of a few numbers, of many columns in one call: what `encode` makes of each, in a small part of the time.
+"""Encoding of pages of few numbers, for many columns in one call: the result of `encode`, in a fraction of the time.
 
-A wide table has thousands of columns, and of a short batch a page of a few kilobytes for each. Most of them are numbers
-without NULLs that are bit-packed, stay as they are, or are all the same. For others there is no page here, and `encode`
-finds out what they become.
+A wide table has thousands of columns, and in a short batch a page of a few kilobytes for each. Most of them are numbers
+without NULLs that are bit-packed, uncompressed, or constant. This module encodes no other pages, and leaves them to
+`encode`.
 """
 
 from collections import defaultdict
@@ -19,20 +19,20 @@ from lance_sql.format.layouts.tree import Constant, Layer, MiniBlock
 from lance_sql.format.layouts.wire_v2_1 import layout_to_wire
 
 MOST_VALUES = choose.FEW_VALUES
-"""Of a page: for more of them, the time is that of the values."""
+"""Maximum values of a page: for more of them, the values dominate the time."""
 
 _WIDTHS = (8, 16, 32, 64)
 
 
 def are_numbers(type: pa.DataType) -> bool:
-    """Whether values of a type may be pages here: numbers, times and dates of whole words."""
+    """Whether pages of a type are supported here: numbers, times and dates of whole words."""
     return bool(pa.types.is_primitive(type)) and type.bit_width in _WIDTHS
 
 
 def encode_pages(pages: Sequence[pa.Array | None], rules: PageRules) -> list[EncodedPage | None]:
-    """The pages of values without NULLs, none of which has levels, or a field that asks for an encoding.
+    """Encodes pages of values without NULLs, levels and encoding options of the field.
 
-    pages: fewer than MOST_VALUES values each, of types that `are_numbers` takes; None is passed over
+    pages: fewer than MOST_VALUES values each, of types that `are_numbers` accepts; None is skipped
     """
     encoded_pages: list[EncodedPage | None] = [None] * len(pages)
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)

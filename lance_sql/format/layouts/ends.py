@@ -16,10 +16,10 @@ MAX_POSITION = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where some lists or strings lie.
+    """Positions of some lists or strings.
 
     lengths: of each of them
-    items: what they own, as ranges of items or bytes
+    items: their items, as ranges of items or bytes
     """
 
     lengths: I64
@@ -27,7 +27,8 @@ class Bounds:
 
 
 def rows_of_ends(rows: RowRanges) -> RowRanges:
-    """The ends that tell where `rows` lie: those of the rows before them too, except before the very first.
+    """Returns the ends that determine the positions of `rows`: also those of the preceding rows, except before the
+    first.
 
     rows: no two ranges touch
     """
@@ -37,7 +38,7 @@ def rows_of_ends(rows: RowRanges) -> RowRanges:
 
 
 def rows_of_offsets(rows: RowRanges) -> RowRanges:
-    """The offsets that tell where `rows` lie, where there is one more of them than there are rows.
+    """Returns the offsets that determine the positions of `rows`, with one more offset than there are rows.
 
     rows: no two ranges touch
     """
@@ -47,7 +48,7 @@ def rows_of_offsets(rows: RowRanges) -> RowRanges:
 
 
 def without_nulls(ends: U64, adjustment: int, rows: RowRanges) -> tuple[U64, BoolMask | None]:
-    """The ends that were stored, and which of `rows` are valid (None: all); see `rows_of_ends`."""
+    """Returns the ends without NULL marks, and which of `rows` are valid (None: all); see `rows_of_ends`."""
     if adjustment >= MAX_POSITION:
         raise CorruptFile(f"ends of NULLs from {adjustment} on")
     valid = ends < np.uint64(adjustment)
@@ -63,7 +64,7 @@ def without_nulls(ends: U64, adjustment: int, rows: RowRanges) -> tuple[U64, Boo
 
 
 def positions_of_ends(ends: U64, rows: RowRanges) -> I64:
-    """For `bounds`, from the ends at `rows_of_ends(rows)`."""
+    """Converts the ends at `rows_of_ends(rows)` for `bounds`."""
     if len(ends) and int(ends.max()) > MAX_POSITION:
         raise CorruptFile(f"an end at {int(ends.max())}")
     positions = ends.astype(np.int64)
@@ -71,11 +72,11 @@ def positions_of_ends(ends: U64, rows: RowRanges) -> I64:
 
 
 def bounds(positions: I64, rows: RowRanges, num_items: int) -> Bounds:
-    """Where `rows` lie.
+    """Returns the positions of `rows`.
 
     positions: for each range of rows the start of its first row, then the end of each
-    num_items: how many items or bytes there are
-    raises: CorruptFile when the positions descend or leave the items
+    num_items: total of items or bytes
+    raises: CorruptFile if the positions descend or leave the items
     """
     steps = np.diff(positions)
     if int(positions[0]) < 0 or (steps < 0).any() or int(positions[-1]) > num_items:

@@ -1,9 +1,9 @@
-"""Full-zip pages: large values, each right behind its levels.
+"""Full-zip pages: large values, each directly after its levels.
 
-An entry is `[control word][length][value]`. The control word holds `repetition << bits_def | definition` in 0, 1, 2
-or 4 bytes; variable values have a length. An entry without an item (a null or empty list) is its control word alone;
-a null item of fixed width still has its bytes, one of variable width has neither length nor bytes. A repetition
-index (buffer 1) says where each row begins, unless every entry has the same size.
+An entry is `[control word][length][value]`. The control word contains `repetition << bits_def | definition` in 0, 1, 2
+or 4 bytes; variable values have a length. An entry without an item (a null or empty list) has only a control word.
+A null item of fixed width still has its bytes; one of variable width has neither length nor bytes. A repetition
+index (buffer 1) contains the start of each row, unless every entry has the same size.
 Source: message FullZipLayout.
 """
 
@@ -33,7 +33,7 @@ _ALIGNMENT = 8
 
 
 def head_ranges(layout: FullZip, buffers: Sequence[ByteRange]) -> list[ByteRange]:
-    """The repetition index, where the page has one."""
+    """Returns the repetition index, if the page has one."""
     has_index = max_repetition(layout.layers) > 0 or layout.bits_per_offset is not None
     if len(buffers) != 1 + has_index:
         raise CorruptFile(f"a full-zip page with {len(buffers)} buffers, expected {1 + has_index}")
@@ -56,7 +56,7 @@ class FullZipPage:
         self.num_bytes = PAGE_BYTES + sum(buffer.size for buffer in head)
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.reader`; inside of lists none, and inside of structs that may be NULL none for the whole chain."""
+        """See `Page.reader`; None inside lists, and for the whole chain inside structs that may be NULL."""
         if not is_nested:
             return self._reader(chain)
         native = self._reader(chain) if chain.is_never_null_around(self._layout.layers) else None
@@ -65,7 +65,7 @@ class FullZipPage:
         return nested.plain(native[0], self._num_rows, self._layout.layers, chain), native[1]
 
     def _reader(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """What reads values by themselves."""
+        """Returns the reader of values without nesting."""
         chain.check(self._layout.layers)
         if self._max_rep or not chain.is_in_structs:
             return None
@@ -91,7 +91,7 @@ class FullZipPage:
         return max_definition(self._layout.layers) if self._layout.bits_def else 0
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
-        """See `Page.test`; values are decoded to be tested."""
+        """See `Page.test`; values must be decoded for tests."""
         if test.wants_null is None:
             return None
         return _kernels.PageTest.validity(not test.wants_null) if self._num_levels else not test.wants_null
@@ -116,7 +116,7 @@ class FullZipPage:
         return concat(arrays)
 
     def _spans(self, entries: RowRanges) -> RowRanges:
-        """The bytes of each range of entries, absolute; checked to lie in the page."""
+        """Returns the absolute bytes of each range of entries, checked to lie in the page."""
         if self._index is not None:
             return self._index[entries] + self._data.start
         spans = entries * self._stride + self._data.start
@@ -195,7 +195,7 @@ class FullZipPage:
         return array
 
     def _walk(self, data: pa.Buffer, start: int, end: int) -> tuple[Levels, Levels | None, Block]:
-        """Levels and values of the entries in bytes `[start, end)` of `data`."""
+        """Returns levels and values of the entries in bytes `[start, end)` of `data`."""
         layout = self._layout
         bits = layout.bits_per_offset or 0
         value_bytes = (layout.bits_per_value or 0) // 8
@@ -222,7 +222,8 @@ def _control_bytes(num_bits: int) -> int:
 
 
 def _row_index(data: pa.Buffer, num_rows: int, values: ByteRange) -> I64:
-    """The byte offset of each row, then the end of the last: int64[num_rows + 1], ascending and inside the page."""
+    """Returns the byte offset of each row, then the end of the last: int64[num_rows + 1], ascending, inside the
+    page."""
     width, rest = divmod(data.size, num_rows + 1)
     if rest or width not in _INDEX_TYPES:
         raise CorruptFile(f"a repetition index of {data.size} bytes for {num_rows} rows")

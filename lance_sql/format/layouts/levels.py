@@ -1,4 +1,4 @@
-"""The repetition and definition levels of a page: how they are encoded, and reading them from chunks or buffers."""
+"""The repetition and definition levels of a page: their encodings, and reading them from chunks or buffers."""
 
 from dataclasses import dataclass
 
@@ -18,25 +18,25 @@ from lance_sql.format.layouts.nest import Levels
 
 LEVEL_BITS = 16
 MAX_LEVEL_BYTES = 0xFFFF
-"""Of the levels of one chunk."""
+"""Maximum bytes of the levels of one chunk."""
 
 _RUN_BYTES = 3
 _RUN_BLOCK_BYTES = 16
-"""Of a block of runs without the runs: its size, and what it is filled up with."""
+"""Size of a block of runs without the runs: its length word and padding."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelEncoding:
-    """How the kernels read the levels of a chunk: by a codec, and of how many bits each."""
+    """Encoding of the levels of a chunk for the kernels: a codec, and the bits of each level."""
 
     codec: LevelCodec
     num_bits: int
 
 
 def level_encoding(encoding: Encoding) -> LevelEncoding:
-    """What `encoding` is for the kernels.
+    """Converts `encoding` for the kernels.
 
-    raises: UnsupportedFeature for an encoding that levels never have
+    raises: UnsupportedFeature for an encoding that levels cannot have
     """
     match encoding:
         case Flat(bits_per_value=16):
@@ -54,7 +54,7 @@ def level_encoding(encoding: Encoding) -> LevelEncoding:
 def encode_levels(
     levels: Levels, starts: Starts, rules: PageRules, most_bytes: int = MAX_LEVEL_BYTES
 ) -> tuple[Encoding, Parts]:
-    """The levels of each chunk as one block, in the encoding that takes the fewest bytes.
+    """Encodes the levels of each chunk as one block, in the encoding with the fewest bytes.
 
     starts: the first entry of each chunk, then the number of entries
     most_bytes: of one block of runs
@@ -66,7 +66,7 @@ def encode_levels(
         fewest_runs = _kernels.count_changes(data, LEVEL_BITS, len(levels)) + len(levels) // rle.MAX_RUN
         if fewest_runs * _RUN_BYTES + (len(starts) - 1) * _RUN_BLOCK_BYTES < packed_bytes // 2:
             runs = rle.encode_blocks(data, LEVEL_BITS, starts)
-            # few runs in all may still be many in one chunk
+            # few runs in total may still be many in one chunk
             if int(runs.sizes.max()) <= most_bytes:
                 return Rle(Flat(LEVEL_BITS), Flat(8)), runs
     encoding = OutOfLineBitpacking(LEVEL_BITS, num_bits)
@@ -74,7 +74,7 @@ def encode_levels(
 
 
 def levels_from_buffer(encoding: Encoding | None, data: pa.Buffer, num_levels: int) -> Levels | None:
-    """The levels in a buffer of their own; raw 16-bit integers without an encoding, None when the buffer is empty."""
+    """Reads the levels of a buffer; raw 16-bit integers without an encoding, None if the buffer is empty."""
     if data.size == 0:
         return None
     if encoding is None:

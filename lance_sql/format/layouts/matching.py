@@ -1,7 +1,7 @@
-"""Which values of a page match a part of a filter, found out on the values as they are encoded.
+"""Tests of a filter on encoded values of a page.
 
-Integers, floats and decimals become unsigned keys in the order of the values, so that most comparisons are ranges of
-keys. The items of a dictionary are tested once, whatever the test; rows then take the answers by their indices.
+Integers, floats and decimals are mapped to unsigned keys in the order of the values, so that most comparisons are
+ranges of keys. Any test evaluates the items of a dictionary once; rows then take the answers by index.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KEY_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """Values whose keys lie from `low` to `high`, both included; or those whose keys do not.
+    """Values with keys from `low` to `high`, both included; or all other values.
 
     num_bits: of a value
     """
@@ -36,7 +36,7 @@ class KeyRange:
     inside: bool = True
 
     def intersect(self, other: KeyRange) -> KeyRange | None:
-        """The keys in both; None where that is not a range."""
+        """Returns the keys in both, or None if they are not a range."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         same = (self.order, self.num_bits) == (other.order, other.num_bits)
         if not (same and self.inside and other.inside and low <= high):
@@ -46,7 +46,7 @@ class KeyRange:
 
 @dataclass(frozen=True, slots=True)
 class StringRange:
-    """Byte strings from `low` on and before `end`, in the order of their bytes; or all others.
+    """Byte strings from `low` on and before `end`, in byte order; or all others.
 
     end: None for no end
     """
@@ -56,7 +56,7 @@ class StringRange:
     inside: bool = True
 
     def intersect(self, other: StringRange) -> StringRange | None:
-        """The strings in both; None where that is not a range."""
+        """Returns the strings in both, or None if they are not a range."""
         ends = [end for end in (self.end, other.end) if end is not None]
         low, end = max(self.low, other.low), min(ends, default=None)
         if not (self.inside and other.inside and (end is None or low < end)):
@@ -66,11 +66,11 @@ class StringRange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueTest:
-    """A part of a filter that looks at the values of one column.
+    """A part of a filter on the values of one column.
 
     answers: whether each value of an array matches; bool[len]
-    keys, strings: the values that match, where they are a range of keys, or of texts or binaries
-    wants_null: the test is whether a value is NULL (True) or not (False); None: another test, which NULL never passes
+    keys, strings: the values that match, if they are a range of keys, or of texts or binaries
+    wants_null: whether the test is for NULL (True) or for values (False); None: another test, which NULL never passes
     """
 
     answers: Callable[[pa.Array], BoolMask]
@@ -82,8 +82,8 @@ class ValueTest:
 def mini_block_test(
     values: Encoding, dictionary: Block | None, leaf: pa.DataType, test: ValueTest, *, has_nulls: bool
 ) -> _kernels.PageTest | bool | None:
-    """How the values of a mini-block page without lists are tested: one answer for all rows, or a test for the
-    kernels; None where they have to be decoded.
+    """Returns the test for values of a mini-block page without lists: one answer for all rows, or a test for the
+    kernels; None if the values must be decoded.
 
     leaf: the type of the values
     has_nulls: whether the page has definition levels
@@ -104,7 +104,7 @@ def mini_block_test(
 
 
 def range_test(keys: KeyRange) -> _kernels.PageTest:
-    """The test for values whose keys are in a range."""
+    """Returns the test for values with keys in a range."""
     low, high = (key.to_bytes(KEY_BYTES, "little") for key in (keys.low, keys.high))
     return _kernels.PageTest.range(keys.order, low, high, keys.inside)
 

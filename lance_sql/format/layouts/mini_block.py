@@ -1,7 +1,7 @@
 """Mini-block pages: small values in chunks of a few thousand, each chunk with its own levels.
 
-Buffers of the page: chunk words, chunks, then a dictionary and a repetition index where the layout has them. The
-head of the page is everything but the chunks.
+Buffers of the page: chunk words, chunks, then a dictionary and a repetition index if the layout has them. The
+head of the page is everything except the chunks.
 Source: message MiniBlockLayout.
 """
 
@@ -33,13 +33,13 @@ from lance_sql.values.arrays import I64, U64
 from lance_sql.values.row_ranges import RowRanges
 
 ROWS_READ_OVER = 256
-"""Lists are unravelled over gaps of so many rows; a new start costs more."""
+"""Lists are unraveled over gaps of up to this many rows, because a new start costs more."""
 
 MAX_DICTIONARY_ITEMS = 1 << 31
 
 
 def head_ranges(layout: MiniBlock, buffers: Sequence[ByteRange]) -> list[ByteRange]:
-    """The buffers that belong to the head: chunk words, dictionary, repetition index."""
+    """Returns the buffers of the head: chunk words, dictionary, repetition index."""
     expected = 2 + (layout.dictionary is not None) + (layout.repetition_index_depth > 0)
     if len(buffers) != expected:
         raise CorruptFile(f"a mini-block page with {len(buffers)} buffers, expected {expected}")
@@ -73,7 +73,7 @@ class MiniBlockPage:
 
     @cached_property
     def _item_starts(self) -> I64:
-        # the kernels have both by themselves, and most pages are read by them alone
+        # the kernels compute both themselves, and they alone read most pages
         return self._table.item_starts()
 
     @cached_property
@@ -101,14 +101,14 @@ class MiniBlockPage:
         return self._nested(chain) if is_nested else self._flat(chain)
 
     def _flat(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """What reads values by themselves."""
+        """Returns the reader of values without nesting."""
         chain.check(self._layout.layers)
         if not chain.is_in_structs or self._layout.num_items < self._num_rows:
             return None
         return self._native_page(chain.leaf), self._data
 
     def _nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """What reads the whole chain."""
+        """Returns the reader of the whole chain."""
         layers = self._layout.layers
         if chain.is_flat and chain.is_never_null_around(layers):
             flat = self._flat(chain)
@@ -140,7 +140,7 @@ class MiniBlockPage:
     def _native_page(self, leaf: pa.DataType) -> NativePage:
         page = self._native.get(leaf)
         if page is None:
-            # NULL are values, and those inside of structs that are
+            # NULL are values, and those inside NULL structs
             definition = self._def if max_definition(self._layout.layers) else None
             page = mini_block_page(self._table, self._layout.values, definition, self._dictionary, leaf)
             self._native[leaf] = page
@@ -239,7 +239,7 @@ class MiniBlockPage:
         return self._with_dictionary(decode_mini_block(self._layout.values, rows))
 
     def _with_dictionary(self, block: Block) -> Block:
-        """The values themselves, or indices with the page's dictionary."""
+        """Returns the values themselves, or indices with the page's dictionary."""
         if self._dictionary is None:
             return block
         if not isinstance(block, FixedWidth) or block.bits_per_value not in (8, 16, 32, 64):
@@ -253,20 +253,20 @@ class MiniBlockPage:
         return ChunkRows(self._table, data, chunks, items, row_ranges.count(items), data.size)
 
     def _chunks_of(self, items: RowRanges) -> RowRanges:
-        """The chunks `[first, end)` that hold each range of items."""
+        """Returns the chunks `[first, end)` of each range of items."""
         first = np.searchsorted(self._item_starts, items[:, 0], side="right") - 1
         end = np.searchsorted(self._item_starts, items[:, 1], side="left")
         return np.stack((first, end), axis=1)
 
     def _near(self, items: RowRanges, gap: int) -> list[RowRanges]:
-        """The ranges of items in groups whose chunks are worth fetching together."""
+        """Groups the ranges of items whose chunks are worth fetching together."""
         if gap >= self._data.end - self._data.start or len(items) == 1:
             return [items]
         spans = self._byte_offsets[self._chunks_of(items)]
         return [items[first:end] for first, end in cluster(spans, gap).tolist()]
 
     def _byte_range(self, items: RowRanges) -> ByteRange:
-        """The bytes of the chunks from the one with the first item to the one with the last."""
+        """Returns the bytes of the chunks from the first item to the last."""
         first = int(self._item_starts.searchsorted(items[0, 0], side="right")) - 1
         end = int(self._item_starts.searchsorted(items[-1, 1], side="left"))
         start = self._data.start
@@ -275,7 +275,7 @@ class MiniBlockPage:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Rows next to each other: the chunks that hold them, and how many rows that start there come before them."""
+    """Adjacent rows: their chunks, and the number of rows to skip that start in these chunks before them."""
 
     first_chunk: int
     end_chunk: int
@@ -286,14 +286,14 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _RowIndex:
-    """In which chunk each row of a page of lists starts and ends."""
+    """The chunks in which each row of a page of lists starts and ends."""
 
     starts_through: I64
     ends_through: I64
 
     @classmethod
     def from_pairs(cls, pairs: U64, num_rows: int) -> "_RowIndex":
-        """From (rows that end in the chunk, entries left over for the next) of every chunk."""
+        """Builds the index from (rows that end in the chunk, entries left over for the next) of every chunk."""
         if (pairs[:, 0] > num_rows).any():
             raise CorruptFile(f"a repetition index with more than {num_rows} rows")
         ending = pairs[:, 0].astype(np.int64)
@@ -305,12 +305,13 @@ class _RowIndex:
         return cls(np.cumsum(starts), np.cumsum(ending))
 
     def num_starts(self, first_chunk: int, end_chunk: int) -> int:
-        """How many rows start in chunks `[first_chunk, end_chunk)`."""
+        """Counts the rows that start in chunks `[first_chunk, end_chunk)`."""
         before = int(self.starts_through[first_chunk - 1]) if first_chunk else 0
         return int(self.starts_through[end_chunk - 1]) - before
 
     def find(self, start: int, end: int) -> tuple[int, int, int]:
-        """For rows `[start, end)`: the chunks `[first, end)`, and the rows before `start` that start in the first."""
+        """Returns for rows `[start, end)` the chunks `[first, end)`, and the rows before `start` that start in the
+        first."""
         first = int(np.searchsorted(self.starts_through, start, side="right"))
         last = int(np.searchsorted(self.ends_through, end, side="left"))
         if first >= len(self.starts_through) or last >= len(self.ends_through):
@@ -320,7 +321,7 @@ class _RowIndex:
 
 
 def _positions(covering: RowRanges, rows: RowRanges) -> I64:
-    """Where the rows stand when the covering set is counted through."""
+    """Returns the positions of the rows in the covering set."""
     lengths = covering[:, 1] - covering[:, 0]
     firsts = np.cumsum(lengths) - lengths
     wanted = row_ranges.expand(rows)

@@ -1,7 +1,7 @@
-"""Pages that the kernels read by themselves: which ones, and what they make of them.
+"""Pages that the kernels can read, and the form of their arrays.
 
-A page is understood in Python, once. If its values are of a common kind, a reader of the kernels takes over: it turns
-rows into Arrow arrays, or into the answers of a test, and many of them are asked in one call.
+Python parses a page once. If its values are of a common kind, a reader of the kernels takes over: it turns
+rows into Arrow arrays, or into the answers of a test, for many pages in one call.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from lance_sql.format.layouts.value_codecs import STRING_CODECS, codec_of_lists,
 from lance_sql.values.arrays import I64
 
 MAX_LIST_SIZE = 1 << 20
-"""Items of a fixed-size list that the kernels read as one value."""
+"""Maximum items of a fixed-size list that the kernels read as one value."""
 
 INDEX_BITS = 32
-"""Of the indices of dictionary arrays that are handed over."""
+"""Bits of the indices of dictionary arrays from the kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a reader hands over, and what it becomes.
+    """Arrays of a reader, and their conversion.
 
-    type: of the arrays that are handed over
-    items: what they are indices of; pages with items of their own make arrays of their own
-    makes_items: whether they are strings that become indices of the distinct ones among them
+    type: of the arrays from the reader
+    items: dictionary items of their indices; pages with different items make separate arrays
+    makes_items: whether they are strings to be dictionary-encoded
     """
 
     type: pa.DataType
@@ -47,7 +47,7 @@ class Form:
         return hash(self.type)
 
     def finish(self, array: pa.Array, leaf: pa.DataType) -> pa.Array:
-        """The array as values of the column's type."""
+        """Converts the array to the column's type."""
         if self.items is not None:
             return pa.DictionaryArray.from_arrays(array, self.items, ordered=leaf.ordered, safe=False)
         if self.makes_items:
@@ -61,7 +61,7 @@ class Form:
 class NativePage:
     """A reader and its form; without one, it only tests whether values are NULL.
 
-    lends: whether values may be handed over where they lie in the file
+    lends: whether values may be passed on without a copy from the file
     """
 
     reader: _kernels.PageReader
@@ -76,12 +76,12 @@ def mini_block_page(
     dictionary: Block | None,
     leaf: pa.DataType,
 ) -> NativePage:
-    """The reader of a page without lists.
+    """Returns the reader of a page without lists.
 
-    values: as chunks hold them
-    definition: None where no value is NULL
+    values: their encoding in chunks
+    definition: None if no value is NULL
     leaf: the type that the values become
-    raises: CorruptFile, ValueError for a dictionary that breaks the rules
+    raises: CorruptFile, ValueError for an invalid dictionary
     """
     if dictionary is None and makes_items(leaf):
         strings = mini_block_page(table, values, definition, None, leaf.value_type)
@@ -145,11 +145,11 @@ def full_zip_page(
     value_bytes: int,
     length_bytes: int,
 ) -> NativePage | None:
-    """The reader of a full-zip page without lists; None for values that are not read by the kernels.
+    """Returns the reader of a full-zip page without lists; None for values that the kernels do not support.
 
-    row_starts: where each row begins, where values have lengths
+    row_starts: the start of each row, if values have lengths
     num_levels: definition levels from 1 up to this are NULL, those above are damage
-    raises: ValueError for what does not fit together
+    raises: ValueError for inconsistent arguments
     """
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     list_size = list_size_of(storage)
@@ -182,15 +182,15 @@ def full_zip_page(
 
 
 def format_of(type: pa.DataType) -> tuple[bool, int] | None:
-    """Whether arrays of the type have offsets, and the bits of an offset or a value; None for types of other kinds."""
+    """Returns whether arrays of the type have offsets, and the bits of an offset or a value; None for other types."""
     return _format(type, None)
 
 
 def constant_page(value: pa.Array, num_rows: int, validity: pa.Buffer | None = None) -> NativePage | None:
-    """The reader of a page that holds one value, or NULL, in all rows; None for values of other kinds.
+    """Returns the reader of a page with one value, or NULL, in all rows; None for unsupported values.
 
     value: an array of the one value
-    validity: a bit for each row, 0 for those that are NULL all the same
+    validity: a bit for each row, 0 for NULL
     """
     leaf = value.type
     storage = value.storage if isinstance(leaf, pa.BaseExtensionType) else value
@@ -222,7 +222,7 @@ def constant_page(value: pa.Array, num_rows: int, validity: pa.Buffer | None = N
 
 
 def empty_page(leaf: pa.DataType, num_rows: int) -> NativePage | None:
-    """The reader of a page whose values are all zero or empty; None for types that it has no values of."""
+    """Returns the reader of a page whose values are all zero or empty; None for unsupported types."""
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     format = _format(storage, None)
     if format is None:
@@ -234,7 +234,7 @@ def empty_page(leaf: pa.DataType, num_rows: int) -> NativePage | None:
 
 
 def fixed_width_bits(values: Encoding) -> int | None:
-    """Bits of values of fixed width that can be tested as they are encoded; None for other values."""
+    """Returns the bits of values of fixed width that can be tested in encoded form; None for other values."""
     codec = value_codec(values)
     return codec[1] if codec is not None and codec[0] not in STRING_CODECS and codec[1] in (*_INDICES, 128) else None
 
@@ -251,7 +251,7 @@ _WIDE = (pa.types.is_large_string, pa.types.is_large_binary)
 
 
 def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | None:
-    """Whether arrays of the type have offsets, and the bits of an offset or a value; None for other types."""
+    """Returns whether arrays of the type have offsets, and the bits of an offset or a value; None for other types."""
     if pa.types.is_dictionary(type):
         fits = dictionary is not None and type.index_type.bit_width == INDEX_BITS
         return (False, INDEX_BITS) if fits else None
@@ -273,7 +273,7 @@ def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | N
 
 
 def list_size_of(type: pa.DataType) -> int | None:
-    """The items of a fixed-size list of values of whole bytes; None for other types."""
+    """Returns the items of a fixed-size list of values of whole bytes; None for other types."""
     if not pa.types.is_fixed_size_list(type) or not 0 < type.list_size <= MAX_LIST_SIZE:
         return None
     items = type.value_type
@@ -294,7 +294,7 @@ def _fits(codec: ValueCodec, bits: int, type: pa.DataType, format: tuple[bool, i
 def _items(
     dictionary: Block, type: pa.DataType, format: tuple[bool, int]
 ) -> tuple[int, int, pa.Buffer | None, pa.Buffer] | None:
-    """The items as the kernels take them; None for items that do not fit the type, or are none of theirs."""
+    """Returns the items in the form for the kernels; None for items that do not fit the type, or are unsupported."""
     if pa.types.is_decimal64(type) and isinstance(dictionary, FixedWidth) and dictionary.bits_per_value == 128:
         narrow = to_array(dictionary, type)
         dictionary = FixedWidth(dictionary.num_values, 64, narrow.buffers()[1])

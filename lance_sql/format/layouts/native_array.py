@@ -1,6 +1,6 @@
-"""Pages without levels that the kernels read and test by themselves.
+"""Pages without levels that the kernels read and test.
 
-Their values, bitmaps, strings and keys are stored as they are, in buffers that are fetched together.
+Their values, bitmaps, strings and keys are stored unencoded, in buffers that are fetched together.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def array_page(
     *,
     has_null_key: bool,
 ) -> tuple[NativePage, ByteRange] | None:
-    """The reader of a page, and the bytes of all of its buffers; None for what is read in Python.
+    """Returns the reader of a page, and the bytes of all its buffers; None for pages that Python reads.
 
-    buffers: those that are in memory already are no bytes of the page
-    items: of the dictionary, where the page has one
+    buffers: those in memory are not bytes of the page
+    items: of the dictionary, if the page has one
     raises: ValueError for buffers that are too short
     """
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
@@ -59,7 +59,7 @@ def array_page(
     where = ByteRange(min(each.start for each in ranges), max(each.end for each in ranges))
 
     def range_of(stored: Encoding, bits: int) -> tuple[int, int] | None:
-        """Where values of so many bits lie, from the beginning of the page's bytes on."""
+        """Returns the position of values of so many bits, relative to the page's bytes."""
         if not isinstance(stored, Stored) or stored.values != Flat(bits):
             return None
         buffer = buffers[stored.buffer_index]
@@ -120,10 +120,10 @@ def array_page(
 def array_test(
     encoding: Encoding, items: Values | None, leaf: pa.DataType, test: ValueTest, *, has_null_key: bool
 ) -> _kernels.PageTest | bool | None:
-    """How the values of a page that has a reader are tested: one answer for all rows, or a test for the kernels; None
-    where they have to be decoded.
+    """Returns the test for a page with a reader: one answer for all rows, or a test for the kernels; None if the values
+    must be decoded.
 
-    items: of the dictionary, where the page has one
+    items: of the dictionary, if the page has one
     """
     if encoding == Constant(None):
         return bool(test.wants_null)
@@ -146,13 +146,13 @@ def array_test(
 
 
 def _width(leaf: pa.DataType) -> int | None:
-    """The bits of a value; None for values that are no numbers."""
+    """Returns the bits of a value; None for values that are not numbers."""
     format = format_of(leaf) if not isinstance(leaf, pa.BaseExtensionType) and list_size_of(leaf) is None else None
     return format[1] if format is not None and not format[0] else None
 
 
 def _with_null(items: VariableWidth) -> VariableWidth:
-    """The items behind an empty one, which stands for NULL."""
+    """Prepends an empty item, which stands for NULL."""
     offsets = np.frombuffer(items.offsets, f"<i{items.offset_bits // 8}", items.num_values + 1)
     moved = np.ascontiguousarray(np.concatenate((offsets[:1], offsets)))
     return VariableWidth(items.num_values + 1, items.offset_bits, pa.py_buffer(moved), items.data)

@@ -1,7 +1,7 @@
-"""Levels -> validity and offsets -> nested Arrow arrays, for the chain of types from one leaf to its top-level field.
+"""Conversion of levels to validity and offsets, and to nested Arrow arrays, for the chain of types around one leaf.
 
-A leaf column knows the shape of everything around it. A page of it therefore becomes an array of the whole chain, in
-which every struct has the one child that leads to the leaf; chains of sibling leaves are laid together afterwards
+A leaf column has the shape of everything around it. A page of it therefore becomes an array of the whole chain, in
+which every struct has only the child that leads to the leaf. Chains of sibling leaves are joined afterwards
 (`join`). Maps take the form of lists of entries here.
 """
 
@@ -38,10 +38,10 @@ class Slots:
 class Chain:
     """The Arrow types from a leaf outwards.
 
-    leaf: what the leaf's values become
+    leaf: the type that the leaf's values become
     outer: from the inside; each a struct, list, large_list or fixed_size_list with the previous type as its only child
-    stored: what the page holds where that is something else (blob descriptors, binary JSON)
-    finish: turns stored values into the leaf's
+    stored: the type in the page, if it differs (blob descriptors, binary JSON)
+    finish: converts stored values to the leaf's type
     """
 
     leaf: pa.DataType
@@ -55,7 +55,7 @@ class Chain:
 
     @property
     def items_per_row(self) -> int:
-        """How many page rows one table row takes: fixed-size lists of structs count their items."""
+        """Number of page rows in one table row: fixed-size lists of structs count their items."""
         num_items = 1
         for type in self.outer:
             if pa.types.is_fixed_size_list(type):
@@ -74,15 +74,15 @@ class Chain:
 
     @property
     def is_in_structs(self) -> bool:
-        """Whether around the leaf are structs at most, so that every table row has one of its values, or NULL."""
+        """Whether only structs are around the leaf, so that every table row has one of its values, or NULL."""
         return self.is_flat and not self.is_empty_struct
 
     def is_never_null_around(self, layers: Layers) -> bool:
-        """Whether around the leaf are structs at most, none of which is NULL in a page with `layers`."""
+        """Whether only structs are around the leaf, none of which is NULL in a page with `layers`."""
         return self.is_in_structs and all(layer.num_levels == 0 for layer in layers[1:])
 
     def leaf_array(self, block: Block, own: Slots) -> pa.Array:
-        """The leaf's values under their own validity."""
+        """Returns the leaf's values with their own validity."""
         if own.num_slots != block.num_values:
             raise CorruptFile(f"{block.num_values} values for {own.num_slots} slots")
         array = to_array(block, self.stored or self.leaf, own.validity, own.null_count)
@@ -101,7 +101,7 @@ class Chain:
 def unravel(
     repetition: Levels | None, definition: Levels | None, layers: Layers, chain: Chain, num: int
 ) -> list[Slots]:
-    """The slots of every layer, innermost first.
+    """Returns the slots of every layer, innermost first.
 
     repetition, definition: the levels of the entries of whole rows; None means all zero
     num: the number of entries
@@ -199,9 +199,9 @@ def _list_slots(
 
 
 def nest(leaf: pa.Array, slots: Sequence[Slots], chain: Chain) -> pa.Array:
-    """The chain around `leaf`: slots are those of the layers outside of the leaf's own, from the inside.
+    """Nests `leaf` in its chain: slots are those of the layers outside the leaf's own, from the inside.
 
-    raises: CorruptFile when a layer has another number of slots than the one around it refers to
+    raises: CorruptFile if a layer has another number of slots than the one around it refers to
     """
     array = leaf
     for type, layer in zip(chain.outer, slots, strict=True):

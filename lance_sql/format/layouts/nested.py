@@ -1,8 +1,8 @@
-"""Pages of values inside of lists and structs, as the kernels read them.
+"""Pages of values inside lists and structs, in the form for the kernels.
 
-A reader of values is told the layers around them, and where the levels of a page are: in its chunks, in memory beside a
-value that is the same for all, or nowhere, where all there is are structs that are never NULL. Rows become a chain of
-arrays with one child each, as in `nest`; chains of sibling leaves are laid together in the kernels.
+A reader of values gets the layers around them, and the place of the page's levels: in its chunks, in memory for a
+constant page, or none, if all layers are structs that are never NULL. Rows become a chain of
+arrays with one child each, as in `nest`. The kernels join chains of sibling leaves.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from lance_sql.values.arrays import I64
 
 
 def is_possible(chain: Chain) -> bool:
-    """Whether the kernels can read a chain at all, as far as its types tell."""
+    """Whether the types of a chain allow the kernels to read it."""
     if chain.stored is not None or chain.finish is not None or chain.is_empty_struct:
         return False
     # fixed-size lists of structs have levels for each item
@@ -26,9 +26,9 @@ def is_possible(chain: Chain) -> bool:
 
 
 def plain(values: NativePage, num_rows: int, layers: Layers, chain: Chain) -> NativePage:
-    """The page of a chain of structs that are never NULL.
+    """Returns the page of a chain of structs that are never NULL.
 
-    values: tells by itself which of them are NULL
+    values: includes the NULLs of the values
     """
     around = _described(layers, chain)
     return NativePage(_kernels.PageReader.nested_plain(values.reader, around, num_rows=num_rows), values.form)
@@ -44,9 +44,9 @@ def in_chunks(
     definition: LevelEncoding | None,
     rows_through: tuple[I64, I64] | None,
 ) -> NativePage:
-    """The page of values whose levels are in the chunks of a mini-block page.
+    """Returns the page of values with levels in the chunks of a mini-block page.
 
-    rows_through: how many rows start, and end, in the chunks up to each; for lists
+    rows_through: the number of rows that start, and end, in the chunks up to each; for lists
     """
     starts, ends = rows_through if rows_through is not None else (None, None)
     reader = _kernels.PageReader.nested_chunks(
@@ -72,7 +72,7 @@ def in_memory(
     *,
     are_null: bool,
 ) -> NativePage:
-    """The page of one value, with levels for all of its rows.
+    """Returns the page of one value, with levels for all of its rows.
 
     are_null: no item has a value
     """
@@ -88,7 +88,8 @@ def in_memory(
 
 
 def _described(layers: Layers, chain: Chain) -> Sequence[tuple[int, int, bool]]:
-    """For each layer from the inside the bits of a list's offsets or 0, its levels, and whether lists can be empty."""
+    """Returns for each layer from the inside the bits of a list's offsets or 0, its levels, and whether lists can be
+    empty."""
     bits = [0]
     for type in chain.outer:
         is_list = pa.types.is_list(type) or pa.types.is_large_list(type)

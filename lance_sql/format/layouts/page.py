@@ -1,5 +1,5 @@
-"""What every layout offers: a reader of the kernels for its pages, what they ask of it to test values, and decoding in
-Python, which every page can do.
+"""The interface of page layouts: a reader of the kernels, tests of values, and decoding in Python, which every page
+supports.
 """
 
 from collections.abc import Sequence
@@ -18,25 +18,25 @@ from lance_sql.values import dictionaries
 from lance_sql.values.row_ranges import RowRanges
 
 PAGE_BYTES = 4096
-"""Of memory that an opened page takes beside the bytes of its head, with readers and the answers of tests."""
+"""Memory of an open page in addition to the bytes of its head, for readers and the answers of tests."""
 
 
 class KnownPage(Protocol):
-    """A page of a column, as those that the kernels read are known to it: of a file, or made of what is known."""
+    """A page of a column: of a file, or constant."""
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
-        """What reads the page in the kernels, or at least tests which of its values are NULL, and its bytes in the
-        file; None where Python has a part in both.
+        """Returns the reader of the page in the kernels, or one that only tests for NULL, and its bytes in the
+        file; None if both need Python.
 
-        chain: what the values become
-        is_nested: as arrays of the whole chain, which `nested.is_possible`; otherwise by themselves: around them are
-            structs at most, and where one is NULL, so is the value
+        chain: the type that the values become
+        is_nested: as arrays of the whole chain, which `nested.is_possible`; otherwise only the values, inside
+            structs at most, where a value is NULL if a struct is
         """
         ...
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
-        """The answer of a test that is the same for all rows, or what the kernels ask of the reader to know; None where
-        the values have to be decoded.
+        """Returns the answer of a test that is the same for all rows, or a test for the reader in the kernels; None if
+        the values must be decoded.
         """
         ...
 
@@ -46,27 +46,27 @@ class Page(KnownPage, Protocol):
 
     @property
     def num_bytes(self) -> int:
-        """Memory that keeping the head takes, roughly."""
+        """Approximate memory of the head."""
         ...
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
         """Reads `rows` (table rows, relative to the page; not empty) in Python, as an array of `chain.type`.
 
-        gap: so many bytes between two ranges are better read over than asked for separately
+        gap: maximum bytes between two ranges that are cheaper to read over than to request separately
         """
         ...
 
 
 def concat(arrays: Sequence[pa.Array]) -> pa.Array:
-    """The arrays as one; dictionary arrays are unified.
+    """Joins arrays into one, and unifies dictionaries.
 
-    raises: UnsupportedFeature where the items of their dictionaries are too many for the keys
+    raises: UnsupportedFeature if their dictionaries together have too many items for the keys
     """
     return dictionaries.concat(arrays)
 
 
 def cluster(spans: RowRanges, gap: int) -> RowRanges:
-    """Groups of neighbours: int64[k, 2] of `[first, end)` positions in `spans` whose gaps are at most `gap` bytes.
+    """Groups neighbors: int64[k, 2] of `[first, end)` positions in `spans` whose gaps are at most `gap` bytes.
 
     spans: ascending byte ranges that may touch or overlap
     """

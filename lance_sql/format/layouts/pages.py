@@ -1,4 +1,4 @@
-"""From the metadata of a page to a page that can be read: the one place that tells layouts apart."""
+"""Opening of pages by their metadata: the one place that distinguishes layouts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from lance_sql.store import ByteRange
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How pages of a layout are opened.
+    """Functions that open pages of a layout.
 
-    head_ranges: takes the layout and the buffers of a page; raises CorruptFile when the layout cannot have so many
+    head_ranges: takes the layout and the buffers of a page; raises CorruptFile if the layout cannot have so many
     open_page: takes the layout, the buffers, the number of rows, and the bytes of the `head_ranges`
     """
 
@@ -26,15 +26,15 @@ class Opening:
 
 
 def head_ranges(layout: PageLayout, buffers: Sequence[ByteRange]) -> list[ByteRange]:
-    """The byte ranges that `open_page` needs.
+    """Returns the byte ranges that `open_page` needs.
 
-    raises: CorruptFile when the layout cannot have so many buffers
+    raises: CorruptFile if the layout cannot have so many buffers
     """
     return _opening(layout).head_ranges(layout, buffers)
 
 
 def open_page(layout: PageLayout, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]) -> Page:
-    """The page, given the bytes of its `head_ranges`."""
+    """Opens the page, given the bytes of its `head_ranges`."""
     return _opening(layout).open_page(layout, buffers, num_rows, head)
 
 

@@ -1,4 +1,4 @@
-"""Pages of version 0.1 as trees of encodings: what is not said in the file follows from the type of the field.
+"""Pages of version 0.1 as trees of encodings: the type of the field determines what the file leaves out.
 
 fixed width     position -> values side by side; no NULLs
 strings         position -> offsets, one more than rows, that are positions in the file; their bytes come before
@@ -26,7 +26,7 @@ MAX_VALUES = 1 << 40
 
 
 class PlainPage(NamedTuple):
-    """A page as the page table has it, and what is read of it.
+    """A page from the page table, with its encoding.
 
     buffers: absolute
     """
@@ -37,7 +37,7 @@ class PlainPage(NamedTuple):
 
 
 def values_page(type: pa.DataType, position: int, length: int, file_size: int, *, empty_is_null: bool) -> PlainPage:
-    """A page of `length` values of `type`, which is not nested.
+    """Returns a page of `length` values of `type`, which is not nested.
 
     empty_is_null: strings without bytes are NULL
     raises: CorruptFile for a page outside of the file
@@ -56,7 +56,7 @@ def values_page(type: pa.DataType, position: int, length: int, file_size: int, *
 
 
 def lists_page(type: pa.DataType, position: int, length: int, file_size: int, num_items: int) -> PlainPage:
-    """A page of the offsets of lists into `num_items` items; `length` is one more than the lists.
+    """Returns a page of the offsets of lists into `num_items` items; `length` is one more than the lists.
 
     raises: CorruptFile for a page outside of the file
     """

@@ -1,7 +1,7 @@
-"""Pages of file version 2.3 that none of 2.2 could be: levels or values in encodings of its own, or sparse layers.
+"""Pages of file version 2.3 without a form in 2.2: new encodings of levels or values, or sparse layers.
 
-A sparse page says for each layer which of its slots are NULL or hold something, as sets of positions in buffers after
-those of the values; all values are there, those of NULLs as well. Such pages are read as a whole.
+A sparse page has sets of NULL or nonempty slots for each layer, as positions in buffers after those of the
+values. It stores all values, even those of NULLs. Such pages are read as a whole.
 Source: pages that pylance 14 wrote.
 """
 
@@ -46,7 +46,7 @@ _BITS = 64
 
 
 def head_ranges(layout: Planar, buffers: Sequence[ByteRange]) -> list[ByteRange]:
-    """Every buffer of the page."""
+    """Returns every buffer of the page."""
     expected = _num_value_buffers(layout) + sum(map(_num_buffers, layout.sparse or ()))
     if len(buffers) != expected:
         raise CorruptFile(f"a planar page with {len(buffers)} buffers, expected {expected}")
@@ -90,13 +90,13 @@ class PlanarPage:
         """See `Page.decode`; there is nothing left to fetch."""
         chain.check(self._layout.layers)
         array = self._array(chain)
-        # slices would share the values of lists, which are laid together with those of other columns
+        # slices would share the values of lists, which are joined with those of other columns
         is_whole = row_ranges.count(rows) == len(array)
         return array if is_whole else array.take(pa.array(row_ranges.expand(rows)))
         yield ()
 
     def _array(self, chain: Chain) -> pa.Array:
-        """All rows, remembered from one batch to the next."""
+        """Returns all rows, cached between batches."""
         cached = self._cached
         if cached is not None and cached[0] == chain:
             return cached[1]
@@ -172,10 +172,10 @@ class PlanarPage:
 
 
 def _under(array: pa.Array, own: Slots) -> pa.Array:
-    """The values of an array without NULLs, some of which are NULL."""
+    """Applies NULLs to an array without NULLs."""
     if own.validity is None:
         return array
-    # a third of the time in which all modules of a reader are imported, for a layout that few files have
+    # this import takes a third of the time of importing all modules of a reader, for a rare layout
     import pyarrow.compute as pc
 
     flags = pa.Array.from_buffers(pa.bool_(), own.num_slots, [None, own.validity])
@@ -183,7 +183,7 @@ def _under(array: pa.Array, own: Slots) -> pa.Array:
 
 
 def _validity(encoded: Positions, rest: Iterator[pa.Buffer], count: int) -> tuple[pa.Buffer | None, int]:
-    """A bitmap of `count` slots, and how many are NULL; no bitmap where none is."""
+    """Returns a bitmap of `count` slots, and the number of NULLs; no bitmap without NULLs."""
     positions = _positions(encoded, rest, count)
     flags = np.full(count, not encoded.are_valid)
     flags[positions] = encoded.are_valid
@@ -221,7 +221,7 @@ class _Chunks:
     """All chunks of a page: their levels, and their values."""
 
     def __init__(self, layout: MiniBlock, head: Sequence[pa.Buffer], num_items: int | None = None) -> None:
-        # of a sparse page, the layers say how many values there are
+        # in a sparse page, the layers determine the number of values
         self._num_items = layout.num_items if num_items is None else num_items
         if num_items is not None and layout.num_items not in (0, num_items):
             raise CorruptFile(f"{layout.num_items} values for {num_items} slots")
@@ -240,7 +240,7 @@ class _Chunks:
         self._dictionary = head[2] if layout.dictionary is not None else None
 
     def levels(self) -> tuple[Levels | None, Levels | None]:
-        """Repetition and definition levels of all entries."""
+        """Returns the repetition and definition levels of all entries."""
         layout, num_chunks = self._layout, self._table.num_chunks
         kinds = [kind for kind in (layout.repetition, layout.definition) if kind is not None]
         if not kinds or num_chunks == 0:
@@ -263,7 +263,7 @@ class _Chunks:
         return rep, joined[-1] if layout.definition is not None else None
 
     def block(self) -> Block:
-        """The values."""
+        """Returns the values."""
         block = self._values(self._layout.values)
         if self._dictionary is None or self._layout.dictionary is None:
             return block
@@ -298,7 +298,7 @@ class _Chunks:
         return counts
 
     def _buffers(self, number: int) -> list[list[pa.Buffer]]:
-        """So many value buffers of each chunk."""
+        """Returns this many value buffers of each chunk."""
         if self._layout.num_buffers != number:
             raise CorruptFile(f"chunks of {self._layout.num_buffers} buffers, expected {number}")
         num_chunks = self._table.num_chunks

@@ -1,7 +1,7 @@
-"""Readings: what is read in several rounds of requests, each of which depends on the bytes of the one before.
+"""Readings: reads in several rounds of requests, each of which depends on the bytes of the one before.
 
 A reading is a generator. It yields the byte ranges of a round, is sent their buffers in the same order, and returns
-its result. Whoever runs it decides how ranges are fetched; side by side, readings share their rounds.
+its result. The caller decides how ranges are fetched. Concurrent readings share their rounds.
 """
 
 from collections.abc import Callable, Generator, Hashable, Sequence
@@ -18,7 +18,7 @@ Reading: TypeAlias = Generator[Sequence[ByteRange], Sequence[pa.Buffer], T]
 
 
 def run(reading: Reading[T], fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> T:
-    """The result of the reading, whose ranges `fetch` reads; a round without ranges fetches nothing."""
+    """Runs a reading, whose ranges `fetch` reads, and returns its result; a round without ranges fetches nothing."""
     try:
         ranges = next(reading)
         while True:
@@ -29,7 +29,7 @@ def run(reading: Reading[T], fetch: Callable[[Sequence[ByteRange]], Sequence[pa.
 
 
 def interleaved(readings: Sequence[Reading[T]]) -> Reading[list[T]]:
-    """The results of all readings, in order; the requests of their first rounds are one round, and so on."""
+    """Runs readings in parallel, and returns their results in order; they share each round of requests."""
     if len(readings) == 1:
         return [(yield from readings[0])]
     results: dict[int, T] = {}
@@ -51,13 +51,13 @@ def interleaved(readings: Sequence[Reading[T]]) -> Reading[list[T]]:
 
 
 class Shared:
-    """Results that several readings of one run need; the first to ask makes them, the others wait a round for it."""
+    """Results shared by several readings of a run; the first reading computes them, and the others wait a round."""
 
     def __init__(self) -> None:
         self._results: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], Reading[T]]) -> Reading[T]:
-        """The result for `key`, made by the first reading that asks."""
+        """Returns the result for `key`, computed by the first reading that needs it."""
         if key not in self._results:
             self._results[key] = _PENDING
             self._results[key] = yield from make()

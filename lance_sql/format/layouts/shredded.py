@@ -1,4 +1,4 @@
-"""One page of a leaf column on its way to disk: rows taken apart into values and levels, then buffers."""
+"""One page of a leaf column before it is written: rows split into values and levels, then buffers."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,8 +19,8 @@ class ShreddedPage:
 
     values: one slot for each visible item, in order, NULLs with them; of the storage type of the leaf (stored JSON is
         large_binary, fixed-size lists of primitives and packed structs are leaves, dictionary arrays stay such)
-    layers: inner to outer, what this page needs and no more
-    repetition, definition: uint16, one for each entry; None without list layers, and where nothing is NULL or empty
+    layers: inner to outer, only those that this page needs
+    repetition, definition: uint16, one for each entry; None without list layers, and if nothing is NULL or empty
     """
 
     values: pa.Array
@@ -31,7 +31,7 @@ class ShreddedPage:
 
     @property
     def num_entries(self) -> int:
-        """How many entries the page has: with or without an item."""
+        """Number of entries of the page, with or without an item."""
         for levels in (self.repetition, self.definition):
             if levels is not None:
                 return len(levels)
@@ -40,9 +40,9 @@ class ShreddedPage:
 
 @dataclass(frozen=True, slots=True)
 class EncodedPage:
-    """One page as a data file holds it.
+    """One page in the form of a data file.
 
-    layout: the serialized message that names the layout, wrapped as the metadata of a column wants it
+    layout: the serialized message with the layout, wrapped for the metadata of a column
     """
 
     layout: bytes

@@ -1,8 +1,8 @@
-"""The layouts of a page as values, and what its layers of nesting mean.
+"""The layouts of a page as values, and the meaning of its layers of nesting.
 
 Each Arrow level of nesting contributes one layer; layers are listed from the inside (the leaf) to the outside.
-Definition levels count from the inside as well: level 0 is a valid item, and each layer takes as many levels as it
-has ways of being absent. Repetition level k starts a new list at list layer k, counted from the inside; the largest
+Definition levels count from the inside as well: level 0 is a valid item, and each layer takes one level for each of its
+kinds of absence. Repetition level k starts a new list at list layer k, counted from the inside; the largest
 starts a row.
 Source: messages PageLayout, RepDefLayer.
 """
@@ -14,7 +14,7 @@ from lance_sql.format.encodings.tree import Encoding
 
 
 class Layer(IntEnum):
-    """One layer of nesting, with the ways in which its slots are absent in this page."""
+    """One layer of nesting, with the kinds of absence of its slots in this page."""
 
     ALL_VALID_ITEM = 1
     ALL_VALID_LIST = 2
@@ -29,7 +29,7 @@ class Layer(IntEnum):
 
     @property
     def num_levels(self) -> int:
-        """How many definition levels the layer takes."""
+        """Number of definition levels of the layer."""
         return _NUM_LEVELS[self]
 
 
@@ -46,17 +46,17 @@ Layers = tuple[Layer, ...]
 
 
 def max_repetition(layers: Layers) -> int:
-    """The repetition level that starts a row: the number of list layers."""
+    """Returns the repetition level that starts a row: the number of list layers."""
     return sum(layer.is_list for layer in layers)
 
 
 def max_definition(layers: Layers) -> int:
-    """The largest definition level that the layers can need."""
+    """Returns the largest definition level that the layers can need."""
     return sum(layer.num_levels for layer in layers)
 
 
 def max_visible(layers: Layers) -> int:
-    """The largest definition level whose entries own an item."""
+    """Returns the largest definition level whose entries own an item."""
     total = 0
     for layer in layers:
         if layer.is_list:
@@ -67,7 +67,7 @@ def max_visible(layers: Layers) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PageLayout:
-    """How one page of a leaf column is laid out."""
+    """The layout of one page of a leaf column."""
 
     layers: Layers
 
@@ -102,7 +102,7 @@ class FullZip(PageLayout):
 
 @dataclass(frozen=True, slots=True)
 class Constant(PageLayout):
-    """One scalar, or nothing but nulls; see `constant`."""
+    """One scalar, or only nulls; see `constant`."""
 
     inline_value: bytes | None
     repetition: Encoding | None
@@ -127,9 +127,9 @@ class ArrayTree(PageLayout):
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Some slots of a layer, in the encoding that they have in the page.
+    """Some slots of a layer, in the encoding of the page.
 
-    are_valid: of sets that say which slots are there; otherwise these are NULL
+    are_valid: whether the set has the valid slots; otherwise it has the NULL ones
     """
 
     encoding: Encoding
@@ -138,13 +138,13 @@ class Positions:
 
     @property
     def holds_all_null(self) -> bool:
-        """Whether the set says that no slot is there."""
+        """Whether the set marks all slots as NULL."""
         return self.are_valid and self.count == 0
 
 
 @dataclass(frozen=True, slots=True)
 class SparseLists:
-    """The lists of a layer that are not empty, and how many values each has."""
+    """The nonempty lists of a layer, and the number of values of each."""
 
     num_child_slots: int
     non_empty: Positions
@@ -161,9 +161,9 @@ class SparseLayer:
 
 @dataclass(frozen=True, slots=True)
 class Planar(PageLayout):
-    """A page of file version 2.3 that none of 2.2 could be; see `planar`.
+    """A page of file version 2.3 without a form in 2.2; see `planar`.
 
-    values: with levels, or without any in a sparse page; None where every value is NULL
+    values: with levels, or without any in a sparse page; None if every value is NULL
     sparse: the layers from the outside; None in a page with levels
     """
 

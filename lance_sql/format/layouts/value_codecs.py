@@ -1,4 +1,4 @@
-"""How the kernels read the values of mini-block pages: by which of their codecs, and in which order of keys."""
+"""Codecs and key orders of the kernels for the values of mini-block pages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ STRING_CODECS = (ValueCodec.VARIABLE, ValueCodec.FSST)
 
 
 def uncompressed(values: Encoding) -> tuple[Compression | None, Encoding]:
-    """The general compression around values, and what is inside of it."""
+    """Returns the general compression around values, and the encoding inside."""
     if isinstance(values, General):
         return KERNEL_COMPRESSIONS[values.compression], values.values
     return None, values
 
 
 def value_codec(values: Encoding) -> tuple[ValueCodec, int, bytes | None] | None:
-    """The codec, the bits of its values, words or offsets, and its symbol table; None for what Python decodes."""
+    """Returns the codec, the bits of its values, words or offsets, and its symbol table; None if Python decodes
+    them."""
     match values:
         case Flat(bits_per_value=bits) if bits == 1 or bits % 8 == 0:
             return ValueCodec.FLAT, bits, None
@@ -48,7 +49,7 @@ def value_codec(values: Encoding) -> tuple[ValueCodec, int, bytes | None] | None
 
 
 def codec_of_lists(values: Encoding, list_size: int) -> tuple[ValueCodec, int, None] | None:
-    """As `value_codec`, for fixed-size lists whose items have no NULLs: all items of a list are one value."""
+    """Like `value_codec`, for fixed-size lists whose items have no NULLs: all items of a list are one value."""
     match values:
         case FixedSizeList(dimension=dimension, values=Flat(bits_per_value=bits), has_validity=False):
             fits = dimension == list_size and bits % 8 == 0
@@ -57,9 +58,9 @@ def codec_of_lists(values: Encoding, list_size: int) -> tuple[ValueCodec, int, N
 
 
 def key_order(type: pa.DataType) -> ValueOrder | None:
-    """How values of a type become keys of as many bits; None for types whose values have none.
+    """Returns the order in which values of a type map to keys of as many bits; None for types without keys.
 
-    Decimals are the numbers without their points.
+    Decimals are treated as integers, without their points.
     """
     if pa.types.is_unsigned_integer(type):
         return ValueOrder.UNSIGNED

@@ -26,7 +26,7 @@ _LAYERS = frozenset(Layer)
 
 
 def layout_from_wire(data: bytes) -> PageLayout:
-    """The layout that the serialized message `data` describes.
+    """Parses the serialized message `data`.
 
     raises: UnsupportedFeature for a layout or encoding that this release does not support, by name; CorruptFile
     """
@@ -44,7 +44,7 @@ def _serialize(layout: PageLayout) -> bytes:
     return wrapped
 
 
-# Columns that are alike have pages of the same layout.
+# Equal columns have pages of the same layout.
 _shared = lru_cache(maxsize=512)(_serialize)
 
 
@@ -52,7 +52,7 @@ def _to_message(layout: PageLayout) -> pb.PageLayout:
     spelling = BY_TYPE[type(layout)]
     message = pb.PageLayout()
     member = getattr(message, spelling.name)
-    # it may say nothing but that it is there
+    # its presence may be all that the message contains
     member.SetInParent()
     spelling.write(layout, member)
     return message
@@ -99,7 +99,7 @@ def _constant_to_wire(layout: Constant, message: pb.ConstantLayout) -> None:
 
 
 def _layers_to_wire(layers: Layers) -> Iterable[pb.RepDefLayer]:
-    # the generated stub has an enumeration of its own where protobuf takes any integer
+    # the generated stub has its own enumeration, while protobuf accepts any integer
     return layers  # type: ignore[return-value]
 
 

@@ -26,13 +26,13 @@ from lance_sql.format.proto import encodings_v2_1_pb2 as pb21
 from lance_sql.format.proto import encodings_v2_3_pb2 as pb
 
 MAX_SLOTS = 1 << 27
-"""Of one layer of a page."""
+"""Maximum slots of one layer of a page."""
 
 
 def layout_from_wire(data: bytes) -> PageLayout:
-    """The layout that the serialized message `data` describes: one of version 2.2 where the page could be one.
+    """Parses the serialized message `data`; returns a layout of version 2.2 if the page has such a form.
 
-    raises: UnsupportedFeature for what this release does not know, and for anything that it would pass over;
+    raises: UnsupportedFeature for everything that this release does not support, including unknown fields;
         CorruptFile
     """
     message = pb.PlanarLayout.FromString(data)
@@ -105,7 +105,7 @@ def _values(message: pb.Values, layers: Layers) -> MiniBlock | FullZip | Constan
                 has_large_chunk=True,
             )
         case "zipped":
-            # the same fields under other numbers, and checks that are the same
+            # the same fields under other numbers, with the same checks
             zipped = message.zipped
             if (zipped.bits_per_value > 0) == (zipped.bits_per_offset > 0):
                 raise CorruptFile("a full-zip page without a width of its values")
