@@ -1,1 +1,1 @@
-"""The file format: data files and files of indices, from bytes to Arrow and back."""
+"""The file format: conversion of data files and index files to Arrow and back."""

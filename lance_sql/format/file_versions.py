@@ -1,6 +1,6 @@
-"""The versions of the data file format, as data: what each is called, what it can hold, and how its pages are written.
+"""The versions of the data file format, as data: their names, the columns that they support, and their page rules.
 
-The rest of the code asks a version for what it can do, never for its number.
+Other code checks the capabilities of a version, never its number.
 
 Source: data files 0.1, 2.0, 2.1, 2.2 and 2.3, footers, types, and the layouts of pages.
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class PageRules:
-    """What writers of pages 2.1 and later may use.
+    """Features that writers of pages 2.1 and later may use.
 
     has_large_chunk: chunk words and sizes of value buffers are 32 bits wide
     max_chunk_bytes: of one chunk with its levels and its header
@@ -20,7 +20,7 @@ class PageRules:
     compressed_blocks: dictionaries may be compressed as opaque bytes
     constant_values: a page may hold one value for all items
     compressed_constant_levels: the levels of a constant page may be encoded
-    dictionary_bits: widths of the values of fixed width that may have a dictionary
+    dictionary_bits: widths of fixed-width values that may have a dictionary
     packed_strings: a packed struct may have fields that vary in length
     """
 
@@ -36,11 +36,11 @@ class PageRules:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns a version can hold, beyond those that every version can.
+    """Columns that a version supports, beyond those of every version.
 
     maps: maps, and fixed-size lists of structs
-    blob_v2: blobs are those of the extension lance.blob.v2, instead of binary columns whose metadata asks for it
-    empty_binaries: fixed-size binaries of no byte
+    blob_v2: blobs have the extension lance.blob.v2, instead of being binary columns with an option in their metadata
+    empty_binaries: fixed-size binaries of zero bytes
     packed_lists: packed structs with fixed-size lists
     packed_strings: packed structs with strings
     """
@@ -56,11 +56,11 @@ class Columns:
 class FileVersion:
     """One version of the data file format.
 
-    name: as tables and users spell it
-    numbers: every (major, minor) that footers and manifests have for it
-    in_footers, in_manifests: the one that new files get; None for a version that is read only
-    path_columns: lists and structs have columns of their own; None where early files have and later ones have not
-    pages: None where pages are trees of arrays, or no pages at all
+    name: in the spelling of tables and users
+    numbers: every (major, minor) of footers and manifests for it
+    in_footers, in_manifests: the one for new files; None for a read-only version
+    path_columns: whether lists and structs have their own columns; None if only early files have them
+    pages: None if pages are trees of arrays, or if there are no pages
     """
 
     name: str
@@ -73,7 +73,7 @@ class FileVersion:
 
     @property
     def is_written(self) -> bool:
-        """Whether this release writes such files, and does not only read them."""
+        """Whether this release can write such files."""
         return self.in_footers is not None
 
 
@@ -119,26 +119,26 @@ V2_3: Final = FileVersion("2.3", numbers=((2, 3),), columns=V2_2.columns)
 
 ALL: Final = (V0_1, V2_0, V2_1, V2_2, V2_3)
 DEFAULT: Final = V2_2
-"""The version of the files of new tables."""
+"""The version for files of new tables."""
 
 _BY_NUMBERS: Final = {numbers: version for version in ALL for numbers in version.numbers}
 _BY_NAME: Final = {version.name: version for version in ALL}
 
 WRITTEN: Final = tuple(version.name for version in ALL if version.is_written)
-"""Names of the versions that this release writes."""
+"""Names of the versions that this release can write."""
 
 
 def find(numbers: tuple[int, int]) -> FileVersion | None:
-    """The version that a footer or a manifest calls (major, minor); None for one that is not known here."""
+    """Returns the version with these (major, minor) numbers of a footer or a manifest, or None if it is unknown."""
     return _BY_NUMBERS.get(numbers)
 
 
 def by_name(name: str) -> FileVersion | None:
-    """The version of that name; None for one that is not known here."""
+    """Returns the version of that name, or None if it is unknown."""
     return _BY_NAME.get(name)
 
 
 def name_of(numbers: tuple[int, int]) -> str:
-    """How tables spell the version that a footer or a manifest calls (major, minor), known here or not."""
+    """Returns the name of the version with (major, minor) numbers of a footer or a manifest, known or not."""
     version = find(numbers)
     return version.name if version is not None else ".".join(map(str, numbers))

@@ -1,11 +1,11 @@
-"""From one Arrow type to another, by three rules over one conversion.
+"""Conversion between Arrow types, by three rules over one implementation.
 
-lossless: rows of users become rows of a table only where no value can change
-assignment: computed values become a column's as SQL assigns them, where a decimal is rounded
-storage: rows of a table become what a data file stores
+lossless: users' rows are converted to rows of a table only if no value can change
+assignment: computed values are converted like in SQL, which rounds decimals
+storage: rows of a table are converted to the form of a data file
 
-conversion: the values of one type as those of another, each exactly, rounded once, or refused; `rounding`, `text`,
+conversion: converts values to another type, each exactly, rounded once, or refused; `rounding`, `text`,
     `times` and `nested` are its parts
-table: the first rule over whole batches, with the table's columns by name, for whoever takes rows from outside; batches
-    are validated there, once
+table: applies the first rule to batches, matching the table's columns by name, for rows from outside; it validates
+    batches once
 """

@@ -1,4 +1,4 @@
-"""Computed values as a column's, as SQL assigns them: a decimal is rounded, and nothing else changes unnoticed."""
+"""Assignment of computed values to a column like in SQL: decimals are rounded, and nothing else changes silently."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from lance_sql.format.casts.conversion import into
 
 
 def assign(name: str, array: pa.Array, field: pa.Field) -> pa.Array:
-    """Computed values in the type of the column that they are for.
+    """Converts computed values to the type of their column.
 
-    raises: InvalidArgument for a value that the column does not hold
+    raises: InvalidArgument for a value that does not fit the column
     """
     try:
         return into(array, field, as_sql=True)

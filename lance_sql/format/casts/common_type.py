@@ -1,4 +1,4 @@
-"""One type for the values of two, each as it is.
+"""The common type of two types, which represents the values of both exactly.
 
     int32, uint32                                 int64
     int64, decimal(5, 2)                          decimal(21, 2)
@@ -22,14 +22,13 @@ from lance_sql.format.casts.rounding import is_text
 _UNITS: Final = ("s", "ms", "us", "ns")
 _MOST_DIGITS: Final = 76
 _EXACT_BITS: Final = {16: 11, 32: 24, 64: 53}
-"""The bits of the integers that floats of a width hold."""
+"""Number of integer bits that floats of a width represent exactly."""
 
 
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    """A type that holds the values of both as they are, in one form for text, bytes and lists; None where there is
-    none.
+    """Returns a type that represents the values of both exactly, in one form for text, bytes and lists, or None.
 
-    A value may be beyond it where integers meet floats, and seconds nanoseconds: `to_type` refuses it.
+    Integers with floats, and seconds with nanoseconds, may have values outside of it: `to_type` refuses these.
     """
     a, b = plain(a), plain(b)
     if a == b or pa.types.is_null(b):
@@ -44,7 +43,8 @@ def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
 
 
 def plain(type: pa.DataType) -> pa.DataType:
-    """The type with one form for text, bytes and lists, of values instead of dictionaries and extensions."""
+    """Returns the type with one form for text, bytes and lists, and plain values instead of dictionaries and
+    extensions."""
     if isinstance(type, pa.BaseExtensionType):
         return plain(type.storage_type)
     if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
@@ -67,8 +67,8 @@ def plain(type: pa.DataType) -> pa.DataType:
 
 
 def joinable_type(type: pa.DataType) -> pa.DataType:
-    """A type of the same values that Arrow takes and joins rows of: it does neither of views, nor of dictionaries that
-    have NULL among their items."""
+    """Returns a type of the same values whose rows Arrow can take and join: it supports neither views, nor dictionaries
+    with NULL among their items."""
     kinds = pa.types
     if kinds.is_dictionary(type):
         return joinable_type(type.value_type)
@@ -90,7 +90,7 @@ def joinable_type(type: pa.DataType) -> pa.DataType:
 
 
 def joinable(table: pa.Table) -> pa.Table:
-    """The table in joinable types."""
+    """Casts the table to joinable types."""
     types = [joinable_type(type) for type in table.schema.types]
     if types == table.schema.types:
         return table
@@ -103,10 +103,10 @@ def joinable(table: pa.Table) -> pa.Table:
 
 
 def to_type(array: pa.Array, type: pa.DataType, name: str) -> pa.Array:
-    """The values in a type that they have in common with others.
+    """Casts values to a common type.
 
     name: of the column, for messages
-    raises: InvalidArgument for a value that the type does not hold
+    raises: InvalidArgument for a value that does not fit the type
     """
     try:
         return convert(array, type, exact=True)
@@ -117,7 +117,7 @@ def to_type(array: pa.Array, type: pa.DataType, name: str) -> pa.Array:
 
 
 def column_to_type(column: pa.ChunkedArray, type: pa.DataType, name: str) -> pa.ChunkedArray:
-    """As `to_type`, of a column in parts."""
+    """Casts like `to_type`, for a chunked column."""
     return pa.chunked_array([to_type(chunk, type, name) for chunk in column.chunks], type)
 
 
@@ -154,7 +154,7 @@ def _integer(a: pa.DataType, b: pa.DataType) -> pa.DataType:
 
 
 def _digits(type: pa.DataType) -> tuple[int, int] | None:
-    """The digits before the point, and those after it."""
+    """Returns the digits before and after the point."""
     if pa.types.is_decimal(type):
         return type.precision - type.scale, type.scale
     return (20, 0) if pa.types.is_integer(type) else None
@@ -170,7 +170,7 @@ def _moments(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     zones = {None if type not in stamps else type.tz for type in (a, b)}
     if zones == {None}:
         return pa.timestamp(unit)
-    # with a zone a time is an instant, whatever the zone is
+    # with a zone, a time is an instant in any zone
     return None if None in zones else pa.timestamp(unit, "UTC")
 
 

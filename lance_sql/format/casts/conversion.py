@@ -1,12 +1,12 @@
-"""Arrow values in another type: the same values, in floating point the nearest ones, or an error.
+"""Conversion of Arrow values to another type: exactly, in floating point to the nearest value, or with an error.
 
-What Arrow's own casts change unnoticed is done here: decimals and text in floating point (`rounding`), floats as
-decimals, times that overflow (`times`), numbers and times as text (`text`), and all of that inside of lists and structs
-(`nested`).
+This module replaces casts of Arrow that silently change values: decimals and text in floating point (`rounding`),
+floats as decimals, times that overflow (`times`), numbers and times as text (`text`), and all of these inside lists
+and structs (`nested`).
 
-    float -> decimal      the number that its shortest text stands for, half a unit away from zero
+    float -> decimal      its shortest text as a number, rounded half away from zero
     bytes <-> text        UTF-8
-    timestamp -> date     the day, and the time of day: in the zone of the column, where it has one
+    timestamp -> date     the day, and the time of day: in the zone of the column, if it has one
     timestamp <-> zone    the same instant, and without a zone that of UTC
     times <-> integers    counts of the unit
 """
@@ -22,14 +22,14 @@ from lance_sql.format.schema.extensions import with_extensions
 
 
 def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact: bool = False) -> pa.Array:
-    """The values in another type.
+    """Converts values to another type.
 
-    as_sql: as SQL assigns them: decimals are rounded to the digits of the target, half a unit away from zero, where
-        they are refused otherwise; and times are no numbers, where they are counts of their unit otherwise
-    exact: no value becomes another one: integers and floats are not rounded to floats, times of day are not dropped,
-        and booleans, numbers and times are not each other
-    raises: pa.ArrowInvalid for a value that the type does not hold; pa.ArrowNotImplementedError for types that have
-        nothing in common
+    as_sql: convert like SQL assignment: round decimals to the digits of the target, half away from zero, instead of
+        refusing them; and refuse times as numbers, which are counts of their unit otherwise
+    exact: change no value: do not round integers and floats to floats, do not drop times of day,
+        and do not convert between booleans, numbers and times
+    raises: pa.ArrowInvalid for a value that does not fit the type; pa.ArrowNotImplementedError for unrelated
+        types
     """
     source = array.type
     if source == target:
@@ -66,13 +66,13 @@ def _decoded(array: pa.DictionaryArray) -> pa.Array:
     items = array.dictionary
     wide = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(items.type)
     if wide is not None:
-        # Arrow takes no views
+        # Arrow cannot take views
         array = pa.DictionaryArray.from_arrays(array.indices, items.cast(wide))
     return array.dictionary_decode()
 
 
 def into(array: pa.Array, field: pa.Field, *, as_sql: bool = False) -> pa.Array:
-    """The values in the type of a field, whose metadata may name an extension type.
+    """Converts values to the type of a field, whose metadata may name an extension type.
 
     raises: as `convert`
     """
@@ -83,7 +83,7 @@ def into(array: pa.Array, field: pa.Field, *, as_sql: bool = False) -> pa.Array:
 
 
 def _kind(type: pa.DataType) -> str:
-    """What values are, so that one kind is not another."""
+    """Returns the kind of values, which exact conversions preserve."""
     kinds = pa.types
     if kinds.is_boolean(type):
         return "boolean"
@@ -97,7 +97,7 @@ def _kind(type: pa.DataType) -> str:
 
 
 def _check_kept(before: pa.Array, after: pa.Array) -> None:
-    """Makes sure that floats are the same ones, and times as long: all other conversions fail by themselves.
+    """Makes sure that floats and times are unchanged; all other lossy conversions fail without it.
 
     raises: pa.ArrowInvalid
     """
@@ -122,7 +122,7 @@ def _check_kept(before: pa.Array, after: pa.Array) -> None:
 def _convert_plain(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.Array:
     source = array.type
     if pa.types.is_decimal(source) and source.bit_width < 128:
-        # narrow decimals have casts in Arrow that overflow unnoticed
+        # Arrow's casts of narrow decimals overflow silently
         array = array.cast(_wide(source))
     if pa.types.is_floating(target):
         return _to_float(array, target)
@@ -135,7 +135,7 @@ def _convert_plain(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.
     if as_sql and pa.types.is_temporal(source) != pa.types.is_temporal(target) and not rounding.is_text(source):
         raise pa.ArrowNotImplementedError(f"{source} is no {target}")
     if pa.types.is_float16(source) or pa.types.is_string_view(source) or pa.types.is_binary_view(source):
-        # of which Arrow has fewer casts, and wrong ones
+        # Arrow has fewer casts of these, and some are wrong
         wide = {pa.float16(): pa.float32(), pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
         array = array.cast(wide[source])
     return array.cast(target)
@@ -156,7 +156,7 @@ def _count_infinite(array: pa.Array) -> int:
         return pc.sum(words).as_py() or 0
     if not pa.types.is_floating(array.type):
         return 0
-    # of half floats, Arrow does not say it
+    # Arrow does not support this for half floats
     return pc.sum(pc.is_inf(array.cast(pa.float64()))).as_py() or 0
 
 
@@ -165,7 +165,7 @@ def _to_decimal(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.Arr
     if target.bit_width < 128:
         return _to_decimal(array, _wide(target), as_sql=as_sql).cast(target)
     if pa.types.is_integer(source):
-        # Arrow asks for room for every integer, not for those that there are
+        # Arrow checks the digits of the integer type, not of the actual values
         array = array.cast(pa.decimal128(20, 0))
     elif pa.types.is_floating(source):
         array, as_sql = _shortest_decimals(array, target), True
@@ -174,7 +174,7 @@ def _to_decimal(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.Arr
     if as_sql and pa.types.is_decimal(array.type) and array.type.scale > target.scale:
         array = _rounded(array, target.scale)
     if pa.types.is_decimal256(array.type):
-        # Arrow looks at the digits of what is left when it has become narrow
+        # Arrow checks the digits of the rest once it is narrow
         array = array.cast(pa.decimal256(target.precision, target.scale))
     return array.cast(target)
 
@@ -184,7 +184,7 @@ def _wide(type: pa.DataType) -> pa.DataType:
 
 
 def _shortest_decimals(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Floats as the decimals that their shortest texts are, with all digits that count for a target.
+    """Converts floats to the decimals of their shortest texts, with all digits relevant for a target.
 
     raises: pa.ArrowInvalid for NaN, infinities, and numbers that are too large
     """
@@ -193,13 +193,13 @@ def _shortest_decimals(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_float16(array.type):
         array = array.cast(pa.float32())
     size = pc.abs(array)
-    # from here on a shortest text has no digits behind the point
+    # from here on, a shortest text has no digits after the point
     is_whole = pc.greater_equal(size, pa.scalar(_WHOLE, array.type))
     if pc.any(is_whole).as_py():
         large = pc.if_else(is_whole, array, None).cast(pa.string()).cast(pa.decimal256(76, target.scale))
         small = convert(pc.if_else(is_whole, None, array), pa.decimal256(76, target.scale))
         return pc.coalesce(large, small)
-    # what is less than a tenth of half a unit is nothing; a float has 17 digits at most
+    # less than a tenth of half a unit rounds to zero; a float has at most 17 digits
     tiny = pc.less(size, pa.scalar(10.0 ** -(target.scale + 2), array.type))
     texts = pc.if_else(tiny, pa.scalar(0, array.type), array).cast(pa.string())
     return texts.cast(pa.decimal256(76, min(target.scale + 19, 76 - 17)))
@@ -211,7 +211,7 @@ _WHOLE: Final = 1e17
 def _rounded(array: pa.Array, scale: int) -> pa.Array:
     import pyarrow.compute as pc
 
-    # a digit more than there was: 99.5 is 100
+    # one more digit: 99.5 becomes 100
     digits = array.type.precision + 1
     wide = pa.decimal128(digits, array.type.scale) if digits <= 38 else pa.decimal256(min(digits, 76), array.type.scale)
     return pc.round(array.cast(wide), ndigits=scale, round_mode="half_towards_infinity")
@@ -220,7 +220,7 @@ def _rounded(array: pa.Array, scale: int) -> pa.Array:
 def _to_dictionary(array: pa.Array, target: pa.DictionaryType, inner: nested.Convert) -> pa.Array:
     """
     inner: converts items
-    raises: pa.ArrowInvalid when the keys cannot count so many different values
+    raises: pa.ArrowInvalid if there are too many distinct values for the keys
     """
     if not pa.types.is_dictionary(array.type):
         return inner(array, target.value_type).dictionary_encode().cast(target)

@@ -1,6 +1,6 @@
-"""Casts that change no value: whether a type takes every value of another one.
+"""Detection of lossless casts, whose target type can represent every value of the source.
 
-Text and bytes go between their sizes and views, integers and floats to wider ones, NULL to anything, dictionaries to
+Text and bytes convert between sizes and views, integers and floats to wider types, NULL to anything, dictionaries to
 their values and back.
 """
 
@@ -13,14 +13,14 @@ from lance_sql.format.schema.from_arrow import storage
 
 
 def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether every value of one type is one of the other.
+    """Whether a type can represent every value of another one.
 
-    Between units of time a value may be cut or overflow, which the cast finds out.
+    Between units of time a value may be truncated or overflow, which the cast detects.
     """
     if source == target or pa.types.is_null(source):
         return True
     if isinstance(target, pa.UuidType):
-        # text that is none is refused where it is converted
+        # invalid text is refused by the conversion
         return is_text(source) or is_lossless(source, target.storage_type)
     if isinstance(target, pa.BaseExtensionType):
         return is_lossless(source, target.storage_type)

@@ -1,4 +1,4 @@
-"""Lists, structs and maps whose members become other types."""
+"""Conversion of the members of lists, structs and maps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Convert: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
 
 
 def convert_members(array: pa.Array, target: pa.DataType, convert: Convert) -> pa.Array:
-    """The array with its members in the types of another one: those of structs by name, missing ones NULL.
+    """Converts the members of an array to the types of the target: those of structs by name, missing ones as NULL.
 
-    convert: makes one member's values those of another type; values below NULL are NULL, or left out
-    raises: pa.ArrowInvalid for members that the target does not have, and lists of another length than its own;
-        pa.ArrowNotImplementedError for types that are not alike; what `convert` raises
+    convert: converts the values of one member; values below NULL are NULL, or left out
+    raises: pa.ArrowInvalid for members that the target does not have, and lists of another length;
+        pa.ArrowNotImplementedError for different kinds of types; errors of `convert`
     """
     source = array.type
     if pa.types.is_struct(source) and pa.types.is_struct(target):
@@ -41,7 +41,7 @@ def _struct(array: pa.StructArray, target: pa.StructType, convert: Convert) -> p
     unknown = [name for name in names if target.get_field_index(name) < 0]
     if unknown:
         raise pa.ArrowInvalid(f"there is no member {unknown[0]!r}")
-    # with NULL where the struct is
+    # with NULL for each NULL struct
     members = dict(zip(names, array.flatten(), strict=True))
     converted = []
     for field in target:
@@ -93,7 +93,7 @@ def _fixed(array: pa.Array, target: pa.FixedSizeListType, convert: Convert) -> p
 
 
 def _offsets(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Where each list of a flattened array begins, and the last ends."""
+    """Returns the start of each list of a flattened array, and the end of the last."""
     import pyarrow.compute as pc
 
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()

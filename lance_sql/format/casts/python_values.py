@@ -1,12 +1,12 @@
-"""Python values as an Arrow array of a type, each exactly, or an error that names the row.
+"""Conversion of Python values to an Arrow array, exactly, or with an error that names the row.
 
-Arrow cuts Python values to a type that it is given: 1.9 is 1 among integers, and a datetime is a date. It reports what
-it cannot convert at all. So a value is looked at where its class can lose something in the type.
+Arrow truncates Python values to a given type: 1.9 becomes 1 among integers, and a datetime a date. It reports only
+values that it cannot convert at all. Values of classes that can lose something are therefore checked first.
 
     integers       floats and decimals with digits after the point, booleans
     dates          times of day
     times          fractions of the unit
-    structs        members that the type does not have
+    structs        unknown members
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.conversion import convert
 
 _Loss: TypeAlias = Callable[[Any], str | None]
-"""What a value that is not None would lose; None for nothing."""
+"""Describes the loss for a value other than None; returns None without loss."""
 
 _ERRORS: Final = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
-"""What Arrow raises for values that it does not convert."""
+"""Errors that Arrow raises for values that it cannot convert."""
 
 _NONE: Final = type(None)
 _NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 def array(values: Sequence[Any], type: pa.DataType, name: str) -> pa.Array:
-    """The values in a type, None as NULL. Floats become the nearest ones of a narrower type.
+    """Converts values to a type, None to NULL. Floats are rounded to a narrower type.
 
     name: of the column, for messages
-    raises: InvalidArgument with the column, the row and the value for a value that the type does not hold
+    raises: InvalidArgument with the column, the row and the value for a value that does not fit the type
     """
     stored = storage_type(type)
     values = list(values) if stored == type else [_stored(value, type) for value in values]
@@ -62,7 +62,7 @@ def _check(values: Sequence[Any], check: _Kept | None, type: pa.DataType, name: 
 
 
 def _named(values: Sequence[Any], type: pa.DataType, name: str, error: Exception) -> InvalidArgument:
-    """The error for the first value of which Arrow makes none of the type."""
+    """Returns the error for the first value that Arrow cannot convert."""
     for row, value in enumerate(values):
         try:
             pa.array([value], type)
@@ -73,7 +73,7 @@ def _named(values: Sequence[Any], type: pa.DataType, name: str, error: Exception
 
 
 def storage_type(type: pa.DataType) -> pa.DataType:
-    """The type with the storage of extension types, however deep: Arrow makes none of these inside of others."""
+    """Returns the type with the storage of extension types, at any depth: Arrow cannot build nested extension types."""
     if isinstance(type, pa.BaseExtensionType):
         return storage_type(type.storage_type)
     if pa.types.is_struct(type):
@@ -89,7 +89,7 @@ def storage_type(type: pa.DataType) -> pa.DataType:
 
 
 class _NoUuid:
-    """Text that is no UUID, of which Arrow would take 16 letters for one."""
+    """Text that is not a UUID, which Arrow would accept if it has 16 letters."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -99,7 +99,7 @@ class _NoUuid:
 
 
 def _stored(value: Any, type: pa.DataType) -> Any:
-    """A value with the bytes of its UUIDs, which may be text."""
+    """Returns a value with the bytes of its UUIDs, which may be text."""
     if value is None:
         return None
     if isinstance(type, pa.UuidType):
@@ -123,10 +123,10 @@ def _stored(value: Any, type: pa.DataType) -> Any:
 
 
 class _Kept:
-    """What values of one type may lose.
+    """The check of values for one type.
 
-    exact: classes whose values lose nothing
-    loss: of a value of another class
+    exact: classes without loss
+    loss: describes the loss for a value of another class
     """
 
     def __init__(self, exact: Iterable[type], loss: _Loss) -> None:
@@ -134,16 +134,16 @@ class _Kept:
         self._loss = loss
 
     def passes(self, values: Iterable[Any]) -> bool:
-        """Whether no value has to be looked at."""
+        """Whether no value needs a check."""
         return self._exact.issuperset(map(type, values))
 
     def of(self, value: Any) -> str | None:
-        """What the value would lose; None for nothing."""
+        """Describes the loss for the value; None without loss."""
         return None if type(value) in self._exact else self._loss(value)
 
 
 def _check_of(type: pa.DataType, *, narrow_floats: bool = False) -> _Kept | None:
-    """None where Arrow loses nothing.
+    """Returns the check for a type, or None if Arrow loses nothing.
 
     narrow_floats: whether numbers may be too large for the type
     """
@@ -234,7 +234,7 @@ _FRACTION: Final = "it has a fraction of the unit: round it first"
 
 
 def _is_whole(microseconds: int, value: Any, unit: str) -> bool:
-    """Whether a time has no fraction of the unit. Those of pandas have nanoseconds."""
+    """Whether a time is a whole number of units. Those of pandas have nanoseconds."""
     nanoseconds = getattr(value, "nanosecond", getattr(value, "nanoseconds", 0))
     return bool((microseconds * 1000 + nanoseconds) % _NANOSECONDS[unit] == 0)
 

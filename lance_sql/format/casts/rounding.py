@@ -1,8 +1,8 @@
-"""Numbers in floating point, as SQL casts them: the nearest one, rounded once, with ties to even.
+"""Casts of numbers to floating point like in SQL: the nearest value, rounded once, with ties to even.
 
-Arrow's casts are none for what has more digits than the target: it multiplies decimals by a rounded power of ten, so
-that one in three with four digits after the point becomes a neighbour of the number that its text stands for, and text
-goes to halves through singles.
+Arrow's casts do not do that for numbers with more digits than the target. They multiply decimals by a rounded power of
+ten, so that one in three with four digits after the point becomes a neighbor of the correct number. They also cast text
+to halves through singles.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from lance_sql.values.arrays import BoolMask
 Kind: TypeAlias = type[np.float32] | type[np.float64]
 
 _EXACT_INTEGER: Final = 1 << 53
-"""Up to here every integer is a double."""
+"""Every integer up to this is exact as a double."""
 
 _EXACT_SCALE: Final = 22
-"""Up to here every power of ten is a double."""
+"""Every power of ten up to this is exact as a double."""
 
 
 def nearest(number: int | Decimal, kind: Kind) -> np.float32 | np.float64:
-    """A number as a value of a floating-point type; too large a one is infinite."""
+    """Rounds a number to a floating-point type; a too large one becomes infinite."""
     with np.errstate(over="ignore"):
         if isinstance(number, Decimal):
             double = float(number)
@@ -41,7 +41,7 @@ def nearest(number: int | Decimal, kind: Kind) -> np.float32 | np.float64:
 
 
 def scaled(unscaled: int, scale: int, kind: Kind) -> np.float32 | np.float64:
-    """`unscaled` / 10**`scale` for a decimal of SQL; it never falls when `unscaled` rises."""
+    """Returns `unscaled` / 10**`scale` for a decimal of SQL. The result is monotonic in `unscaled`."""
     if scale == 0:
         return nearest(unscaled, kind)
     double = unscaled / 10**scale
@@ -49,7 +49,7 @@ def scaled(unscaled: int, scale: int, kind: Kind) -> np.float32 | np.float64:
 
 
 def _single(double: float, exact: Fraction | Decimal) -> np.float32:
-    """The nearest single, of which the nearest double does not always tell."""
+    """Returns the nearest single, which the nearest double does not always determine."""
     single = np.float32(double)
     if not np.isfinite(single) or abs(double) < _LEAST:
         return single
@@ -61,13 +61,13 @@ def _single(double: float, exact: Fraction | Decimal) -> np.float32:
 
 
 _LEAST: Final = 2.0**-150
-"""What is below it is zero as a single, and its digits may be many."""
+"""Numbers below this are zero as singles, and may have many digits."""
 
 
 def to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Numbers, or text that is numbers, as the nearest ones of a floating-point type; NULL stays NULL.
+    """Converts numbers, or numeric text, to the nearest values of a floating-point type; NULL stays NULL.
 
-    raises: pa.ArrowInvalid for text that is no number; pa.ArrowNotImplementedError for other types
+    raises: pa.ArrowInvalid for text that is not a number; pa.ArrowNotImplementedError for other types
     """
     source = array.type
     if pa.types.is_decimal(source):
@@ -81,30 +81,30 @@ def to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def cast_decimals(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Decimals of any width as an array of float32 or float64; NULL stays NULL."""
+    """Converts decimals of any width to float32 or float64; NULL stays NULL."""
     if array.type.bit_width < 128:
         array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
     kind = np.float32 if target.bit_width == 32 else np.float64
     doubles, exact = _quotients(array)
     numbers = doubles.astype(kind)
     if kind is np.float32:
-        # a double in the middle between two singles does not tell which of them is nearer
+        # a double halfway between two singles does not determine the nearer one
         exact &= doubles.view(np.uint64) & _SINGLE_REST != _SINGLE_HALF
     is_null = array.is_null().to_numpy(zero_copy_only=False)
     others = np.flatnonzero(~(exact | is_null))
     if len(others):
-        # text is read exactly
+        # Arrow parses text exactly
         numbers[others] = array.take(pa.array(others)).cast(pa.string()).cast(target).to_numpy()
     return pa.array(numbers, target, mask=is_null)
 
 
 _SINGLE_REST: Final = np.uint64((1 << 29) - 1)
 _SINGLE_HALF: Final = np.uint64(1 << 28)
-"""The bits of a double that a single does not have, and their first."""
+"""Masks of the double bits that a single lacks, and of the first of them."""
 
 
 def _quotients(array: pa.Array) -> tuple[npt.NDArray[np.float64], BoolMask]:
-    """Each decimal as a quotient of two doubles, and whether both are exact."""
+    """Returns each decimal as a quotient of two doubles, and whether both are exact."""
     scale = array.type.scale
     if not pa.types.is_decimal128(array.type) or not 0 <= scale <= _EXACT_SCALE:
         return np.zeros(len(array)), np.zeros(len(array), np.bool_)
@@ -115,7 +115,7 @@ def _quotients(array: pa.Array) -> tuple[npt.NDArray[np.float64], BoolMask]:
 
 
 def _narrowed(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Decimals or text as halves: over doubles, which tell all of them but those in the middle between two halves."""
+    """Converts decimals or text to halves through doubles, which is exact except halfway between two halves."""
     doubles = to_float(array, pa.float64())
     halves = doubles.cast(target)
     numbers = doubles.fill_null(0).to_numpy()

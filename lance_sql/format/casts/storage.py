@@ -1,9 +1,9 @@
-"""What users hand over -> what files store: which Arrow types a field takes, and how its values are converted.
+"""Conversion of users' values for files: the Arrow types that a field accepts, and the conversion of its values.
 
-This is the rule of one file, for whoever writes one; `table` fits rows to the columns of a table before.
+This is the rule of one file, for its writer; `table` first matches rows to the columns of a table.
 
 Conversions lose nothing: views and large strings become the field's kind of string, dictionaries of a plain column are
-looked up, extension types give their storage, JSON text becomes its binary form.
+decoded, extension types become their storage, JSON text becomes its binary form.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _BYTES = ("binary", "large_binary")
 
 
 def check_batch(schema: Schema, batch: pa.Schema) -> None:
-    """Makes sure that the columns of a batch are those of the schema, in its order.
+    """Makes sure that the columns of a batch match the schema, in order.
 
-    raises: InvalidArgument that says what is different
+    raises: InvalidArgument with the difference
     """
     if list(schema.names) != batch.names:
         expected, given = set(schema.names), set(batch.names)
@@ -62,7 +62,7 @@ def _check_type(field: Field, arrow: pa.Field, path: str) -> None:
 
 
 def _fits(field: Field, arrow: pa.Field, type: pa.DataType) -> bool:
-    """Whether values of the type can become the field's, apart from those of its children."""
+    """Whether values of the type can be converted to the field's, apart from those of its children."""
     kind = field.logical_type
     if field.is_blob_v1 or field.is_blob_v2:
         return logical_type(arrow) in _BYTES
@@ -82,17 +82,17 @@ def _fits(field: Field, arrow: pa.Field, type: pa.DataType) -> bool:
     return (
         given == kind
         or any(given in family and kind in family for family in (_STRINGS, _BYTES))
-        # the extension of the items may have been lost on the way
+        # the extension of the items may have been lost before
         or (kind.startswith("fixed_size_list:lance.bfloat16:") and type.equals(storage_type(field)))
     )
 
 
 def stored_values(field: Field, values: pa.Array, row: Callable[[int], int]) -> pa.Array:
-    """The values of a leaf as its file stores them.
+    """Converts the values of a leaf to the form of its file.
 
-    values: of a type that the field takes
-    row: of a value by its position, for messages
-    raises: InvalidArgument for text that is not JSON, with its row, and for strings beyond what their offsets reach
+    values: of a type that the field accepts
+    row: maps a position to the row of the value, for messages
+    raises: InvalidArgument for text that is not JSON, with its row, and for strings too long for their offsets
     """
     if field.is_blob_v1 or field.is_blob_v2:
         return values.cast(pa.large_binary())
@@ -128,8 +128,8 @@ def _json(field: Field, values: pa.Array, row: Callable[[int], int]) -> pa.Array
 
 
 def _dictionary(values: pa.Array, expected: pa.DictionaryType) -> pa.Array:
-    """The values as a dictionary of the expected type. The order of items is not kept, and items without a key are left
-    out where there are many."""
+    """Converts the values to a dictionary of the expected type. Does not preserve the order of items, and leaves out
+    unused items if there are many."""
     items, indices = values.dictionary, values.indices
     if len(items) > len(indices):
         keys = indices.fill_null(0).to_numpy()
@@ -142,13 +142,13 @@ def _dictionary(values: pa.Array, expected: pa.DictionaryType) -> pa.Array:
 
 
 def _without_extensions(values: pa.Array, expected: pa.DataType) -> pa.Array:
-    """The buffers of the values under the storage types of what is inside."""
+    """Returns the buffers of the values with the storage types of nested types."""
     while isinstance(values.type, pa.BaseExtensionType):
         values = values.storage
     if pa.types.is_fixed_size_list(expected):
         children = [_without_extensions(values.values, expected.value_type)]
     elif pa.types.is_struct(expected):
-        # the children of a slice would be sliced already
+        # the children of a slice are already sliced
         children = [_without_extensions(values.field(i), part.type) for i, part in enumerate(expected)]
         return _struct(values, children, expected)
     elif values.type == expected:

@@ -1,7 +1,7 @@
-"""Rows in the columns and types of a table.
+"""Conversion of rows to the columns and types of a table.
 
-Columns are found by name; those that the table does not have are refused, and those that it has may be missing where
-they may be NULL. Types are changed only where no value can be.
+Columns are matched by name. Unknown columns are refused. Missing ones are allowed if they are
+nullable. Types are converted only without loss.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from lance_sql.format.schema.projection import closest
 
 
 class TableCast:
-    """Batches of one schema as rows of a table.
+    """Conversion of batches of one schema to rows of a table.
 
     source: the schema of the batches
     table: the schema of the table
-    name: how messages call the table
-    raises: InvalidArgument that lists every column that does not fit
+    name: of the table, in messages
+    raises: InvalidArgument that lists every unsuitable column
     """
 
     def __init__(self, source: pa.Schema, table: Schema, name: str) -> None:
         self._validation = Validation(source)
         self.schema = table
-        """The fields of the table that the rows have."""
+        """The fields of the table that the rows contain."""
         self._indices = list(range(len(source)))
         self._target = table.arrow
         if not source.equals(self._target):
@@ -59,10 +59,10 @@ class TableCast:
         self._target = self.schema.arrow
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows, columns in the order of `schema`.
+        """Converts rows, with columns in the order of `schema`.
 
-        raises: InvalidArgument for values that the type does not hold, such as times out of its range, and for a batch
-            that is damaged
+        raises: InvalidArgument for values that do not fit the type, such as times out of its range, and for a damaged
+            batch
         """
         self._validation.check(batch)
         if batch.schema.equals(self._target, check_metadata=True):

@@ -1,4 +1,4 @@
-"""Values as text, in the words of DuckDB: 1.0, 1e+20, 0.00000010, 2024-01-01 00:00:00.5, and UTC as +00."""
+"""Values as text, in DuckDB's format: 1.0, 1e+20, 0.00000010, 2024-01-01 00:00:00.5, and UTC as +00."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lance_sql.format.casts.rounding import is_text
 
 
 def of(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Values as text of a type.
+    """Converts values to text of a type.
 
-    raises: pa.ArrowInvalid for years before the first, times out of range, and bytes that are no UTF-8;
+    raises: pa.ArrowInvalid for years before the first, times out of range, and bytes that are not UTF-8;
         pa.ArrowNotImplementedError for types without a text
     """
     source = array.type
@@ -37,16 +37,16 @@ def of(array: pa.Array, target: pa.DataType) -> pa.Array:
 def _of_floats(array: pa.Array) -> pa.Array:
     numbers = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
     if not pa.types.is_float64(numbers.type):
-        # a double that has the same digits
+        # a double with the same digits
         numbers = numbers.cast(pa.string()).cast(pa.float64())
-    # NumPy writes doubles as DuckDB does
+    # NumPy formats doubles like DuckDB
     texts = numbers.fill_null(0).to_numpy().astype(str)
     return pa.array(texts, pa.string(), mask=array.is_null().to_numpy(zero_copy_only=False))
 
 
 def _of_decimals(array: pa.Array) -> pa.Array:
-    """All digits, where Arrow writes small numbers with an exponent. A type without a place for it has no 0 before the
-    point, as in DuckDB."""
+    """Formats all digits, while Arrow writes small numbers with an exponent. Like in DuckDB, a type without a digit
+    before the point gets no 0 there."""
     import pyarrow.compute as pc
 
     scale = array.type.scale
@@ -64,7 +64,7 @@ def _of_decimals(array: pa.Array) -> pa.Array:
 
 
 def _of_times(array: pa.Array) -> pa.Array:
-    """Without zeros at the end of a second."""
+    """Formats times without trailing zeros of the seconds."""
     import pyarrow.compute as pc
 
     texts = array.cast(pa.string())

@@ -1,4 +1,4 @@
-"""Dates, times, timestamps, durations and intervals, one as another: counts of a unit, exactly, or an error."""
+"""Conversion between dates, times, timestamps, durations and intervals: exactly, or with an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DAY: Final = 86_400 * 10**9
 
 
 def are_moments(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether `convert` takes values of one type to the other."""
+    """Whether `convert` supports values of one type as the other."""
     if pa.types.is_duration(target):
         return bool(pa.types.is_duration(source) or pa.types.is_interval(source))
     if pa.types.is_time(target):
@@ -23,7 +23,7 @@ def are_moments(source: pa.DataType, target: pa.DataType) -> bool:
 
 
 def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """The times in another unit; of timestamps, the day or the time of day in the zone of the column.
+    """Converts times to another unit, and timestamps also to the day or the time of day in the zone of the column.
 
     raises: pa.ArrowInvalid for a time out of range, or between two of the units, and for intervals of months
     """
@@ -31,14 +31,14 @@ def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
 
     source = array.type
     if pa.types.is_timestamp(source) and pa.types.is_timestamp(target) and source.unit == target.unit:
-        # the same counts, whatever the zone
+        # the same counts in any zone
         return array.cast(target)
     loses_zone = pa.types.is_timestamp(source) and source.tz is not None and not pa.types.is_timestamp(target)
     if loses_zone:
         array = pc.local_timestamp(array)
     counts, unit = _counts(array)
     if pa.types.is_timestamp(source) and not pa.types.is_timestamp(target):
-        # no time before the first of a day is one of the day before
+        # a time before the epoch belongs to the day before
         days, of_day = np.divmod(counts, _DAY // unit)
         counts, unit = (of_day, unit) if pa.types.is_time(target) else (days, _DAY)
     wanted, width = _unit(target), np.int32 if target.bit_width == 32 else np.int64
@@ -63,14 +63,14 @@ def _has_date(type: pa.DataType) -> bool:
 
 
 def _unit(type: pa.DataType) -> int:
-    """Nanoseconds."""
+    """Returns the unit in nanoseconds."""
     if pa.types.is_date(type):
         return _DAY if pa.types.is_date32(type) else _NANOSECONDS["ms"]
     return _NANOSECONDS[type.unit]
 
 
 def _counts(array: pa.Array) -> tuple[I64, int]:
-    """Each value as a number of units, 0 for NULL, and the unit."""
+    """Returns each value as a number of units, 0 for NULL, and the unit."""
     if pa.types.is_interval(array.type):
         return _nanoseconds(array), 1
     storage = pa.int32() if array.type.bit_width == 32 else pa.int64()
@@ -78,7 +78,7 @@ def _counts(array: pa.Array) -> tuple[I64, int]:
 
 
 def _nanoseconds(array: pa.Array) -> I64:
-    """The lengths of intervals; a day has 24 hours, as SQL compares them."""
+    """Returns the lengths of intervals; a day has 24 hours, as in comparisons of SQL."""
     parts = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
     values = np.frombuffer(array.buffers()[1], parts)[array.offset : array.offset + len(array)]
     valid = array.is_valid().to_numpy(zero_copy_only=False)
@@ -88,7 +88,7 @@ def _nanoseconds(array: pa.Array) -> I64:
     days, rest = values["days"].astype(np.int64), values["nanoseconds"]
     whole_days = days * _DAY
     total = whole_days + rest
-    # of a product or a sum that overflows, the way back leads elsewhere
+    # detects overflow of the product or the sum by reversing it
     if (whole_days // _DAY != days).any() or ((whole_days ^ total) & (rest ^ total) < 0).any():
         raise pa.ArrowInvalid("an interval is out of range")
     lengths: I64 = total

@@ -1,4 +1,4 @@
-"""UUIDs as text, and text as UUIDs."""
+"""Conversion of UUIDs to text and back."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _BYTES = pa.binary(16)
 
 
 def from_text(array: pa.Array) -> pa.Array:
-    """The 16 bytes of each text.
+    """Parses the 16 bytes of each text.
 
-    raises: pa.ArrowInvalid for text that is no UUID
+    raises: pa.ArrowInvalid for text that is not a UUID
     """
     try:
         values = [None if value is None else UUID(value.strip()).bytes for value in array.to_pylist()]
@@ -22,7 +22,7 @@ def from_text(array: pa.Array) -> pa.Array:
 
 
 def to_text(array: pa.Array) -> pa.Array:
-    """Each UUID in its usual form.
+    """Formats each UUID in its usual form.
 
     array: fixed_size_binary[16]
     """

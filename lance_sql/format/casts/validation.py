@@ -1,8 +1,8 @@
-"""Arrow arrays that come from elsewhere: whether they hold what their type says.
+"""Validation of foreign Arrow arrays against their type.
 
-Offsets, keys and views of a foreign stream are numbers that somebody else wrote. Arrow does not look at them, and reads
-outside of its buffers where they are wrong. They are checked in one pass, without the values: a small part of what
-writing costs. Text is taken to be UTF-8.
+Offsets, keys and views of a foreign stream are untrusted numbers. Arrow does not check them, and reads
+outside its buffers if they are wrong. They are checked in one pass, without the values, at a fraction of the cost of
+writing. Text is assumed to be UTF-8.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _Check: TypeAlias = Callable[[pa.Array], None]
 
 
 class Validation:
-    """The checks that batches of one schema need; which ones is found out once, since batches may be short."""
+    """The checks for batches of one schema, selected once, because batches may be short."""
 
     def __init__(self, schema: pa.Schema) -> None:
         checks = [(i, _check_of(type)) for i, type in enumerate(schema.types)]
         self._checks = [(i, check) for i, check in checks if check is not None]
 
     def check(self, batch: pa.RecordBatch) -> None:
-        """Makes sure that reading the batch reads nothing outside of its buffers.
+        """Makes sure that reading the batch stays inside its buffers.
 
         raises: InvalidArgument with the column
         """
         try:
-            # lengths, and that buffers are long enough
+            # checks lengths and sizes of buffers
             batch.validate()
         except pa.ArrowInvalid as error:
             raise InvalidArgument(f"A batch is not valid Arrow data: {error}") from error
@@ -46,9 +46,9 @@ class Validation:
 
 
 def _check_of(type: pa.DataType) -> _Check | None:
-    """The check of arrays of a type; None where `validate` is enough."""
+    """Returns the check for arrays of a type; None if `validate` is enough."""
     if pa.types.is_decimal(type):
-        # more digits than the type has, as DuckDB hands over the largest HUGEINTs
+        # more digits than the type allows, as DuckDB exports the largest HUGEINTs
         return lambda array: array.validate(full=True)
     if pa.types.is_primitive(type):
         return None
@@ -88,7 +88,7 @@ def _lists(array: pa.Array, bits: int, items: _Check | None) -> None:
     _check_offsets(array, offsets, bits, len(values))
     if items is not None and len(array):
         width = bits // 8
-        # batches may be parts of one large array: what others have of its items is not looked at again
+        # batches may be slices of one large array: items of other slices are not checked again
         first, last = (
             int.from_bytes(memoryview(offsets)[index * width :][:width], "little")
             for index in (array.offset, array.offset + len(array))
@@ -119,7 +119,7 @@ def _dictionary(array: pa.DictionaryArray, bits: int, items: _Check | None) -> N
     if array.null_count == 0:
         width = bits // 8
         keys = array.buffers()[1].slice(array.offset * width)
-        # a negative one is a large one
+        # a negative key is a large one
         _kernels.check_indices(keys, bits, len(array), len(dictionary))
     else:
         bounds = pc.min_max(array.indices)

@@ -1,1 +1,1 @@
-"""Files of indices: what they say, one kind a module. Which rows of a table they concern is not known here."""
+"""Index files, one kind per module. This package does not know the tables of their rows."""

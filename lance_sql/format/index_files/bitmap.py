@@ -1,4 +1,4 @@
-"""BITMAP: for each distinct value the set of its rows. LABEL_LIST has the same file for the items of lists.
+"""BITMAP: the set of rows of each distinct value. LABEL_LIST uses the same file for the items of lists.
 
     keys   bitmaps
 
@@ -27,7 +27,7 @@ _BITMAP_BYTES_AT_ONCE: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Bitmaps:
-    """The sets of a file, which are read when they are asked for.
+    """The sets of a file, read on demand.
 
     type: of the keys
     """
@@ -42,11 +42,11 @@ class Bitmaps:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that keeping this takes, roughly: what the reader keeps of the file."""
+        """Approximate memory: the part of the file that the reader caches."""
         return 1 << 16
 
     def key_parts(self) -> Iterator[pa.Array]:
-        """The distinct values in the order of the file, in parts of bounded size.
+        """Yields the distinct values in the order of the file, in parts of bounded size.
 
         raises: CorruptFile
         """
@@ -55,9 +55,9 @@ class Bitmaps:
             yield self.file.read(["keys"], rows)[0]
 
     def sets(self, positions: I64, *, upper_halves: U64 | None = None, most_rows: int) -> Iterator[RowSet | None]:
-        """The sets of the keys at these positions, ascending, one after the other; None for one that has too many rows.
+        """Yields the sets of the keys at these positions, ascending; None for one with too many rows.
 
-        upper_halves: the only ones that are wanted
+        upper_halves: return only these
         raises: CorruptFile
         """
         at_once = max(1, int(_BITMAP_BYTES_AT_ONCE / max(self.file.row_bytes(["bitmaps"]), 1)))
@@ -72,9 +72,9 @@ class Bitmaps:
 
 
 def read(file: IndexFile) -> Bitmaps:
-    """The sets of a file.
+    """Opens the sets of a file.
 
-    raises: CorruptFile; UnsupportedFeature for a file that cannot tell NULL from other keys
+    raises: CorruptFile; UnsupportedFeature for a file that cannot distinguish NULL from other keys
     """
     if not pa.types.is_binary(file.type_of("bitmaps")) and not pa.types.is_large_binary(file.type_of("bitmaps")):
         with at(file=file.path):

@@ -1,9 +1,9 @@
-"""Bloom filters: for each zone a filter that knows of most values that they are not there.
+"""Bloom filters: a filter for each zone that excludes most absent values.
 
     fragment_id   zone_start   zone_length   has_null   bloom_filter_data
 
-A filter is a split block bloom filter over xxHash64: blocks of eight words of 32 bits, of which a value sets a bit
-each.
+A filter is a split block bloom filter over xxHash64: blocks of eight words of 32 bits, in each of which a value sets a
+bit.
 
 Source: indices, bloom filter; Parquet, split block bloom filter.
 """
@@ -34,7 +34,7 @@ _BYTES_AT_ONCE: Final = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class BloomFilters:
-    """The filters of a file, which are read when they are asked for.
+    """The filters of a file, read on demand.
 
     has_null: whether each zone has NULLs: bool[zones]
     """
@@ -45,13 +45,13 @@ class BloomFilters:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that keeping this takes, roughly."""
+        """Approximate memory."""
         return self.zones.num_bytes + len(self.has_null)
 
     def may_contain(self, hashes: U64, asked: BoolMask) -> BoolMask:
-        """Whether each zone may hold a value with one of these hashes.
+        """Returns whether each zone may contain a value with one of these hashes.
 
-        asked: the zones that are looked at; of the others the answer is True
+        asked: the zones to check; the answer for others is True
         raises: CorruptFile
         """
         answers = np.ones(len(self.zones), np.bool_)
@@ -70,7 +70,7 @@ class BloomFilters:
 
 
 def read(file: IndexFile) -> BloomFilters:
-    """The filters of a file.
+    """Opens the filters of a file.
 
     raises: CorruptFile; UnsupportedFeature for too many zones
     """
@@ -84,7 +84,7 @@ def read(file: IndexFile) -> BloomFilters:
 
 
 def contains(blocks: U32, hashes: U64) -> BoolMask:
-    """Whether a filter may hold a value of each hash.
+    """Returns whether a filter may contain a value of each hash.
 
     blocks: uint32[blocks, 8]
     """
@@ -94,7 +94,7 @@ def contains(blocks: U32, hashes: U64) -> BoolMask:
 
 
 def positions(hashes: U64, num_blocks: int) -> tuple[I64, U64]:
-    """The block of each hash, and its bit in each of the block's words: int64[n], uint64[n, 8]."""
+    """Returns the block of each hash, and its bit in each of the block's words: int64[n], uint64[n, 8]."""
     numbers = ((hashes >> np.uint64(32)) * np.uint64(num_blocks)) >> np.uint64(32)
     low = hashes & np.uint64(0xFFFFFFFF)
     shifts = ((low[:, None] * SALT[None, :]) & np.uint64(0xFFFFFFFF)) >> np.uint64(27)

@@ -1,4 +1,4 @@
-"""The bytes of values that go into a bloom filter, and their hashes.
+"""The bytes of values for a bloom filter, and their hashes.
 
     integers, dates, times, timestamps, floats    little endian, as wide as the type
     text, binary                                  their bytes
@@ -17,7 +17,7 @@ from lance_sql.values.arrays import U64
 
 
 def check(type: pa.DataType) -> None:
-    """Makes sure that a bloom filter has values of the type.
+    """Makes sure that bloom filters support the type.
 
     raises: UnsupportedFeature
     """
@@ -31,9 +31,9 @@ def check(type: pa.DataType) -> None:
 
 
 def hashes(values: pa.Array) -> U64:
-    """The hash of each value that is not NULL: uint64.
+    """Returns the hash of each value that is not NULL: uint64.
 
-    values: of a type that `check` lets pass
+    values: of a type that `check` accepts
     """
     values = values.drop_null()
     out = np.empty(len(values), np.uint64)

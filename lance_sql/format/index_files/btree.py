@@ -33,11 +33,11 @@ _ROWS_AT_ONCE: Final = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What is known of the pages of a BTREE without reading them.
+    """The statistics of the pages of a BTREE.
 
     statistics: of each page, in the order of the values
     starts, ends: the rows of each page in the data file: int64[pages]
-    ids_column: of the data file, which has the rows
+    ids_column: the column with the rows in the data file
     type: of the values
     """
 
@@ -51,7 +51,7 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class BTree:
-    """The pages of a BTREE; their values are read when they are asked for."""
+    """The pages of a BTREE, whose values are read on demand."""
 
     lookup: Lookup
     data: IndexFile
@@ -63,11 +63,11 @@ class BTree:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that this takes, roughly."""
+        """Approximate memory."""
         return self.lookup.num_bytes
 
     def read(self, pages: I64) -> Iterator[tuple[pa.Array, U64]]:
-        """The values of some pages, and the row of each, in parts of bounded size.
+        """Yields the values of some pages, and the row of each, in parts of bounded size.
 
         pages: ascending
         raises: CorruptFile
@@ -85,10 +85,10 @@ class BTree:
 
 
 def read(lookup: IndexFile, data: IndexFile) -> BTree:
-    """The BTREE in two files.
+    """Opens the BTREE in two files.
 
-    raises: CorruptFile for a lookup that does not go with the data; UnsupportedFeature for one that is too large, and
-        for a BTREE in partitions
+    raises: CorruptFile for a lookup that does not match the data; UnsupportedFeature for one that is too large, and
+        for a partitioned BTREE
     """
     return BTree(lookup.once(Lookup, lambda: _lookup(lookup, data), data), data)
 
@@ -131,9 +131,9 @@ def _lookup(lookup: IndexFile, data: IndexFile) -> Lookup:
 
 
 def _without_nan(mins: pa.Array, maxs: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """The bounds without NaN, and how many NaN there are: 0, or NULL where that is not known.
+    """Returns the bounds without NaN, and the number of NaN: 0, or NULL if it is unknown.
 
-    Values are in total order: a page has a NaN only where it begins or ends with one, or begins with NULLs.
+    Values are in total order: a page has a NaN only if it begins or ends with one, or begins with NULLs.
     """
     lower, upper = (bounds.cast(pa.float64()).to_numpy(zero_copy_only=False) for bounds in (mins, maxs))
     page_numbers = np.arange(len(mins))

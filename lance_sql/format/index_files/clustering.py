@@ -1,4 +1,4 @@
-"""Centroids of vectors: k-means in the kernels, over threads.
+"""Centroids of vectors: k-means in the kernels, on several threads.
 
 Source: Lloyd's algorithm.
 """
@@ -20,20 +20,20 @@ MOST_ROUNDS: Final = 50
 PRODUCT_ROUNDS: Final = 20
 _ROWS_AT_ONCE: Final = 8192
 _LEAST_GAIN: Final = 2e-4
-"""A round that makes the sum of distances smaller by less than this share of it is the last one."""
+"""Rounds end when the sum of distances decreases by less than this share."""
 
 
 def num_threads() -> int:
-    """For work of the kernels."""
+    """Returns the number of threads for kernels."""
     return min(os.cpu_count() or 1, 8)
 
 
 def nearest(rows: F32, centroids: F32, first: int = 0, distances: F32 | None = None) -> U32:
-    """The centroid nearest to each row.
+    """Returns the nearest centroid of each row.
 
-    rows: f32[n, stride], of which d values count from `first` on
+    rows: f32[n, stride], of which d values from `first` on are used
     centroids: f32[k, d]
-    distances: where squared distances are written, f32[n]
+    distances: buffer for squared distances, f32[n]
     """
     numbers = np.empty(len(rows), np.uint32)
     _kernels.nearest_centroids(
@@ -43,8 +43,8 @@ def nearest(rows: F32, centroids: F32, first: int = 0, distances: F32 | None = N
 
 
 def greatest_products(rows: F32, centroids: F32) -> U32:
-    """The centroid whose product with each row is greatest: the nearest one, where one more value makes each centroid
-    as long as the longest.
+    """Returns the centroid with the greatest product with each row. It is the nearest one if an additional value makes
+    each centroid as long as the longest.
 
     rows: f32[n, d]
     centroids: f32[k, d]
@@ -66,9 +66,9 @@ def cluster(
     pool: ThreadPoolExecutor | None = None,
     after_round: Callable[[], None] = lambda: None,
 ) -> F32:
-    """Centroids, f32[count, d], of a sample of rows; some are the same where there are fewer different rows.
+    """Returns centroids, f32[count, d], of a sample of rows; some are equal if there are fewer distinct rows.
 
-    rows: f32[n, stride], of which `size` values count from `first` on, all without it
+    rows: f32[n, stride], of which `size` values from `first` on are used, by default all
     is_binary: values are 0 or 1, and so are those of centroids
     pool: threads that share a round
     after_round: called after each round
@@ -93,7 +93,7 @@ def cluster(
 
 
 def moved_by_products(rows: F32, centroids: F32, pool: ThreadPoolExecutor | None = None) -> F32:
-    """Centroids, f32[k, d], moved to the means of the rows whose product with them is the greatest one.
+    """Moves centroids, f32[k, d], to the means of the rows that have the greatest product with them.
 
     rows: f32[n, d]
     """
@@ -108,7 +108,7 @@ def moved_by_products(rows: F32, centroids: F32, pool: ThreadPoolExecutor | None
 def _round(
     rows: F32, centroids: F32, first: int, pool: ThreadPoolExecutor | None, of_products: bool = False
 ) -> tuple[npt.NDArray[np.float64], I64, float]:
-    """Sums and counts of the rows of each centroid, and the sum of all distances; none of products."""
+    """Returns sums and counts of the rows of each centroid, and the sum of all distances, but not of products."""
 
     def part(start: int) -> tuple[npt.NDArray[np.float64], I64, float]:
         some = rows[start : start + step]
@@ -135,7 +135,7 @@ def _round(
 
 
 def _split(centroids: F32, counts: I64, rng: np.random.Generator) -> None:
-    """Puts those without rows beside those with most."""
+    """Moves centroids without rows next to those with the most rows."""
     empty = np.flatnonzero(counts == 0)
     largest = np.argsort(-counts, kind="stable")[: len(empty)]
     for to, near in zip(empty.tolist(), largest.tolist(), strict=False):

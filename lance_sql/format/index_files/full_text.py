@@ -1,6 +1,6 @@
-"""The files of a full text index: its words, the documents of each, and how long documents are.
+"""The files of a full-text index: its words, the documents of each word, and the lengths of documents.
 
-    metadata.lance             which partitions there are, and how texts were taken apart
+    metadata.lance             the partitions, and the tokenization parameters
     part_<p>_tokens.lance      the words of a partition, with numbers
     part_<p>_docs.lance        the row and the length of each document, by its number
     part_<p>_invert.lance      the documents of each word, in blocks
@@ -27,7 +27,7 @@ from lance_sql.values.arrays import U32, U64
 
 METADATA: Final = "metadata.lance"
 LISTS: Final = "_invert.lance"
-"""What the names of files with lists end with."""
+"""Suffix of the names of files with posting lists."""
 MOST_VERSION: Final = 3
 
 
@@ -37,15 +37,15 @@ _TAILS: Final = {"fixed32_v1": False, "varint_delta_v1": True}
 
 
 class FullTextIndex:
-    """An open segment of a full text index. Thread-safe.
+    """An open segment of a full-text index. Thread-safe.
 
-    parameters: how texts were taken apart; those that early releases did not have are missing
+    parameters: of the tokenization; those that early releases lacked are missing
     """
 
     def __init__(self, file: Callable[[str], IndexFile]) -> None:
         """
         file: opens a file of the segment by its name
-        raises: CorruptFile; UnsupportedFeature for formats that are not known
+        raises: CorruptFile; UnsupportedFeature for unknown formats
         """
         metadata = file(METADATA)
         with at(file=metadata.path):
@@ -76,22 +76,22 @@ class FullTextIndex:
 
     @property
     def num_documents(self) -> int:
-        """Documents, those of rows that are gone among them."""
+        """Number of documents, including those of deleted rows."""
         return sum(len(each.row_ids) for each in self.partitions)
 
     @property
     def num_tokens(self) -> int:
-        """Words of all documents."""
+        """Number of words in all documents."""
         return sum(each.num_tokens for each in self.partitions)
 
     @property
     def num_bytes(self) -> int:
-        """The memory that it takes, with what is kept of lists."""
+        """Memory, including cached posting lists."""
         return sum(each.num_bytes for each in self.partitions) + 1024
 
 
 class TextPartition:
-    """A part of the documents, with words of its own."""
+    """A part of the documents, with its own words."""
 
     def __init__(
         self, tokens: IndexFile, documents: IndexFile, lists: IndexFile, block_size: int, *, is_varint: bool
@@ -114,18 +114,18 @@ class TextPartition:
             self._counts: U32 = counts.to_numpy()
             if len(self._counts) and self._counts.max() > len(self.row_ids):
                 raise CorruptFile(f"a word in {self._counts.max()} of {len(self.row_ids)} documents")
-        # counted by who holds the index
+        # counted by the owner of the index
         self._cache: LruCache[int, tuple[U32, U32]] = LruCache(
             None, most_bytes=_MOST_HELD, num_bytes=lambda each: each[0].nbytes * 2 + 1
         )
 
     @property
     def num_bytes(self) -> int:
-        """The memory that it takes at most."""
+        """Maximum memory."""
         return self.row_ids.nbytes + self.lengths.nbytes + self._counts.nbytes + min(self._lists.num_bytes, _MOST_HELD)
 
     def find(self, token: str) -> int | None:
-        """The number of a word; None where no document has it.
+        """Returns the number of a word, or None if no document contains it.
 
         raises: CorruptFile
         """
@@ -137,7 +137,7 @@ class TextPartition:
             return number
 
     def words(self) -> Iterator[bytes]:
-        """All words, in the order of their bytes.
+        """Yields all words, in byte order.
 
         raises: CorruptFile
         """
@@ -146,11 +146,11 @@ class TextPartition:
             yield from (word for word, _ in words.words()) if isinstance(words, TokenFst) else sorted(words)
 
     def count(self, number: int) -> int:
-        """How many documents have a word."""
+        """Returns the number of documents with a word."""
         return int(self._counts[number])
 
     def documents(self, number: int) -> tuple[U32, U32]:
-        """The documents that have a word, ascending, and how often.
+        """Returns the documents with a word, ascending, and its frequency in each.
 
         raises: CorruptFile
         """

@@ -1,6 +1,6 @@
-"""One file of an index: a data file whose columns are named, read without a table around it.
+"""One file of an index: a data file with named columns, read without its table.
 
-Index files are never written again, so what is made of a whole one is kept for all tables of the process
+Index files are immutable, so objects made of a whole file are cached for all tables of the process
 (`IndexFile.once`).
 
 Source: indices, directory layout.
@@ -29,7 +29,7 @@ from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
 MOST_CACHED_BYTES: Final = 8 << 20
-"""What takes more is not kept for tables that are opened later: it would leave no room for others."""
+"""Larger objects are not cached for later tables, because they would leave no room for others."""
 
 _HEAD_BYTES: Final = 4 << 20
 _PART_BYTES: Final = 16 << 20
@@ -39,11 +39,11 @@ _Made = TypeVar("_Made", bound=CachedPage)
 
 
 class IndexFile:
-    """A file of an index, which is opened when something is asked of it. Thread-safe.
+    """A file of an index, opened on first use. Thread-safe.
 
     path: in the store
-    raises: each of its methods, CorruptFile when the file is missing or damaged, UnsupportedFeature for a version that
-        is not known
+    raises: each of its methods, CorruptFile if the file is missing or damaged, UnsupportedFeature for an unknown
+        version
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class IndexFile:
         uses_cache: bool = True,
     ) -> None:
         """
-        size: of the file, where it is known
+        size: of the file, if known
         has_short_end: as for `FileReader`
-        uses_cache: what is made of it may be of an earlier reading, and is kept for later ones
+        uses_cache: whether `once` may use and fill the cache
         """
         self.path = path
         self._store = store
@@ -79,11 +79,11 @@ class IndexFile:
             return file.metadata.schema
 
     def once(self, kind: type[_Made], make: Callable[[], _Made], *others: IndexFile) -> _Made:
-        """What `make` makes of this file and others; what an earlier reading made of them, where their stores can tell
-        files from those that took their place.
+        """Returns the result of `make` for this file and others, cached for all readers if their stores can identify
+        files.
 
-        kind: what is made, of which the same files give one
-        make: of something that keeps neither a file nor bytes of one
+        kind: type of the result; the same files have one result of each type
+        make: computes a result that holds neither a file nor its bytes
         raises: as `make`
         """
         files = (self, *others)
@@ -101,7 +101,7 @@ class IndexFile:
 
     @property
     def loses_nulls(self) -> bool:
-        """Whether NULLs of the file read as other values, as in version 0.1, which early releases wrote."""
+        """Whether NULLs of the file read as other values, as in version 0.1 of early releases."""
         return isinstance(self._file.metadata, LegacyMetadata)
 
     @property
@@ -115,18 +115,18 @@ class IndexFile:
         return self._file.bytes.size
 
     def note(self, key: str) -> str | None:
-        """A value of the metadata of the schema; None without it.
+        """Returns a value of the schema metadata, or None.
 
-        raises: CorruptFile for one that is not text
+        raises: CorruptFile for a value that is not text
         """
         value = self._schema.metadata.get(key)
         with at(file=self.path):
             return None if value is None else value.decode()
 
     def number(self, key: str, default: int | None = None) -> int | None:
-        """A value of the metadata as a number of at least 0; `default` without it.
+        """Returns a metadata value as a number of at least 0, or `default`.
 
-        raises: CorruptFile for one that is none
+        raises: CorruptFile for a value that is not a number
         """
         text = self.note(key)
         if text is None:
@@ -137,9 +137,9 @@ class IndexFile:
             return int(text)
 
     def buffer(self, number: int) -> bytes:
-        """A global buffer.
+        """Returns a global buffer.
 
-        raises: CorruptFile when there is none of this number
+        raises: CorruptFile if there is none with this number
         """
         with at(file=self.path):
             if isinstance(self._file.metadata, LegacyMetadata):
@@ -148,7 +148,7 @@ class IndexFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """Names of the columns."""
         return tuple(field.name for field in self._schema.fields)
 
     def has(self, name: str) -> bool:
@@ -156,7 +156,7 @@ class IndexFile:
         return name in self.names
 
     def parts(self, name: str) -> Iterator[pa.Array]:
-        """All rows of a column, in parts of bounded size.
+        """Yields all rows of a column, in parts of bounded size.
 
         raises: as `read`
         """
@@ -165,9 +165,9 @@ class IndexFile:
             yield self.read([name], row_ranges.single(start, min(start + at_once, self.num_rows)))[0]
 
     def type_of(self, name: str) -> pa.DataType:
-        """The type of a column.
+        """Returns the type of a column.
 
-        raises: CorruptFile when there is none of this name
+        raises: CorruptFile if there is none of this name
         """
         for field in self._schema.fields:
             if field.name == name:
@@ -176,14 +176,14 @@ class IndexFile:
             raise CorruptFile(f"an index file without a column {name!r}")
 
     def row_bytes(self, names: Sequence[str]) -> float:
-        """Bytes of Arrow data that one row of these columns takes, roughly.
+        """Returns the approximate Arrow bytes of one row of these columns.
 
         raises: as `read`
         """
         return sum(self._column(name).row_bytes for name in names)
 
     def read(self, names: Sequence[str], rows: RowRanges | None = None) -> list[pa.Array]:
-        """Some rows of these columns; all of them without `rows`.
+        """Reads rows of these columns, by default all.
 
         raises: CorruptFile, UnsupportedFeature
         """
@@ -216,7 +216,7 @@ class IndexFile:
 
     @cached_property
     def _column_numbers(self) -> dict[int, int]:
-        """The numbers of the columns of fields: of leaves, and in version 2.0 of the lists around them."""
+        """The column numbers of fields: of leaves, and in version 2.0 of the lists around them."""
         numbers: dict[int, int] = {}
         metadata = self._file.metadata
         has_lists = not isinstance(metadata, LegacyMetadata) and metadata.has_path_columns
@@ -230,7 +230,7 @@ class IndexFile:
 
 
 def json_note(text: str | None, type: type[Any]) -> Any:
-    """What a note says that is JSON.
+    """Parses a note in JSON.
 
     text: of `IndexFile.note`
     type: of the value

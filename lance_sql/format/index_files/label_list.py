@@ -1,8 +1,8 @@
-"""LABEL_LIST: for each distinct item of lists the set of the rows that have it. A file like that of a BITMAP.
+"""LABEL_LIST: the set of rows of each distinct list item, in a file like that of a BITMAP.
 
     keys   bitmaps
 
-Lists that are NULL, and those without items, are in no set.
+NULL lists and empty lists are in no set.
 
 Source: indices, label list.
 """
@@ -22,7 +22,7 @@ FILE = bitmap.FILE
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The sets of rows by item, which are read when they are asked for."""
+    """The sets of rows by item, read on demand."""
 
     items: Bitmaps
 
@@ -33,12 +33,12 @@ class Labels:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that keeping this takes, roughly."""
+        """Approximate memory."""
         return self.items.num_bytes
 
 
 def read(file: IndexFile) -> Labels:
-    """The sets of a file.
+    """Opens the sets of a file.
 
     raises: as `bitmap.read`
     """

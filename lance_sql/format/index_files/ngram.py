@@ -1,10 +1,9 @@
-"""N-gram: for each trigram of letters and digits the rows of the texts that have it.
+"""N-gram: the rows of the texts with each trigram of letters and digits.
 
     tokens   posting_list       'abc' = 11 * 37^2 + 12 * 37 + 13, with 0-9 as 1 to 10 and a-z as 11 to 36
 
-Before texts are taken apart, they are folded to ASCII and lower-cased, and cut where there is neither a letter nor a
-digit. Of what is looked for only runs of ASCII are taken: these stay next to each other in a text, whatever becomes of
-other characters.
+Texts are first folded to ASCII, lower-cased, and split at characters other than letters and digits. Only runs of ASCII
+are taken from a search text: these stay adjacent in a text, whatever other characters are folded to.
 
 Source: indices, n-gram.
 """
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "ngram_postings.lance"
 MAX_TOKENS: Final = 37**3
-"""Tokens are below this."""
+"""Upper bound of tokens, exclusive."""
 
 _RUNS: Final = re.compile(r"[0-9a-z]{3,}")
 _NUMBER_OF: Final = {character: number for number, character in enumerate("0123456789abcdefghijklmnopqrstuvwxyz", 1)}
@@ -38,10 +37,10 @@ _BYTES_AT_ONCE: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The rows of each trigram, which are read when they are asked for.
+    """The rows of each trigram, read on demand.
 
     tokens: ascending: uint32[n]
-    list_numbers: the row of the list of each in the file: int64[n]
+    list_numbers: the row of each list in the file: int64[n]
     """
 
     tokens: U32
@@ -50,11 +49,11 @@ class Postings:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that keeping this takes, roughly."""
+        """Approximate memory."""
         return 12 * len(self.tokens) + (1 << 16)
 
     def rows_with(self, trigrams: Sequence[int]) -> BitMap64:
-        """The addresses, or row ids, of the rows of all of some trigrams, at least one.
+        """Returns the addresses, or row ids, of rows that have all of some trigrams, at least one.
 
         raises: CorruptFile
         """
@@ -84,9 +83,9 @@ class Postings:
 
 
 def read(file: IndexFile) -> Postings:
-    """The lists of a file.
+    """Opens the lists of a file.
 
-    raises: CorruptFile; UnsupportedFeature for a file that cannot tell NULL from other values
+    raises: CorruptFile; UnsupportedFeature for a file that cannot distinguish NULL from other values
     """
     kind = file.type_of("posting_list")
     with at(file=file.path):
@@ -109,9 +108,9 @@ def read(file: IndexFile) -> Postings:
 
 
 def trigrams(text: str) -> list[int]:
-    """Trigrams that every text has in which this one is; none where it has too few letters and digits together."""
+    """Returns trigrams of every text that contains this one; none for too few adjacent letters and digits."""
     trigram_numbers = []
-    # of other characters some have an ASCII letter as their lower case
+    # some other characters have an ASCII letter as their lower case
     lowered = "".join(character.lower() if character.isascii() else " " for character in text)
     for run in _RUNS.findall(lowered):
         numbers = [_NUMBER_OF[character] for character in run]

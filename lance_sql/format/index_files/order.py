@@ -21,7 +21,7 @@ _WORD_BITS: Final = 64
 
 _SAMPLED_VALUES: Final = 1 << 13
 _MOST_DIFFERENT: Final = 0.25
-"""Values are compared once for each different one where these are no larger a share."""
+"""Each distinct value is compared only once if the share of distinct values is at most this."""
 
 
 def check(type: pa.DataType) -> None:
@@ -38,12 +38,12 @@ def check(type: pa.DataType) -> None:
 
 
 def keys(values: pa.Array) -> pa.Array:
-    """Something for each value, NULL for NULL, that Arrow sorts and compares in this order."""
+    """Returns sort keys, NULL for NULL, that Arrow compares in this order."""
     type = values.type
     if pa.types.is_floating(type):
         bits = values.view(f"int{type.bit_width}").cast(pa.int64())
         number = bits.fill_null(0).to_numpy()
-        # below zero, greater bits are smaller numbers
+        # below zero, larger bits are smaller numbers
         flipped = np.where(number < 0, number ^ np.int64(2 ** (type.bit_width - 1) - 1), number)
         return pa.array(flipped, mask=values.is_null().to_numpy(zero_copy_only=False))
     if pa.types.is_temporal(type):
@@ -58,7 +58,7 @@ def keys(values: pa.Array) -> pa.Array:
 
 
 def ascending(values: pa.Array) -> I64:
-    """The positions of the values in their order, equal ones as they come: int64[len(values)]."""
+    """Returns the positions of the values in sorted order, stable: int64[len(values)]."""
     sortable = keys(values)
     if pa.types.is_integer(sortable.type):
         if not sortable.null_count:
@@ -78,9 +78,9 @@ def _arrow_order(sortable: pa.Array) -> I64:
 
 
 def _repeats(values: pa.Array) -> bool:
-    """Whether there seem to be few different values: that of so many that are drawn, some are equal to others.
+    """Whether there seem to be few distinct values, because a sample has equal ones.
 
-    Of n values drawn from d different ones, n * n / (2 * d) are there already.
+    A sample of n values out of d distinct ones has n * n / (2 * d) repeated ones.
     """
     step = len(values) // _SAMPLED_VALUES
     if not step:
@@ -91,7 +91,7 @@ def _repeats(values: pa.Array) -> bool:
 
 
 def _ranks(values: pa.Array) -> I64:
-    """For each value how many different ones are below it, -1 for NULL: each different one is compared only once."""
+    """Returns for each value the number of smaller distinct ones, -1 for NULL; each is compared only once."""
     encoded = values.dictionary_encode()
     order = _arrow_order(encoded.dictionary)
     ranks = np.empty(len(order), np.int64)
@@ -101,24 +101,24 @@ def _ranks(values: pa.Array) -> I64:
 
 
 def _ascending_integers(numbers: npt.NDArray[np.integer[Any]]) -> I64:
-    """The positions of numbers in their order, equal ones as they come: int64[len(numbers)].
+    """Returns the positions of numbers in sorted order, stable: int64[len(numbers)].
 
-    NumPy sorts words many times faster than positions by the words they stand for, and faster still where equal ones
-    may come in any order. So a position is part of the word that is sorted, wherever both have room in it.
+    NumPy sorts words many times faster than positions by words, and faster still without stability. The position is
+    therefore a part of the sorted word, if both fit.
     """
     if len(numbers) == 0:
         return np.empty(0, np.int64)
     low, high = int(numbers.min()), int(numbers.max())
     position_bits = _bits_of(len(numbers) - 1)
     if _bits_of(high - low) + position_bits <= _WORD_BITS:
-        # differences of 64 bits wrap, and so come out right
+        # differences of 64 bits wrap, with correct results
         return _ascending_words(numbers.astype(np.uint64) - np.uint64(low % 2**_WORD_BITS), position_bits)
     positions: I64 = np.argsort(numbers).astype(np.int64, copy=False)
     ordered = numbers[positions]
     is_new = ordered[1:] != ordered[:-1]
     if is_new.all():
         return positions
-    # equal ones have one rank, which is no greater than a position
+    # equal values have one rank, which is at most a position
     ranks = np.empty(len(numbers), np.uint64)
     ranks[positions[0]] = 0
     ranks[positions[1:]] = np.cumsum(is_new, dtype=np.uint64)
@@ -126,7 +126,7 @@ def _ascending_integers(numbers: npt.NDArray[np.integer[Any]]) -> I64:
 
 
 def _ascending_words(words: U64, position_bits: int) -> I64:
-    """The positions of words that leave room for a position, in their order; the words are overwritten."""
+    """Returns the positions of words with room for a position, in sorted order; overwrites the words."""
     words <<= np.uint64(position_bits)
     words |= np.arange(len(words), dtype=np.uint64)
     words.sort()

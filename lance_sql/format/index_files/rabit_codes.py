@@ -1,13 +1,13 @@
-"""The columns of RQ: how the bits of a vector's turned values lie, and the factors of its distances.
+"""The columns of RQ: the bits of a rotated vector, and the factors of its distances.
 
     _rabit_codes          bit i of a row: whether value i is above 0
     __add_factors, __scale_factors, __error_factors
-                          of distances by these bits alone
-    __blocked_ex_codes    the other bits of each value, where there are more: blocks of 64 values
+                          of distances by these bits only
+    __blocked_ex_codes    further bits of each value, if any: blocks of 64 values
     __add_factors_ex, __scale_factors_ex
                           of distances by all bits
 
-Sign bits lie for 32 rows of a partition together, byte by byte of these rows.
+Sign bits are stored for groups of 32 rows of a partition, interleaved by byte.
 
 Source: RaBitQ; vector index specification, storage of RQ.
 """
@@ -33,7 +33,7 @@ _BLOCK: Final = 64
 
 
 def widths(dimension: int, num_bits: int) -> dict[str, int]:
-    """The columns in their order, and how many bytes of a row each has; 0 for a factor, f32."""
+    """Returns the columns in order, with the bytes of a row in each; 0 for a factor, f32."""
     by_column = {SIGNS: (dimension + 7) // 8, **dict.fromkeys(FACTORS, 0)}
     if num_bits > 1:
         by_column |= {EXTRA: -(-dimension // _BLOCK) * 8 * (num_bits - 1), **dict.fromkeys(EXTRA_FACTORS, 0)}
@@ -41,14 +41,14 @@ def widths(dimension: int, num_bits: int) -> dict[str, int]:
 
 
 def row_bytes(dimension: int, num_bits: int) -> int:
-    """Bytes of all columns of a row."""
+    """Returns the bytes of all columns of a row."""
     return sum(width or 4 for width in widths(dimension, num_bits).values())
 
 
 def columns(rows: U8, dimension: int, num_bits: int) -> dict[str, pa.Array]:
-    """The columns of a partition.
+    """Returns the columns of a partition.
 
-    rows: [n, row_bytes], as the kernels make them
+    rows: [n, row_bytes], from the kernels
     """
     arrays, start = {}, 0
     for name, width in widths(dimension, num_bits).items():
@@ -63,7 +63,7 @@ def columns(rows: U8, dimension: int, num_bits: int) -> dict[str, pa.Array]:
 
 
 def packed_signs(signs: U8) -> U8:
-    """Sign bits [n, bytes] of a partition as they are stored: what `unpacked_signs` takes."""
+    """Packs sign bits [n, bytes] of a partition into the stored form: the inverse of `unpacked_signs`."""
     count, width = signs.shape
     whole = count // _GROUP * _GROUP
     rows = signs[:whole].reshape(-1, _GROUP, width).transpose(0, 2, 1)
@@ -73,7 +73,7 @@ def packed_signs(signs: U8) -> U8:
 
 
 def unpacked_signs(packed: U8) -> U8:
-    """Sign bits [n, bytes], of which groups of 32 rows lie byte by byte, with nibbles of two rows in a byte."""
+    """Unpacks sign bits [n, bytes], stored in groups of 32 rows by byte, with nibbles of two rows in a byte."""
     count, width = packed.shape
     whole = count // _GROUP * _GROUP
     flat = packed.reshape(-1)
@@ -90,7 +90,7 @@ def unpacked_signs(packed: U8) -> U8:
 
 
 def extra_codes(stored: U8, bits: int, size: int) -> U8:
-    """The codes of `bits` bits beside the signs, [n, size], of blocks of 64 values."""
+    """Returns the codes of `bits` bits in addition to the signs, [n, size], of blocks of 64 values."""
     blocks = stored.reshape(len(stored), -1, 8 * bits)
     codes = np.zeros((*blocks.shape[:2], _BLOCK), np.uint8)
     base = {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 6, 7: 6, 8: 8}[bits]

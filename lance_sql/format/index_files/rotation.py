@@ -1,7 +1,7 @@
-"""Rotations that vectors are turned by before RQ codes them, so that each value says as much as any other.
+"""Rotations applied to vectors before RQ, so that information is spread evenly over the values.
 
-    fast      signs and Walsh-Hadamard transforms, four times, of which the index keeps the signs
-    matrix    of releases before 4, as a global buffer
+    fast      signs and Walsh-Hadamard transforms, four times; the index stores the signs
+        matrix    of releases before 4, as a global buffer
 
 Source: RaBitQ; vector index specification, storage of RQ.
 """
@@ -32,7 +32,7 @@ class FastRotation:
         self._size = size
 
     def apply(self, rows: F32) -> F32:
-        """Rows [n, size], turned."""
+        """Rotates rows [n, size]."""
         given = np.ascontiguousarray(rows, np.float32)
         turned = np.empty_like(given)
         _kernels.rotate(given, len(given), self._size, self.signs, turned)
@@ -46,20 +46,20 @@ class MatrixRotation:
         self._matrix = matrix.astype(np.float32)
 
     def apply(self, rows: F32) -> F32:
-        """Rows [n, size], turned."""
+        """Rotates rows [n, size]."""
         rotated: F32 = rows @ self._matrix.T
         return rotated
 
 
 def drawn(rng: np.random.Generator, size: int) -> FastRotation:
-    """A rotation of vectors of that many values."""
+    """Draws a rotation for vectors of that many values."""
     return FastRotation(rng.integers(0, 256, _num_signs(size), np.uint8), size)
 
 
 def rotation_of(index: VectorIndex) -> FastRotation | MatrixRotation:
-    """The rotation of an index.
+    """Returns the rotation of an index.
 
-    raises: CorruptFile; UnsupportedFeature for other ones
+    raises: CorruptFile; UnsupportedFeature for unknown ones
     """
     said, size = index.storage, index.dimension
     kind = said.get("rotation_type", "matrix")

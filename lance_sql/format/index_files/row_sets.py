@@ -29,15 +29,15 @@ _COUNT: Final = struct.Struct("<I")
 _ENTRY: Final = struct.Struct("<II")
 
 MAX_NUMBERS: Final = 1 << 24
-"""More numbers in one set are not expanded, whoever asks: a few bytes can stand for 2^32 of them."""
+"""Larger sets are not expanded: a few bytes can represent 2^32 numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowSet:
-    """Numbers of rows.
+    """Row numbers.
 
     numbers: ascending, distinct: uint64[n]
-    whole: upper halves of which every number belongs to the set, ascending: uint64[k]
+    whole: upper halves with all numbers in the set, ascending: uint64[k]
     """
 
     numbers: U64
@@ -45,9 +45,9 @@ class RowSet:
 
 
 def parse(data: bytes | memoryview, *, keys: U64 | None = None, most: int = MAX_NUMBERS) -> RowSet | None:
-    """The set in serialized bytes; None where it has more numbers than are wanted.
+    """Parses a serialized set; returns None if it has more than `most` numbers.
 
-    keys: the only upper halves that are wanted; all without it
+    keys: return only these upper halves; all by default
     raises: CorruptFile
     """
     wanted = None if keys is None else frozenset(keys.tolist())
@@ -70,7 +70,7 @@ def parse(data: bytes | memoryview, *, keys: U64 | None = None, most: int = MAX_
 
 
 def check(data: bytes | memoryview) -> None:
-    """Makes sure that bytes are a set, without making it.
+    """Makes sure that bytes are a valid set, without building it.
 
     raises: CorruptFile
     """
@@ -79,7 +79,7 @@ def check(data: bytes | memoryview) -> None:
 
 
 def _entries(data: bytes | memoryview) -> Iterator[tuple[int, BitMap | None]]:
-    """The upper halves of a set with the lower ones of each; None for all of them.
+    """Yields the upper halves of a set with the lower ones of each; None for all of them.
 
     raises: CorruptFile
     """
@@ -104,7 +104,7 @@ def _entries(data: bytes | memoryview) -> Iterator[tuple[int, BitMap | None]]:
 
 
 class GrowingSet:
-    """A set that numbers are added to; it takes the memory of its compressed form."""
+    """A growing set in compressed form."""
 
     __slots__ = ("_bitmaps",)
 
@@ -126,7 +126,7 @@ class GrowingSet:
                     bitmap |= lower
 
     def serialize(self) -> bytes:
-        """The bytes of the set."""
+        """Serializes the set."""
         parts = [_COUNT.pack(len(self._bitmaps))]
         for upper, bitmap in sorted(self._bitmaps.items()):
             bitmap.run_optimize()
@@ -136,14 +136,14 @@ class GrowingSet:
 
 
 def serialize(numbers: U64) -> bytes:
-    """The bytes of a set of these numbers."""
+    """Serializes a set of these numbers."""
     growing = GrowingSet()
     growing.add(numbers)
     return growing.serialize()
 
 
 def union(sets: Iterable[RowSet]) -> RowSet:
-    """Every number of every set."""
+    """Returns the union of the sets."""
     parts = list(sets)
     if len(parts) == 1:
         return parts[0]

@@ -1,6 +1,6 @@
-"""Sorting more values than fit into memory, each with a number: sorted runs on disk, merged part by part.
+"""External sorting of values with numbers: sorted runs on disk, merged part by part.
 
-values in --> runs, each sorted and in a file of its own --> for each range of values, its part of every run, sorted
+values in --> sorted runs, one file each --> for each range of values, its part of every run, merged
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from lance_sql.format.index_files import order
 from lance_sql.values.arrays import U64
 
 RUN_BYTES: Final = 32 << 20
-"""Values and numbers of a run; sorting one takes five times as much."""
+"""Size of values and numbers of a run; sorting one takes five times as much memory."""
 
 _PARTS_OF_A_RUN: Final = 2
-"""Into so many parts as runs have, what is merged is cut: with what is written meanwhile, a part may be smaller."""
+"""Parts per run in a merge: parts may be smaller than runs, because the output needs memory too."""
 
 _SAMPLES_OF_A_RUN: Final = 256
 _ROWS_BETWEEN: Final = 512
@@ -30,9 +30,9 @@ _BATCH_ROWS: Final = 1 << 18
 
 
 class Sorter:
-    """Takes values with their numbers in any order, and gives them back sorted: NULL first, equal ones as they came.
+    """Sorts values with numbers: NULL first, stable for equal values.
 
-    Use it as a context manager: it has a temporary folder once there is more than one run.
+    Use it as a context manager: it has a temporary folder if there are several runs.
     """
 
     def __init__(self, type: pa.DataType, *, run_bytes: int = RUN_BYTES) -> None:
@@ -44,16 +44,16 @@ class Sorter:
         self._runs: list[pa.Table] = []
 
     def add(self, values: pa.Array, numbers: U64) -> None:
-        """Takes some values, and a number for each."""
+        """Adds values, and a number for each."""
         batch = pa.RecordBatch.from_arrays([values, pa.array(numbers, pa.uint64())], schema=self._schema)
         self._held.append(batch)
         self._held_bytes += batch.nbytes
-        # what two runs hold is sorted at once where there is no more: that takes no longer than to sort the two
+        # up to two runs are sorted in memory if there is no more data: that is as fast as sorting both separately
         if self._held_bytes >= (self._run_bytes if self._runs else 2 * self._run_bytes):
             self._spill_all()
 
     def sorted(self) -> Iterator[pa.RecordBatch]:
-        """All values and numbers, as columns of these names, in order; once."""
+        """Yields all values and numbers, as columns of these names, in order; only once."""
         if not self._runs:
             if self._held:
                 yield from _sorted(self._held)
@@ -66,7 +66,7 @@ class Sorter:
             if not parts:
                 continue
             if 0 < number < len(cuts) and cuts[number - 1].key == cuts[number].key:
-                # equal values in the order of the runs, which is how they came: there may be any number of them
+                # equal values in the order of the runs, which is the input order: there may be any number of them
                 yield from parts
             else:
                 yield from _sorted(parts)
@@ -81,7 +81,7 @@ class Sorter:
             self._folder.cleanup()
 
     def _spill_all(self) -> None:
-        """What is held, as runs."""
+        """Spills the held values as runs."""
         every, self._held, self._held_bytes = self._held[::-1], [], 0
         while every:
             held, num_bytes = [], 0
@@ -101,7 +101,7 @@ class Sorter:
 
 
 def _part(runs: Sequence[pa.Table], edges: Sequence[Sequence[int]], number: int) -> list[pa.RecordBatch]:
-    """What every run has between two cuts."""
+    """Returns the rows of every run between two cuts."""
     return [
         batch
         for run, own in zip(runs, edges, strict=True)
@@ -111,8 +111,8 @@ def _part(runs: Sequence[pa.Table], edges: Sequence[Sequence[int]], number: int)
 
 
 def _cuts(runs: Sequence[pa.Table]) -> list[_Cut]:
-    """Where every run is cut, so that what lies between two cuts is a part of a run. A value that is as frequent as
-    that lies alone between two."""
+    """Chooses the cuts of all runs, so that the rows between two cuts have the size of a part. A very frequent value
+    gets its own part."""
     samples = []
     for run in runs:
         step = max(1, run.num_rows // _SAMPLES_OF_A_RUN)
@@ -125,7 +125,7 @@ def _cuts(runs: Sequence[pa.Table]) -> list[_Cut]:
 
 
 class _Cut(NamedTuple):
-    """A position in the order of all values: before those that are equal to one, or behind them."""
+    """A position in the sorted order: before or after all values equal to the key."""
 
     key: tuple[int, Any]
     is_behind: bool
@@ -133,18 +133,18 @@ class _Cut(NamedTuple):
 
 def _sorted(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     table = pa.Table.from_batches(batches).combine_chunks()
-    # a caller that hands them over needs them no longer
+    # the caller no longer needs the batches that it passes
     batches.clear()
     values = table.column("values")
     (array,) = values.chunks if values.num_chunks else (pa.array([], values.type),)
     positions = order.ascending(array)
-    # what takes them writes one batch while the next is put in order
+    # the consumer writes one batch while the next is sorted
     for start in range(0, len(positions), _BATCH_ROWS):
         yield from table.take(pa.array(positions[start : start + _BATCH_ROWS])).to_batches()
 
 
 def _keys(rows: pa.Table) -> list[tuple[int, Any]]:
-    """What values are sorted by."""
+    """Returns the sort keys of values."""
     return [
         (0, 0) if key is None else (1, key)
         for chunk in rows.column("values").chunks
@@ -153,14 +153,14 @@ def _keys(rows: pa.Table) -> list[tuple[int, Any]]:
 
 
 def _cut_positions(run: pa.Table, cuts: Sequence[_Cut]) -> list[int]:
-    """The positions of the cuts in a run, with its beginning and its end."""
+    """Returns the positions of the cuts in a run, with its start and its end."""
     starts = np.arange(0, run.num_rows, _ROWS_BETWEEN)
     coarse = _keys(run.take(pa.array(starts)))
     positions = [0]
     for cut in cuts:
         bisect = bisect_right if cut.is_behind else bisect_left
         block = bisect(coarse, cut.key) - 1
-        # the values between two that were looked at are looked at for a cut that lies there
+        # a cut between two sampled values is located among the values between them
         first = max(block, 0) * _ROWS_BETWEEN
         positions.append(first + bisect(_keys(run.slice(first, _ROWS_BETWEEN)), cut.key) if block >= 0 else 0)
     return [*positions, run.num_rows]

@@ -1,4 +1,4 @@
-"""A set of words with numbers, as a transducer: each node leads on by the next byte of a word.
+"""A set of words with numbers, as a finite-state transducer with one step per byte.
 
 Source: full text index specification, token sets.
 """
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from lance_sql.errors import CorruptFile
 
-# The bytes that have a code of their own, by how common they are.
+# The bytes with a short code, by frequency.
 _COMMON: Final = b"te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGW"
 _HEAD_BYTES: Final = 16
 _FOOT_BYTES: Final = 20
@@ -21,8 +21,8 @@ _MOST_BYTES: Final = 4096
 class _Node(NamedTuple):
     """One node.
 
-    number: is added where a word ends here; None where none does
-    steps: byte, what is added, and the address of the next node
+    number: added for a word that ends here; None if none does
+    steps: byte, added number, and address of the next node
     """
 
     number: int | None
@@ -45,7 +45,7 @@ class TokenFst:
             raise CorruptFile(f"the first node is at byte {self._root} of {len(data)}")
 
     def find(self, word: bytes) -> int | None:
-        """The number of a word.
+        """Returns the number of a word.
 
         raises: CorruptFile
         """
@@ -60,7 +60,7 @@ class TokenFst:
         return None if number is None else total + number
 
     def words(self) -> Iterator[tuple[bytes, int]]:
-        """Every word with its number, in the order of their bytes.
+        """Yields every word with its number, in byte order.
 
         raises: CorruptFile
         """
@@ -79,7 +79,7 @@ class TokenFst:
             waiting.extend((word + bytes([byte]), total + add, to) for byte, add, to in reversed(node.steps))
 
     def _step(self, address: int, byte: int) -> tuple[int, int] | None:
-        """What is added for a byte, and the address of the node that it leads to."""
+        """Returns the number added for a byte, and the address of the next node."""
         state = self._data[address] if _HEAD_BYTES <= address < len(self._data) - _FOOT_BYTES else 128
         if state >= 128 or address == 0:
             return next((each[1:] for each in self._node(address).steps if each[0] == byte), None)
@@ -119,8 +119,8 @@ class TokenFst:
         return _Node(None, [(byte, add, self._target(at + 1, delta))])
 
     def _shape(self, address: int, state: int) -> tuple[int, int, int, int, int]:
-        """Of a node with steps: how many, where their bytes end, the sizes of addresses and numbers, and where the node
-        begins."""
+        """Returns the layout of a node with steps: their number, the end of their bytes, the sizes of addresses and
+        numbers, and the start of the node."""
         count = state & 63
         at = address - 1
         if count == 0:
@@ -155,7 +155,7 @@ class TokenFst:
         return _Node(number, steps)
 
     def _number(self, at: int, size: int) -> tuple[int, int]:
-        """The number whose highest byte is there, and where the next thing is."""
+        """Returns the number whose highest byte is at the position, and the position after it."""
         if at - size + 1 < _HEAD_BYTES - 1:
             raise CorruptFile("a node before the first one")
         return int.from_bytes(self._data[at - size + 1 : at + 1], "little"), at - size
@@ -166,7 +166,7 @@ class TokenFst:
         return self._below(lowest, lowest - delta)
 
     def _below(self, address: int, to: int) -> int:
-        # nodes lead to lower ones alone, so that every walk ends
+        # nodes refer only to lower addresses, so that every walk ends
         if not _HEAD_BYTES <= to < address:
             raise CorruptFile(f"a node at byte {address} leads to {to}")
         return to

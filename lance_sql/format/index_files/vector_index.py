@@ -1,7 +1,7 @@
-"""The files of a vector index: centroids of partitions, and of each partition the coded vectors of its rows.
+"""The files of a vector index: centroids of partitions, and the coded vectors of each partition.
 
     index.idx        the kind, the metric, the centroids; the graph of HNSW, which is not read
-    auxiliary.idx    `_rowid` and the codes of all rows, one partition after the other
+        auxiliary.idx    `_rowid` and the codes of all rows, in the order of partitions
 
 Source: vector index specification; messages IVF and Tensor.
 """
@@ -39,7 +39,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The rows of one partition. Two are equal when they are the same object.
+    """The rows of one partition. Equality is identity.
 
     row_ids: u64[n]
     columns: by name, [n, width] of a list and [n] of a number
@@ -51,7 +51,7 @@ class Partition:
 
     @property
     def num_bytes(self) -> int:
-        """Of all arrays."""
+        """Bytes of all arrays."""
         return self.row_ids.nbytes + sum(each.nbytes for each in self.columns.values())
 
 
@@ -59,14 +59,14 @@ class VectorIndex:
     """An open segment of a vector index. Thread-safe.
 
     kind: of the stored vectors: FLAT, PQ, SQ or RQ
-    is_graph: whether there is a graph beside them
+    is_graph: whether the index also has a graph
     metric: one of `METRICS`
     centroids: [partitions, d], f32 for a column of f16, else in the column's type
     """
 
     def __init__(self, index: IndexFile, auxiliary: IndexFile) -> None:
         """
-        raises: CorruptFile; UnsupportedFeature for kinds and metrics that are not known
+        raises: CorruptFile; UnsupportedFeature for unknown kinds and metrics
         """
         self._file = auxiliary
         with at(file=index.path):
@@ -97,30 +97,30 @@ class VectorIndex:
             self.names = tuple(name for name in COLUMNS[self.kind] if auxiliary.has(name))
             if not self.names or not auxiliary.has(ROW_ID) or auxiliary.type_of(ROW_ID) != pa.uint64():
                 raise CorruptFile(f"the columns are {', '.join(auxiliary.names)[:100]}")
-        # counted by who holds the index
+        # counted by the owner of the index
         self._cache: LruCache[int, Partition] = LruCache(
             None, most_bytes=_MOST_HELD, num_bytes=lambda each: each.num_bytes + 1
         )
 
     @property
     def path(self) -> str:
-        """Of the file with the codes."""
+        """Path of the file with the codes."""
         return self._file.path
 
     @property
     def dimension(self) -> int:
-        """Values of a vector."""
+        """Number of values in a vector."""
         return int(self.centroids.shape[1])
 
     @property
     def num_bytes(self) -> int:
-        """The memory that it takes at most, with what is kept of partitions."""
+        """Maximum memory, including cached partitions."""
         return int(self.centroids.nbytes) + min(self._file.num_bytes, _MOST_HELD)
 
     def width(self, name: str) -> int:
-        """Values that a row has in a column of lists.
+        """Returns the number of values of a row in a column of lists.
 
-        raises: CorruptFile for a column of something else, and where there is none
+        raises: CorruptFile for a column of another type, or a missing one
         """
         type = self._file.type_of(name)
         if not pa.types.is_fixed_size_list(type):
@@ -128,12 +128,12 @@ class VectorIndex:
         return int(type.list_size)
 
     def type_of(self, name: str) -> pa.DataType:
-        """Of a column, or of the values of its lists."""
+        """Returns the type of a column, or of the items of its lists."""
         type = self._file.type_of(name)
         return type.value_type if pa.types.is_fixed_size_list(type) else type
 
     def tensor(self, number: int, num_axes: int) -> Array:
-        """A global buffer with numbers.
+        """Reads a global buffer with numbers.
 
         raises: CorruptFile
         """
@@ -141,7 +141,7 @@ class VectorIndex:
             return tensor(_parsed(vector_index_pb2.Tensor, self._file.buffer(number)), num_axes)
 
     def partitions(self, numbers: Sequence[int]) -> Iterator[Partition]:
-        """The rows of these partitions, in any order; empty ones are left out.
+        """Yields the rows of these partitions, in any order; empty ones are left out.
 
         raises: CorruptFile
         """
@@ -164,7 +164,7 @@ class VectorIndex:
             yield from self._read(group)
 
     def _read(self, numbers: Sequence[int]) -> Iterator[Partition]:
-        """Partitions in the order of their rows, read together."""
+        """Reads partitions together, and yields them in the order of their rows."""
         ranges = np.stack((self.offsets[numbers], self.offsets[numbers] + self.lengths[numbers]), axis=1)
         if (ranges[1:, 0] < ranges[:-1, 1]).any():
             with at(file=self._file.path):
@@ -175,7 +175,7 @@ class VectorIndex:
         start = 0
         for number in numbers:
             end = start + int(self.lengths[number])
-            # copies: a part of an array would hold all of it
+            # copies, because a slice of an array would hold all of it
             partition = Partition(
                 number,
                 row_ids[start:end].copy(),
@@ -201,11 +201,11 @@ COLUMNS: Final = {
         "__scale_factors_ex",
     ),
 }
-"""The columns beside `_rowid` of each kind of stored vectors, as far as distances need them."""
+"""The columns beside `_rowid` of each kind of stored vectors that distances need."""
 
 
 def open_index(index: IndexFile, auxiliary: IndexFile) -> VectorIndex:
-    """The segment that these files hold.
+    """Opens the segment in these files.
 
     raises: as `VectorIndex`
     """
@@ -213,7 +213,7 @@ def open_index(index: IndexFile, auxiliary: IndexFile) -> VectorIndex:
 
 
 def tensor(message: vector_index_pb2.Tensor, num_axes: int) -> Array:
-    """Its numbers; f32 for f16.
+    """Returns the numbers of a message; f32 for f16.
 
     raises: CorruptFile; UnsupportedFeature for other types
     """
@@ -221,7 +221,7 @@ def tensor(message: vector_index_pb2.Tensor, num_axes: int) -> Array:
     if type is None:
         raise UnsupportedFeature(f"vectors of type {message.data_type} are not known")
     shape = tuple(message.shape)
-    # in Python's numbers: the product of hostile ones does not fit
+    # with Python's integers, because the product of hostile ones could overflow
     count = 1
     for size in shape:
         count *= size
@@ -247,7 +247,7 @@ def _parsed(message: Any, data: bytes) -> Any:
 
 
 def _numbers(array: pa.Array) -> Array:
-    """Of numbers or of lists of them, without copying.
+    """Converts numbers or lists of numbers to NumPy, without a copy.
 
     raises: CorruptFile for NULLs
     """

@@ -1,6 +1,6 @@
-"""What a vector index has learned of its column: where partitions are, and how vectors are coded.
+"""The trained model of a vector index: the centroids of partitions, and the coding of vectors.
 
-Source: vector index specification, sections on product, scalar and RaBitQ quantisation.
+Source: vector index specification, sections on product, scalar and RaBitQ quantization.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ SAMPLES_OF_A_CENTROID: Final = 256
 _MOST_SAMPLES: Final = 1 << 18
 _CODEBOOK_SAMPLES: Final = 1 << 16
 _RABIT_BITS: Final = 5
-"""Of RQ where nobody has said how many, as pylance takes them."""
+"""Default bits of RQ, as in pylance."""
 
 
 @dataclass(frozen=True)
 class VectorModel:
-    """A value; without centroids it is not trained yet.
+    """An immutable value; without centroids it is untrained.
 
     kind: FLAT, PQ, SQ or RQ
     metric: l2, cosine, dot, hamming
@@ -77,17 +77,17 @@ class VectorModel:
 
     @property
     def num_samples(self) -> int:
-        """Rows that it is trained on, if there are as many."""
+        """Number of rows to train on, if there are as many."""
         least = _CODEBOOK_SAMPLES if self.kind == "PQ" else 1 << 14
         return max(min(SAMPLES_OF_A_CENTROID * self.num_partitions, _MOST_SAMPLES), least)
 
     @property
     def num_rounds(self) -> int:
-        """Of training, at most."""
+        """Maximum number of training rounds."""
         return MOST_ROUNDS * (1 + (self.num_parts if self.kind == "PQ" else 0))
 
     def prepared(self, vectors: pa.Array) -> tuple[BoolMask, npt.NDArray[Any]]:
-        """Which vectors the index has, and these as it compares them: bits of bytes, of length 1 for cosine.
+        """Returns the mask of indexed vectors, and these in comparable form: bits of bytes, length 1 for cosine.
 
         vectors: fixed-size lists
         """
@@ -109,7 +109,7 @@ class VectorModel:
         return valid, values if valid.all() else values[valid]
 
     def comparable(self, values: npt.NDArray[Any]) -> F32:
-        """Vectors as centroids are compared with: of bytes their bits."""
+        """Converts vectors to the form of centroids: bytes to their bits."""
         if self.metric == "hamming":
             return np.unpackbits(values, axis=1).astype(np.float32)
         return np.ascontiguousarray(values, np.float32)
@@ -151,7 +151,7 @@ class VectorModel:
             return replace(model, codebook=self._rounded(np.stack(list(pool.map(part, range(self.num_parts))))))
 
     def _rounded(self, values: F32) -> F32:
-        """As the files have them: in the type of the column."""
+        """Rounds values to the precision of the files: the type of the column."""
         return values.astype(np.float16).astype(np.float32) if pa.types.is_float16(self.type) else values
 
     @property
@@ -161,11 +161,12 @@ class VectorModel:
         return self.centroids
 
     def partitions_of(self, rows: F32) -> U32:
-        """That of the nearest centroid; for dot that of the greatest product, as searches put partitions in order."""
+        """Returns the partition of the nearest centroid; for dot that of the greatest product, like the order of
+        searches."""
         return greatest_products(rows, self.filled) if self.metric == "dot" else nearest(rows, self.filled)
 
     def left_of(self, rows: F32, partitions: U32) -> F32:
-        """What codes are of: what is left of vectors without their centroids, but for products of PQ."""
+        """Returns the vectors to code: residuals to their centroids, or the vectors themselves for dot with PQ."""
         return rows if self.kind == "PQ" and self.metric == "dot" else rows - self.filled[partitions]
 
     @cached_property
@@ -174,7 +175,7 @@ class VectorModel:
         return self.rotation.apply(self.filled)
 
     def coded(self, values: npt.NDArray[Any]) -> tuple[U32, U8]:
-        """The partitions of vectors, and their codes, u8[n, code_bytes].
+        """Returns the partitions of vectors, and their codes, u8[n, code_bytes].
 
         values: of `prepared`
         """
@@ -209,10 +210,10 @@ class VectorModel:
 
 
 def model_of(index: VectorIndex, type: pa.DataType) -> VectorModel:
-    """The model that a segment was made with.
+    """Returns the model that a segment was built with.
 
     type: of the values of the column
-    raises: UnsupportedFeature for kinds that are not built; CorruptFile
+    raises: UnsupportedFeature for kinds that cannot be built; CorruptFile
     """
     if index.is_graph:
         raise UnsupportedFeature(f"building vector indices of kind IVF_HNSW_{index.kind}")
@@ -257,12 +258,12 @@ def _with_rotation(model: VectorModel, index: VectorIndex) -> VectorModel:
 
 
 def new_model(kind: str, type: pa.DataType, num_rows: int, options: dict[str, Any]) -> VectorModel:
-    """An untrained model.
+    """Creates an untrained model.
 
     kind: FLAT, PQ, SQ or RQ
     type: of the column
-    options: metric, num_partitions, of PQ num_sub_vectors and num_bits, of RQ num_bits; each may be missing
-    raises: InvalidArgument for options that make no sense; UnsupportedFeature for other types
+    options: metric, num_partitions, for PQ num_sub_vectors and num_bits, for RQ num_bits; all optional
+    raises: InvalidArgument for invalid options; UnsupportedFeature for other types
     """
     if not pa.types.is_fixed_size_list(type):
         raise UnsupportedFeature(f"a vector index on a column of type {type}")

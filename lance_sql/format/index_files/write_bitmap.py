@@ -1,6 +1,6 @@
-"""Building a BITMAP: for each distinct value, told apart by its bits, a compressed set of rows that grows.
+"""Building of a BITMAP: a growing compressed set of rows for each distinct value, compared by bits.
 
-Rows wait until there are many of them, so that each set grows seldom, by many rows.
+Rows are buffered, so that each set grows rarely, by many rows.
 
 Source: indices, bitmap.
 """
@@ -41,7 +41,7 @@ class BitmapBuilder:
         self._num_waiting = self._bytes_waiting = 0
 
     def add(self, values: pa.Array, numbers: U64) -> None:
-        """Takes some rows."""
+        """Adds rows."""
         self._waiting.append((values, numbers))
         self._num_waiting += len(values)
         self._bytes_waiting += values.nbytes
@@ -49,7 +49,7 @@ class BitmapBuilder:
             self._grow()
 
     def _grow(self) -> None:
-        """Moves the rows that wait into their sets."""
+        """Moves the buffered rows into their sets."""
         if self._num_waiting == 0:
             return
         values = pa.concat_arrays([each for each, _ in self._waiting])
@@ -60,7 +60,7 @@ class BitmapBuilder:
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         counts = np.bincount(codes, minlength=len(encoded.dictionary))
         ends = np.cumsum(counts)
-        # NumPy sorts numbers of 16 bits by their digits, several times as fast as wider ones
+        # NumPy uses radix sort for 16-bit numbers, several times as fast as sorting wider ones
         narrow = codes.astype(np.uint16) if len(counts) <= 2**16 else codes
         by_code = np.argsort(narrow, kind="stable")
         set_numbers = []
@@ -95,7 +95,7 @@ class BitmapBuilder:
 
 
 def _bits(values: pa.Array) -> pa.Array:
-    """The values as something that is equal only where all bits are."""
+    """Returns the values in a form that is equal only if all bits are."""
     if pa.types.is_floating(values.type):
         return values.view(f"int{values.type.bit_width}")
     if pa.types.is_temporal(values.type):

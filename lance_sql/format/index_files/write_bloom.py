@@ -1,4 +1,4 @@
-"""Building bloom filters, zone by zone, while rows pass in their order.
+"""Building of bloom filters, zone by zone, from rows in order.
 
 Source: indices, bloom filter.
 """
@@ -23,10 +23,10 @@ from lance_sql.values.arrays import U64
 
 ITEMS_PER_ZONE: Final = 8192
 PROBABILITY: Final = 0.00057
-"""Of finding a value that is not there."""
+"""Probability of a false positive."""
 
 _AS_THEY_ARE: Final = {"lance-encoding:compression": "none"}
-"""Of filters, symbols would save a tenth, and take longer than all the rest."""
+"""Compressing filters would save a tenth, and take longer than everything else."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class BloomBuilder:
 
     def __init__(self, type: pa.DataType, *, rows_per_zone: int = ITEMS_PER_ZONE) -> None:
         """
-        raises: UnsupportedFeature for types that have no bloom filter
+        raises: UnsupportedFeature for types without bloom filters
         """
         bloom_values.check(type)
         self._rows_per_zone = rows_per_zone
@@ -51,9 +51,9 @@ class BloomBuilder:
         self._null_rows: list[U64] = []
 
     def add(self, values: pa.Array, addresses: U64) -> None:
-        """Takes some rows.
+        """Adds rows.
 
-        addresses: above those before
+        addresses: ascending over all calls
         """
         is_null = values.is_null().to_numpy(zero_copy_only=False)
         if values.null_count:
@@ -125,6 +125,6 @@ class BloomBuilder:
 
 
 def filter_bytes(num_items: int, probability: float) -> int:
-    """Bytes of a filter that finds values which are not there with this probability: a power of two."""
+    """Returns the bytes of a filter with this probability of false positives: a power of two."""
     bits = num_items * -8 / math.log(1 - probability ** (1 / 8))
     return max(BLOCK_BYTES, int(2 ** math.ceil(math.log2(bits / 8))))

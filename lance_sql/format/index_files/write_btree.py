@@ -1,4 +1,4 @@
-"""Building a BTREE: values are sorted, in runs on disk where there are many, and cut into pages.
+"""Building of a BTREE: values are sorted, with runs on disk if there are many, and split into pages.
 
 Source: indices, BTree.
 """
@@ -43,7 +43,7 @@ class BTreeBuilder:
         self._sorter.__exit__(kind, error, trace)
 
     def add(self, values: pa.Array, addresses: U64) -> None:
-        """Takes some rows."""
+        """Adds rows."""
         self._num_rows += len(values)
         self._sorter.add(values, addresses)
 
@@ -84,7 +84,7 @@ class BTreeBuilder:
 
 
 def _in_whole_pages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of some batches in batches of whole pages, but for the last one."""
+    """Regroups rows into batches of whole pages, except for the last one."""
     held: list[pa.RecordBatch] = []
     num_rows = 0
     for batch in batches:

@@ -1,6 +1,6 @@
-"""Building a full text index: texts are taken apart, and each word gets the list of its documents.
+"""Building of a full-text index: texts are tokenized, and each word gets the list of its documents.
 
-texts --> numbers of words --> lists of documents --> a partition of three files, whenever the lists become large
+texts --> numbers of words --> lists of documents --> a partition of three files, whenever the lists are large
 
 Source: full text index specification, format 2.
 """
@@ -28,7 +28,7 @@ from lance_sql.values.arrays import U64
 
 FORMAT: Final = 2
 PARTITION_BYTES: Final = 160 << 20
-"""Lists of a partition; writing one takes a small multiple of it."""
+"""Size of the lists of a partition; writing one takes a small multiple of it."""
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "lance_tokenizer": "text",
@@ -50,7 +50,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "preserve_original": False,
     "index_operators": False,
 }
-"""How texts are taken apart where nobody says it, in the words and the order of the files."""
+"""Default tokenization parameters, in the terms and the order of the files."""
 
 FIXED: Final = (
     "lance_tokenizer",
@@ -60,17 +60,17 @@ FIXED: Final = (
     "preserve_original",
     "index_operators",
 )
-"""Parameters that are as they are."""
+"""Parameters with fixed values."""
 
 _NOTES: Final = {"format_version": str(FORMAT), "posting_tail_codec": "varint_delta_v1", "posting_block_size": "128"}
 _POSITION_NOTES: Final = {"positions_layout": "shared_stream_v2", "positions_codec": "packed_delta_v1"}
 
 
 def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of an index, of those that are given.
+    """Returns all parameters of an index, given some of them.
 
-    raises: InvalidArgument for unknown ones, and values that make no sense; UnsupportedFeature for ways of taking texts
-        apart that are not known
+    raises: InvalidArgument for unknown or invalid ones; UnsupportedFeature for unknown
+        tokenizations
     """
     option_names = [name for name in DEFAULTS if name not in FIXED]
     for name, value in options.items():
@@ -101,7 +101,7 @@ def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def details(parameters: Mapping[str, Any]) -> bytes:
-    """What the manifest records of an index with these parameters."""
+    """Returns the details for the manifest of an index with these parameters."""
     length = parameters.get("max_token_length", 40)
     message = table_pb2.InvertedIndexDetails(
         base_tokenizer=parameters["base_tokenizer"],
@@ -122,7 +122,7 @@ def details(parameters: Mapping[str, Any]) -> bytes:
 
 
 def check(type: pa.DataType) -> None:
-    """raises: UnsupportedFeature for columns of something else than texts, or lists of texts."""
+    """raises: UnsupportedFeature for columns of other types than texts, or lists of texts."""
     inner = type.value_type if pa.types.is_list(type) or pa.types.is_large_list(type) else type
     if not (pa.types.is_string(inner) or pa.types.is_large_string(inner)):
         raise UnsupportedFeature(f"a full text index on a column of type {type}")
@@ -141,7 +141,7 @@ class FullTextBuilder:
         partition_bytes: int = PARTITION_BYTES,
     ) -> None:
         """
-        parameters: of `parameters_of`, or of an index that there is
+        parameters: of `parameters_of`, or of an existing index
         folder: of the files
         raises: as `Analyzer.of`
         """
@@ -159,9 +159,9 @@ class FullTextBuilder:
         self._row_ids: list[U64] = []
 
     def add(self, texts: pa.Array, row_ids: U64) -> None:
-        """Takes some rows.
+        """Adds rows.
 
-        raises: what the store does
+        raises: errors of the store
         """
         words, ends, token_of = self._tokens.numbers(texts)
         has_words = np.zeros(len(texts), np.bool_)
@@ -171,9 +171,9 @@ class FullTextBuilder:
             self._write_partition()
 
     def write(self) -> tuple[WrittenFile, ...]:
-        """Writes what is left; all files of the index.
+        """Writes the remaining data, and returns all files of the index.
 
-        raises: what the store does
+        raises: errors of the store
         """
         try:
             if self._lists.num_documents or not self._num_partitions:
@@ -200,7 +200,7 @@ class FullTextBuilder:
         number = self._num_partitions
         self._num_partitions += 1
         tokens = [token.encode() for token in self._tokens.tokens]
-        # tokens that only texts of earlier batches would have had are not there: every one has a list
+        # only tokens with a list are written: tokens that no text of this partition has are left out
         order = sorted(range(len(tokens)), key=tokens.__getitem__)
         ordered = [tokens[each] for each in order]
         ends = np.concatenate(([0], np.cumsum([len(each) for each in ordered], dtype=np.int64))).astype(np.int64)

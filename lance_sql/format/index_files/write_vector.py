@@ -1,4 +1,4 @@
-"""Building a vector index: coded vectors are put in order by their partitions, in runs on disk where there are many.
+"""Building of a vector index: coded vectors are sorted by partition, with runs on disk if there are many.
 
 Source: vector index specification, files.
 """
@@ -43,7 +43,7 @@ class VectorBuilder:
         self._held_bytes = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._file: BinaryIO | None = None
-        # of each run: where it begins, and where each partition of it does among its rows
+        # for each run: its start, and the start of each partition among its rows
         self._runs: list[tuple[int, I64]] = []
 
     def __enter__(self) -> VectorBuilder:
@@ -56,7 +56,7 @@ class VectorBuilder:
             self._folder.cleanup()
 
     def add(self, partitions: U32, row_ids: U64, codes: U8) -> None:
-        """Takes some rows."""
+        """Adds rows."""
         self._held.append((partitions, row_ids, codes))
         self._held_bytes += partitions.nbytes + row_ids.nbytes + codes.nbytes
         if self._held_bytes >= self._run_bytes:
@@ -65,7 +65,7 @@ class VectorBuilder:
     def write(self, store: Store, folder: str, *, file_version: str) -> tuple[WrittenFile, ...]:
         """Writes the files of the index.
 
-        raises: what the store does
+        raises: errors of the store
         """
         model = self._model
         counts = np.zeros(model.num_partitions, np.int64)
@@ -79,7 +79,7 @@ class VectorBuilder:
         buffers = [rows.SerializeToString()]
         if model.codebook is not None:
             parts, items, size = model.codebook.shape
-            # [2^bits, d], whatever the order of the values is
+            # [2^bits, d], whatever the order of the values
             book = _tensor(model.codebook.astype(self._number_type), (items, parts * size))
             buffers.append(book.SerializeToString())
         notes = {
@@ -152,12 +152,12 @@ class VectorBuilder:
         ]
 
     def _code_columns(self, codes: U8) -> list[pa.Array]:
-        """Of the rows of a partition."""
+        """Returns the code columns of the rows of a partition."""
         model = self._model
         if model.kind == "RQ":
             return list(rabit_codes.columns(codes, model.dimension, model.num_bits).values())
         if model.kind == "PQ":
-            # byte after byte of all rows of the partition
+            # byte by byte for all rows of the partition
             codes = np.ascontiguousarray(codes.T)
         num_values = codes.nbytes * 8 // self._code_type.bit_width
         values = pa.Array.from_buffers(self._code_type, num_values, [None, pa.py_buffer(codes)])
@@ -207,7 +207,7 @@ class VectorBuilder:
             yield pa.RecordBatch.from_arrays([pa.array(row_ids), *self._code_columns(codes)], schema=schema)
 
     def _sorted_held(self) -> tuple[I64, U64, U8] | None:
-        """Where each partition of what is held begins, and its rows in their order."""
+        """Returns the start of each partition among the held rows, and the rows in that order."""
         if not self._held:
             return None
         partitions, row_ids, codes = (np.concatenate(each) for each in zip(*self._held, strict=True))
@@ -228,7 +228,7 @@ class VectorBuilder:
         self._held, self._held_bytes = [], 0
 
     def _read(self, run: tuple[int, I64], number: int) -> tuple[U64, U8]:
-        """The rows of a partition in a run."""
+        """Reads the rows of a partition in a run."""
         begin, bounds = run
         start, end = bounds[number : number + 2].tolist()
         size = self._model.code_bytes
@@ -240,12 +240,12 @@ class VectorBuilder:
 
 
 def version(model: VectorModel) -> int:
-    """Of the format of an index with this model."""
+    """Returns the format version of an index with this model."""
     return 2 if model.kind == "RQ" else 1
 
 
 def details(model: VectorModel) -> bytes:
-    """What the manifest records of an index with this model."""
+    """Returns the details for the manifest of an index with this model."""
     message = vector_index_pb2.VectorIndexDetails(metric=METRICS.index(model.metric))
     match model.kind:
         case "PQ":

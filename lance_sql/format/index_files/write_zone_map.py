@@ -1,10 +1,10 @@
-"""Building a zone map, while rows pass in their order.
+"""Building of a zone map, from rows in order.
 
-    fragment   | zone 0            | zone 1            |     rows_per_zone physical rows each, whatever was deleted
+    fragment   | zone 0            | zone 1            |     rows_per_zone physical rows each, including deleted ones
 
-Bounds hold for readers that order floats by their bits, as pylance 14 does, and for those that know of NaN: a zone with
-a NaN gets NaN as its maximum, one with a negative NaN -inf as its minimum. The zeros are equal, so that a bound of
-either becomes the wider one.
+Bounds are valid for readers that order floats by their bits, as pylance 14 does, and for those that handle NaN: a zone
+with a NaN gets NaN as its maximum, one with a negative NaN -inf as its minimum. The zeros are equal, so that a zero
+bound becomes the wider one.
 
 Source: indices, zone map; writing indices.
 """
@@ -50,9 +50,9 @@ class ZoneMapBuilder:
         self._null_rows: list[U64] = []
 
     def add(self, values: pa.Array, addresses: U64) -> None:
-        """Takes some rows.
+        """Adds rows.
 
-        addresses: above those before
+        addresses: ascending over all calls
         """
         if values.null_count:
             self._null_rows.append(addresses[values.is_null().to_numpy(zero_copy_only=False)])
@@ -97,7 +97,7 @@ class ZoneMapBuilder:
         )
 
     def _cut(self, addresses: U64) -> tuple[U64, I64]:
-        """The zones of some rows, as fragment id << 32 | number, and where the rows of each begin and end."""
+        """Returns the zones of some rows, as fragment id << 32 | number, and the start and end of each zone's rows."""
         first, last = int(addresses[0]), int(addresses[-1])
         if first >> 32 == last >> 32:
             above = first >> 32 << 32
@@ -115,7 +115,7 @@ class ZoneMapBuilder:
 
 
 class _NumberZones:
-    """The bounds of numbers and times, found by the kernels."""
+    """The bounds of numbers and times, computed by the kernels."""
 
     def __init__(self, type: pa.DataType) -> None:
         kind = key_kind(type)
@@ -127,14 +127,14 @@ class _NumberZones:
 
     @staticmethod
     def are_possible(type: pa.DataType) -> bool:
-        """Whether the keys of values of the type are no less than these."""
+        """Whether the keys of the type represent its values fully."""
         kind = key_kind(type)
         return kind is not None and not kind.is_prefix and kind.num_bits <= 64
 
     def add(self, values: pa.Array, keys: U64, edges: I64) -> None:
-        """Takes the values of some zones, the first of which may have begun before.
+        """Adds the values of some zones, the first of which may continue an earlier one.
 
-        edges: where those of each zone begin, then where the last one ends: int64[zones + 1]
+        edges: start of each zone, then end of the last one: int64[zones + 1]
         """
         kind = self._kind
         validity, stored = values.buffers()
@@ -149,7 +149,7 @@ class _NumberZones:
         self._bounds.append(np.column_stack((run_bounds, np.diff(edges), negative)))
 
     def finish(self) -> tuple[U64, list[pa.Array]]:
-        """The zones, and of each the bounds, and how many NULLs and NaN there are."""
+        """Returns the zones, with the bounds and the numbers of NULLs and NaN of each."""
         if not self._keys:
             return np.empty(0, np.uint64), []
         keys, numbers = np.concatenate(self._keys), np.concatenate(self._bounds)
@@ -166,7 +166,7 @@ class _NumberZones:
 
 @dataclass(slots=True)
 class _Zone:
-    """What is known of a zone so far; bounds as scalars, None without a value."""
+    """The statistics of a zone so far; bounds as scalars, None without a value."""
 
     key: int
     least: pa.Scalar | None = None
@@ -177,7 +177,7 @@ class _Zone:
 
 
 class _ValueZones:
-    """The bounds of all other values, found by Arrow; members as those of `_NumberZones`."""
+    """The bounds of all other values, computed by Arrow; with the members of `_NumberZones`."""
 
     def __init__(self, type: pa.DataType) -> None:
         self._type = type
@@ -217,7 +217,7 @@ class _ValueZones:
 
 
 def bounds(values: pa.Array) -> tuple[pa.Scalar | None, pa.Scalar | None]:
-    """The smallest and the greatest value that is not NULL; None without any.
+    """Returns the smallest and the greatest value that is not NULL; None without any.
 
     values: without NaN
     """
@@ -252,7 +252,7 @@ def _greater(one: pa.Scalar | None, other: pa.Scalar | None) -> pa.Scalar | None
 def _floats_for_readers(
     least: pa.Array, greatest: pa.Array, nans: I64, negative_nans: I64
 ) -> tuple[pa.Array, pa.Array]:
-    """Bounds of numbers as those of numbers and NaN, for readers of both kinds; see the module."""
+    """Extends bounds of numbers by NaN, for readers of both kinds; see the module."""
     type = least.type
     has_numbers = least.is_valid().to_numpy(zero_copy_only=False)
     dtype = type.to_pandas_dtype()
@@ -269,6 +269,6 @@ def _floats_for_readers(
 
 
 def _filled(bounds: pa.Array) -> npt.NDArray[np.floating]:
-    """Bounds with something in the place of those that there are not."""
+    """Fills missing bounds with an arbitrary number."""
     numbers: npt.NDArray[np.floating] = bounds.to_numpy(zero_copy_only=False)
     return numbers

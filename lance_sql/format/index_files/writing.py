@@ -22,11 +22,11 @@ def write(
     notes: Mapping[str, str],
     buffers: Iterable[bytes] = (),
 ) -> WrittenFile:
-    """Writes a file, durably; what is there of it when something fails is removed.
+    """Writes a file, durably. Removes partial data on errors.
 
     notes: the metadata of the schema
-    buffers: global buffers, the first of which is number 1; taken when all batches are
-    raises: what the store does
+    buffers: global buffers, the first of which is number 1; consumed after all batches
+    raises: errors of the store
     """
     metadata = {key: value.encode() for key, value in notes.items()}
     writer = FileWriter(store, path, Schema(of_index_file(schema).fields, metadata), file_version)

@@ -21,14 +21,14 @@ from lance_sql.format.index_files.zones import Zones
 
 FILE: Final = "zonemap.lance"
 MAX_BYTES: Final = 256 << 20
-"""The whole of a zone map is kept; a larger one is not."""
+"""Larger zone maps are not read, because the whole zone map is cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneMap:
-    """What is known of the values of each zone.
+    """The statistics of the values of each zone.
 
-    type: of the bounds, as the file has them
+    type: of the bounds in the file
     """
 
     zones: Zones
@@ -38,7 +38,7 @@ class ZoneMap:
 
 
 def read(file: IndexFile) -> ZoneMap:
-    """The zone map in a file.
+    """Reads the zone map in a file.
 
     raises: CorruptFile; UnsupportedFeature for one that is too large
     """
@@ -63,13 +63,13 @@ def _read(file: IndexFile) -> ZoneMap:
         elif pa.types.is_floating(type):
             mins, maxs = _without_nan(mins), _without_nan(maxs)
         num_values = pa.array(file_zones.ends - file_zones.starts)
-    # copies, for these arrays may lie in the mapping of the file
+    # copies, because these arrays may lie in the mapping of the file
     statistics = PageStatistics(num_values, nulls, mins, maxs, nan_counts=nans).take(np.arange(file.num_rows))
     size = file_zones.num_bytes + mins.nbytes + maxs.nbytes + 32 * file.num_rows
     return ZoneMap(file_zones, statistics, type, size)
 
 
 def _without_nan(bounds: pa.Array) -> pa.Array:
-    """NaN as a maximum says that a zone has one, which `nan_counts` does as well, and bounds nothing."""
+    """Removes NaN maximums. They only mark zones with a NaN, which `nan_counts` does as well."""
     values = bounds.cast(pa.float64()).to_numpy(zero_copy_only=False)
     return bounds.take(pa.array(np.arange(len(bounds)), mask=np.isnan(values)))

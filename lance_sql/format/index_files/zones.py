@@ -1,4 +1,4 @@
-"""Zones: stretches of a fragment's rows of which an index knows something. Zone maps and bloom filters have them.
+"""Zones: ranges of a fragment's rows with statistics or filters in an index. Zone maps and bloom filters have them.
 
 Source: indices, zone map.
 """
@@ -21,7 +21,7 @@ _COLUMNS = ("fragment_id", "zone_start", "zone_length")
 class Zones:
     """Rows [starts, ends) of the fragments with these ids: int64 each, in any order.
 
-    null_rows: addresses of all NULLs, as the file has them; None where it does not
+    null_rows: addresses of all NULLs in the form of the file; None if the file lacks them
     """
 
     fragment_ids: I64
@@ -34,14 +34,14 @@ class Zones:
 
     @property
     def num_bytes(self) -> int:
-        """Memory that this takes, roughly."""
+        """Approximate memory."""
         return 24 * len(self) + len(self.null_rows or b"")
 
 
 def read(file: IndexFile) -> Zones:
-    """The zones of a file.
+    """Reads the zones of a file.
 
-    raises: CorruptFile for zones outside of what a fragment can have
+    raises: CorruptFile for zones outside the possible rows of a fragment
     """
     numbers = []
     for array in file.read(_COLUMNS):

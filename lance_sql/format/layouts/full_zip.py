@@ -87,7 +87,7 @@ class FullZipPage:
 
     @property
     def _num_levels(self) -> int:
-        """Definition levels of values that are NULL, or inside of structs that are."""
+        """Number of definition levels of values that are NULL, or inside NULL structs."""
         return max_definition(self._layout.layers) if self._layout.bits_def else 0
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:

@@ -120,7 +120,7 @@ class Blob(PageLayout):
 
 @dataclass(frozen=True, slots=True)
 class ArrayTree(PageLayout):
-    """A page without levels, of files in which lists and structs have columns of their own; see `array_tree`."""
+    """A page without levels, of files in which lists and structs have their own columns; see `array_tree`."""
 
     encoding: Encoding
 

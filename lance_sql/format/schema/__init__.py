@@ -1,4 +1,4 @@
-"""What columns a table has: fields with stable ids, logical types, and the Arrow types they stand for."""
+"""The columns of a table: fields with stable ids, logical types, and their Arrow types."""
 
 from lance_sql.format.schema.fields import DictionaryLocation, Field, Schema, build
 from lance_sql.format.schema.types import arrow_field, storage_type

@@ -1,4 +1,4 @@
-"""Columns that ask every Lance writer for a compression, by the metadata of their fields."""
+"""Columns whose field metadata selects a compression, for every Lance writer."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,11 +13,11 @@ SCHEMES: Final = ("zstd", "lz4")
 
 
 def compressed(schema: pa.Schema, wanted: str | Mapping[str, str] | None, level: int | None = None) -> pa.Schema:
-    """The schema, whose columns ask for a compression.
+    """Returns the schema with compression options for its columns.
 
-    wanted: "zstd" or "lz4" for all columns, or for some of them by their names; None: as the fields say
+    wanted: "zstd" or "lz4" for all columns, or by column name; None: keep the fields' options
     level: of Zstandard
-    raises: InvalidArgument for other compressions, for columns that are not there, and for a level without zstd
+    raises: InvalidArgument for other compressions, for unknown columns, and for a level without zstd
     """
     by_name = dict.fromkeys(schema.names, wanted) if isinstance(wanted, str) else dict(wanted or {})
     for name, scheme in by_name.items():

@@ -1,4 +1,4 @@
-"""Types of DuckDB that it hands over to Arrow as something else, without a word: they are refused by name.
+"""DuckDB types that it silently exports to Arrow as other types: they are refused by name.
 
 UHUGEINT               DECIMAL(38, 0), where large numbers are negative
 TIME WITH TIME ZONE    TIME, without the offset
@@ -18,14 +18,14 @@ _CUT: Final = {"bignum": "BIGNUM"}
 
 
 def is_relation(data: object) -> bool:
-    """Whether rows come from DuckDB, as a relation."""
+    """Whether rows come from a DuckDB relation."""
     return type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb") and hasattr(data, "types")
 
 
 def check_types(relation: Any) -> None:
-    """Makes sure that the columns of a relation come out of DuckDB as what they are.
+    """Makes sure that DuckDB exports the columns of a relation with their own types.
 
-    raises: UnsupportedFeature with the column and the way out
+    raises: UnsupportedFeature with the column and a workaround
     """
     for name, type in zip(relation.columns, relation.types, strict=True):
         for inner in _types(type):
@@ -50,5 +50,5 @@ def _types(type: Any) -> Iterator[str]:
 
 
 def _is_old(relation: Any) -> bool:
-    """Whether it is one of DuckDB 1, whose relations are not of a module in Python."""
+    """Whether it belongs to DuckDB 1, whose relations have no Python module."""
     return type(relation).__module__ == "_duckdb"

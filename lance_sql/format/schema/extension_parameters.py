@@ -1,6 +1,6 @@
-"""The parameters of extension types, as fields store them: the shape of a tensor, the name of a foreign type.
+"""The parameters of extension types in stored fields: the shape of a tensor, the name of a foreign type.
 
-Types that are defined in Python say them. Those of Arrow itself do not, and hand them over with their schema in the
+Types defined in Python provide them. Arrow's own types provide them only with their schema in the
 C data interface.
 
 Source: Arrow C data interface, ArrowSchema.metadata.
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 
 class _ArrowSchema(ctypes.Structure):
-    """The beginning of it."""
+    """The first members of the struct."""
 
     _fields_ = (("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_void_p))
 
@@ -26,7 +26,7 @@ _pointer_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 def extension_parameters(type: pa.BaseExtensionType) -> bytes:
-    """The serialized parameters of an extension type; empty for one without."""
+    """Returns the serialized parameters of an extension type; empty for one without."""
     serialize = getattr(type, "__arrow_ext_serialize__", None)
     if serialize is not None:
         return bytes(serialize())
@@ -36,7 +36,7 @@ def extension_parameters(type: pa.BaseExtensionType) -> bytes:
 
 
 def _entries(address: int | None) -> list[tuple[bytes, bytes]]:
-    """Keys and values, each behind its length; their number is first."""
+    """Returns keys and values, each after its length; their number comes first."""
     if address is None:
         return []
 

@@ -1,4 +1,4 @@
-"""The extension types of fields, which tables show as storage with metadata.
+"""The extension types of fields, which tables expose as storage with metadata.
 
 fixed_size_binary[16], ARROW:extension:name = arrow.uuid      extension<arrow.uuid>
 binary, ARROW:extension:name = geoarrow.wkb                   an opaque type of that name
@@ -14,7 +14,8 @@ _UUID_BYTES = 16
 
 
 def extension_type(field: pa.Field) -> pa.DataType:
-    """The type of a field's values: an extension type where the metadata names one over bytes, else the field's own."""
+    """Returns the type of a field's values: an extension type if the metadata names one of bytes, else the field's
+    own."""
     type, metadata = field.type, field.metadata
     if not metadata or isinstance(type, pa.BaseExtensionType):
         return type
@@ -27,7 +28,7 @@ def extension_type(field: pa.Field) -> pa.DataType:
 
 
 def with_extensions(field: pa.Field) -> pa.Field:
-    """The field with the extension types of its members, however deep."""
+    """Returns the field with the extension types of its members, at any depth."""
     return pa.field(field.name, _nested(extension_type(field)), field.nullable)
 
 

@@ -28,11 +28,11 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.format.schema import projection, types
 
-# Arrow hands no deeper schema from one library to another (kMaxNestingDepth, kMaxImportRecursionLevel).
+# Arrow exchanges no deeper schemas between libraries (kMaxNestingDepth, kMaxImportRecursionLevel).
 MAX_DEPTH = 64
 
 PACKED_KEYS = ("lance-encoding:packed", "packed")
-"""Metadata that asks for the members of a struct to be stored together."""
+"""Metadata that selects joint storage of the members of a struct."""
 
 _EXTENSION_NAME = "ARROW:extension:name"
 
@@ -66,7 +66,7 @@ class Field(NamedTuple):
     dictionary: DictionaryLocation | None = None
 
     def __hash__(self) -> int:
-        """Equal for fields that differ in type or metadata only, which two fields of a table never do."""
+        """Collides for fields that differ only in type or metadata, which two fields of a table never do."""
         return hash((self.id, self.name))
 
     @property
@@ -79,43 +79,43 @@ class Field(NamedTuple):
 
     @property
     def may_be_null(self) -> bool:
-        """Values may be NULL, also where the schema says that they are not: early writers of files 0.1 stored empty
-        items of dictionaries so, which read as NULL."""
+        """Whether values may be NULL, even if the schema says otherwise: early writers of files 0.1 stored empty
+        items of dictionaries in a form that reads as NULL."""
         return self.nullable or self.dictionary is not None
 
     @property
     def is_packed(self) -> bool:
-        """The members of this struct are stored together in one column."""
+        """Whether the members of this struct are stored together in one column."""
         if self.logical_type != "struct":
             return False
         return "lance-encoding:packed" in self.metadata or self.metadata.get("packed", b"").lower() == b"true"
 
     @property
     def is_blob_v1(self) -> bool:
-        """The values may lie outside of the pages, as files up to 2.1 store them."""
+        """Whether the values may lie outside the pages, in the form of files up to 2.1."""
         return self.logical_type in ("binary", "large_binary") and "lance-encoding:blob" in self.metadata
 
     @property
     def is_blob_v2(self) -> bool:
-        """The values lie outside of the pages, or of the file, behind a packed descriptor."""
+        """Whether the values lie outside the pages, or the file, behind a packed descriptor."""
         return self.extension_name == "lance.blob.v2"
 
     @property
     def is_list(self) -> bool:
-        """Rows have any number of items: list, large_list or map."""
+        """Whether rows have any number of items: list, large_list or map."""
         return self.logical_type in types.LISTS or self.logical_type == "map"
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The fields of one table version. No slots: the views below are computed once and kept."""
+    """The fields of one table version. No slots, because the views below are cached."""
 
     fields: tuple[Field, ...]
     metadata: Mapping[str, bytes] = dataclasses.field(default_factory=dict, hash=False)
 
     @cached_property
     def arrow(self) -> pa.Schema:
-        """The schema that users see; see `types.arrow_field`."""
+        """The schema for users; see `types.arrow_field`."""
         metadata = {key.encode(): value for key, value in self.metadata.items()}
         return pa.schema(types.arrow_fields(self.fields), metadata=metadata or None)
 
@@ -141,21 +141,21 @@ class Schema:
         return {field.name: field for field in reversed(self.fields)}
 
     def field(self, name: str, *, table: str | None = None) -> Field:
-        """The top-level field of this name.
+        """Returns the top-level field of this name.
 
-        table: how messages call the table
+        table: name of the table in messages
         raises: ColumnNotFound
         """
         _check_text(name)
         return projection.child(self.fields, name, name, table)
 
     def resolve(self, path: str, *, table: str | None = None, also: Sequence[str] = ()) -> tuple[Field, ...]:
-        """The fields from the top level down to the one that a dotted path names.
+        """Returns the fields from the top level down to the one with a dotted path.
 
         path: "a", or "p.x" for a member of a struct; `p`.`x.y` or p."x.y" when a name has a dot in it.
             A top-level name that equals the whole path comes first.
-        table: how messages call the table, for example "events.lance version 42"
-        also: names outside of the schema that may be asked for, named in messages
+        table: name of the table in messages, for example "events.lance version 42"
+        also: valid names outside the schema, for messages
         raises: ColumnNotFound with the closest name
         """
         _check_text(path)
@@ -168,7 +168,7 @@ def _check_text(name: object) -> None:
 
 
 class StoredField(Protocol):
-    """What `build` needs of a lance.file.Field message."""
+    """The members of a lance.file.Field message that `build` needs."""
 
     name: str
     id: int
@@ -185,24 +185,24 @@ class StoredField(Protocol):
 
 
 class StoredDictionary(Protocol):
-    """What `build` needs of a lance.file.Dictionary message."""
+    """The members of a lance.file.Dictionary message that `build` needs."""
 
     offset: int
     length: int
 
 
 def build(stored: Iterable[StoredField], metadata: Mapping[str, bytes] | None = None) -> Schema:
-    """The schema that a flat list of stored fields describes; siblings keep the order of the list.
+    """Builds the schema of a flat list of stored fields; siblings keep the order of the list.
 
     raises: CorruptFile for negative or repeated ids, missing parents, cycles, siblings of one name, a logical
-        type that is malformed or does not fit its children; UnsupportedFeature for logical types that are not
-        known and for more than 64 levels
+        type that is malformed or does not fit its children; UnsupportedFeature for unknown logical types
+            and for more than 64 levels
     """
     return assemble([without_children(message) for message in stored], metadata)
 
 
 def assemble(fields: Sequence[Field], metadata: Mapping[str, bytes] | None = None) -> Schema:
-    """The schema of fields that do not have their children yet.
+    """Builds the schema of fields that do not have their children yet.
 
     raises: as `build`
     """
@@ -241,8 +241,8 @@ def assemble(fields: Sequence[Field], metadata: Mapping[str, bytes] | None = Non
 
 
 def _are_plain(fields: Sequence[Field]) -> bool:
-    """Whether nothing is below another field, or wrong: wide tables are mostly so, and looking at all fields at once
-    takes a small part of the time that looking at each does."""
+    """Whether no field is nested or invalid, as in most wide tables. Checking all fields at once
+    takes a fraction of the time of checking each."""
     if not fields:
         return True
     names, ids, parents, kinds, *_ = zip(*fields, strict=True)
@@ -253,14 +253,14 @@ def _are_plain(fields: Sequence[Field]) -> bool:
 def plain_fields(
     names: Iterable[str], ids: Iterable[int], parents: Iterable[int], kinds: Iterable[str], nullable: Iterable[bool]
 ) -> list[Field]:
-    """Fields without children and metadata, from columns of what they have."""
+    """Builds fields without children and metadata, from columns of their members."""
     rows = zip(names, ids, parents, kinds, nullable, repeat(()), repeat(_NO_METADATA), repeat(None))
-    # what `Field` itself calls in the end, after twice the time that this takes
+    # the constructor of `Field` does the same in twice the time
     return list(map(partial(tuple.__new__, Field), rows))
 
 
 def _parents_first(children: Mapping[int, Sequence[Field]]) -> list[Field]:
-    """Every field that is reached from the top level, each after its parent."""
+    """Returns every field reachable from the top level, each after its parent."""
     order: list[Field] = []
     level = children[-1]
     for _ in range(MAX_DEPTH):
@@ -282,7 +282,7 @@ def _check_names(siblings: Sequence[Field]) -> None:
 
 
 def without_children(stored: StoredField) -> Field:
-    """The field of a message, as `assemble` takes it."""
+    """Converts a message to a field, in the form for `assemble`."""
     stored_metadata, logical_type, extension_name = stored.metadata, stored.logical_type, stored.extension_name
     metadata = _NO_METADATA
     if stored_metadata or extension_name:

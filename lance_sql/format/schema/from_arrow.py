@@ -1,4 +1,4 @@
-"""Arrow schemas -> fields with ids and logical types: the inverse of `types`.
+"""Conversion of Arrow schemas to fields with ids and logical types: the inverse of `types`.
 
     json text, extension arrow.json           "json", extension lance.json
     large_binary, lance-encoding:blob         a struct with the extension lance.blob.v2 (file version 2.2)
@@ -67,9 +67,9 @@ _PLAIN: Mapping[pa.DataType, str] = {
 
 
 def from_arrow(schema: pa.Schema, *, file_version: str = file_versions.DEFAULT.name) -> Schema:
-    """The schema of a new table with these columns; ids count from 0, a field before its children.
+    """Returns the schema of a new table with these columns; ids count from 0, a field before its children.
 
-    file_version: of the data files; decides which kind of blobs a blob column has
+    file_version: of the data files; determines the kind of blob columns
     raises: InvalidArgument for names that are empty, reserved, dotted, or equal up to case; UnsupportedFeature for
         types without a logical type, by name, and for more than 64 levels
     """
@@ -78,7 +78,7 @@ def from_arrow(schema: pa.Schema, *, file_version: str = file_versions.DEFAULT.n
 
 
 def of_index_file(schema: pa.Schema) -> Schema:
-    """The schema of a file that is not a table's, whose columns may have any names.
+    """Returns the schema of an index file, whose columns may have any names.
 
     raises: UnsupportedFeature for types without a logical type
     """
@@ -89,7 +89,7 @@ def of_index_file(schema: pa.Schema) -> Schema:
 def extend(
     schema: Schema, fields: Iterable[pa.Field], first_id: int, *, file_version: str = file_versions.DEFAULT.name
 ) -> Schema:
-    """The schema with further columns behind its own, whose ids count from `first_id`.
+    """Appends columns to the schema, whose ids count from `first_id`.
 
     raises: as `from_arrow`
     """
@@ -103,7 +103,7 @@ def extend(
 
 
 def check_top_names(fields: Iterable[Field]) -> None:
-    """Makes sure that columns of a table may be called so.
+    """Makes sure that a table may have columns with these names.
 
     raises: InvalidArgument for names of system columns, and for names with a dot
     """
@@ -118,7 +118,8 @@ def check_top_names(fields: Iterable[Field]) -> None:
 
 
 def storage(arrow: pa.Field) -> tuple[pa.DataType, dict[str, bytes]]:
-    """The type under extension types, and the metadata of the field with the extension's name and parameters."""
+    """Returns the type under extension types, and the metadata of the field with the extension's name and
+    parameters."""
     metadata = {key.decode(): value for key, value in (arrow.metadata or {}).items()}
     type = arrow.type
     while isinstance(type, pa.BaseExtensionType):
@@ -129,7 +130,7 @@ def storage(arrow: pa.Field) -> tuple[pa.DataType, dict[str, bytes]]:
 
 
 def logical_type(arrow: pa.Field) -> str | None:
-    """The logical type of a field without children; None when there is none."""
+    """Returns the logical type of a field without children, or None if there is none."""
     type, metadata = storage(arrow)
     if metadata.get(EXTENSION_NAME) in _JSON and _is_bytes(type):
         return "json"
@@ -142,7 +143,7 @@ def logical_type(arrow: pa.Field) -> str | None:
 def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ...], *, blob_v2: bool) -> Field:
     if len(path) >= MAX_DEPTH:
         raise UnsupportedFeature(f"Column {path[0]!r} is nested more than {MAX_DEPTH} levels deep")
-    # extension types that are defined in Python cannot be hashed
+    # extension types defined in Python are not hashable
     is_bare = not arrow.metadata and not isinstance(arrow.type, pa.BaseExtensionType)
     plain = _PLAIN.get(arrow.type) if is_bare else None
     if plain is not None:
@@ -170,7 +171,7 @@ def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ..
 
 
 def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]]:
-    """The logical type, and the fields below it."""
+    """Returns the logical type, and the fields below it."""
     if pa.types.is_struct(type):
         return "struct", [type.field(i) for i in range(type.num_fields)]
     if pa.types.is_list(type) or pa.types.is_large_list(type):
@@ -186,7 +187,7 @@ def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]
         kind = _leaf(type)
         leaf_type(kind)
         if kind.startswith("dict:") and kind.count(":") > _COLONS_OF_DICTIONARY:
-            # the name of the type of the items has colons, and other readers take it apart at the first one
+            # the name of the item type contains colons, and other readers split it at the first one
             raise UnsupportedFeature(f"the type {type}")
     except LanceError:
         raise UnsupportedFeature(
@@ -227,7 +228,7 @@ def _is_bytes(type: pa.DataType) -> bool:
 
 
 def check_names(siblings: Iterable[Field], path: tuple[str, ...] = ()) -> None:
-    """Makes sure that fields beside each other can be told apart.
+    """Makes sure that sibling fields have distinct names.
 
     path: the names around them, for messages
     raises: InvalidArgument for empty names, and for names that are equal up to case

@@ -1,4 +1,4 @@
-r"""Stored JSON (JSONB) to text, and back.
+r"""Conversion of stored JSON (JSONB) to text, and back.
 
     value    u32 header: kind in bits 29..31, count n in bits 0..28; entries, u32 each; their payloads
     kind 1   scalar   one entry
@@ -30,12 +30,12 @@ _NULL, _STRING, _NUMBER, _FALSE, _TRUE, _NESTED = range(6)
 # Each level takes two frames of the Python stack.
 _MAX_DEPTH = 200
 _INTEGER_WIDTHS = (1, 2, 4, 8)
-# What the kernel wants room for: bytes for each byte of text, and for each text.
+# Size of the kernel's buffer: bytes for each byte of text, and for each text.
 _GROWTH, _LEAST_BYTES = 4, 24
 
 
 def to_text(array: pa.Array) -> pa.Array:
-    """The JSON text of each value; null stays null.
+    """Converts each value to JSON text; null stays null.
 
     array: binary or large_binary
     returns: string[n]
@@ -51,7 +51,7 @@ def to_text(array: pa.Array) -> pa.Array:
 
 
 def text_of(value: bytes) -> str:
-    """The JSON text of one stored value, without spaces.
+    """Converts one stored value to JSON text, without spaces.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -61,8 +61,8 @@ def text_of(value: bytes) -> str:
 
 
 def to_text_inside(array: pa.Array) -> pa.Array:
-    """As `to_text`, of values inside of structs and lists: where one of these is NULL, files have no bytes,
-    which is NULL as well."""
+    """Converts like `to_text`, for values inside structs and lists: if one of these is NULL, files have no bytes,
+    which become NULL as well."""
     import pyarrow.compute as pc
 
     lengths = pc.binary_length(array)
@@ -81,11 +81,11 @@ class InvalidJson(InvalidArgument):
 
 
 def from_text(array: pa.Array) -> pa.Array:
-    """The stored form of each JSON text; null stays null. Keys are sorted, spaces are lost.
+    """Converts each JSON text to its stored form; null stays null. Sorts keys and removes spaces.
 
     array: strings of any kind
     returns: large_binary[n]
-    raises: InvalidJson for the first text that is none, and for repeated keys, halves of surrogate pairs, values of
+    raises: InvalidJson for the first invalid text, and for repeated keys, halves of surrogate pairs, values of
         256 MiB or more, and more than 200 levels
     """
     texts = array.cast(pa.large_string())
@@ -143,7 +143,7 @@ def _object(entries: list[tuple[int, memoryview]], count: int, out: list[str], d
 
 
 def _entries(data: memoryview, count: int) -> list[tuple[int, memoryview]]:
-    """Type and payload of each entry behind the header."""
+    """Returns type and payload of each entry after the header."""
     start = 4 + 4 * count
     if start > len(data):
         raise CorruptFile(f"a JSON value of {len(data)} bytes cannot have {count} entries")

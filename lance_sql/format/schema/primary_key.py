@@ -1,6 +1,6 @@
-"""The unenforced primary key: columns that say which row is which, by the word of whoever created the table.
+"""The unenforced primary key: columns that identify a row, declared by the creator of the table.
 
-Nobody checks that keys are unique. The key is what rows are merged on unless something else is said.
+Uniqueness is not checked. Merges use the key by default.
 
 Source: table format, unenforced primary key; Field.unenforced_primary_key.
 """
@@ -25,19 +25,19 @@ def is_key(field: Field) -> bool:
 
 
 def position(value: bytes | None) -> int:
-    """A position in a key, from 1; 0 where there is none."""
+    """Parses a position in a key, from 1; 0 if there is none."""
     return int(value) if value is not None and value.isdigit() and int(value) < 1 << 32 else 0
 
 
 def primary_key(schema: Schema) -> tuple[str, ...]:
-    """The dotted names of the key's fields: those with a position by it, then the others by their ids."""
+    """Returns the dotted names of the key's fields: those with a position in its order, then the others by id."""
     keys = [path for path in _paths(schema.fields, ()) if is_key(path[-1])]
     keys.sort(key=lambda path: (position(path[-1].metadata.get(POSITION)) or 1 << 32, path[-1].id))
     return tuple(".".join(field.name for field in path) for path in keys)
 
 
 def naming_columns(schema: Schema) -> tuple[str, ...]:
-    """What people know a row by: the columns of its primary key, or the first column where that may be one."""
+    """Returns the columns that name a row for people: the primary key, or the first column if its type is suitable."""
     key = primary_key(schema)
     if key or not schema.fields:
         return key
@@ -49,9 +49,9 @@ def naming_columns(schema: Schema) -> tuple[str, ...]:
 
 
 def check(schema: Schema) -> None:
-    """Makes sure that the fields of the key can be one.
+    """Makes sure that the fields can form a key.
 
-    raises: InvalidArgument for fields with members or items, inside of lists, or that may be NULL
+    raises: InvalidArgument for fields with members or items, inside lists, or nullable
     """
     for path in _paths(schema.fields, ()):
         if not is_key(path[-1]):

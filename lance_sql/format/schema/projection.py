@@ -1,4 +1,4 @@
-"""From the names in a query to the fields of a schema."""
+"""Resolution of names in a query to fields of a schema."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lance_sql.errors import ColumnNotFound, InvalidArgument
 if TYPE_CHECKING:
     from lance_sql.format.schema.fields import Field
 
-# One segment of a path: `quoted`, "quoted" (a doubled quote stands for itself), or all up to the next dot.
+# One segment of a path: `quoted`, "quoted" (a doubled quote is an escaped one), or the text up to the next dot.
 _SEGMENT = re.compile(r'`((?:[^`]|``)*)`(?=\.|$)|"((?:[^"]|"")*)"(?=\.|$)|([^.]*)')
 
 
 def split_path(path: str) -> tuple[str, ...]:
-    """The names in a dotted path; backticks or double quotes enclose a name that has a dot in it.
+    """Splits a dotted path into names; backticks or double quotes enclose a name with a dot in it.
 
     raises: InvalidArgument for an empty name
     """
@@ -44,7 +44,7 @@ def split_path(path: str) -> tuple[str, ...]:
 def resolve(
     fields: Sequence[Field], by_name: Mapping[str, Field], path: str, table: str | None = None, also: Sequence[str] = ()
 ) -> tuple[Field, ...]:
-    """The fields along a path; see `Schema.resolve`.
+    """Returns the fields along a path; see `Schema.resolve`.
 
     by_name: the same fields
     """
@@ -61,7 +61,7 @@ def resolve(
 
 
 def child(siblings: Sequence[Field], name: str, path: str, table: str | None = None, also: Sequence[str] = ()) -> Field:
-    """The one of the siblings that has this name.
+    """Returns the sibling with this name.
 
     path: the whole path that the user gave
     raises: ColumnNotFound with the closest name
@@ -83,12 +83,12 @@ def child(siblings: Sequence[Field], name: str, path: str, table: str | None = N
 
 
 def _has_members(field: Field) -> bool:
-    """Whether a path may go on below this field; items of lists have no names of their own."""
+    """Whether a path may continue below this field; items of lists have no names."""
     return field.logical_type == "struct" and not field.is_blob_v2
 
 
 def closest(name: str, candidates: Sequence[str]) -> str | None:
-    """The candidate that is most like a name, whatever its case; None when none is alike."""
+    """Returns the candidate most similar to a name, ignoring case, or None if none is similar."""
     for candidate in candidates:
         if candidate.lower() == name.lower():
             return candidate

@@ -1,12 +1,12 @@
-"""Logical type strings and the Arrow types they stand for.
+"""Logical type strings and their Arrow types.
 
     "int32"                          int32
     "timestamp:us:+05:30"            timestamp[us, tz=+05:30]
     "fixed_size_list:float:8"        fixed_size_list<float>[8]
     "dict:string:int16:false"        dictionary<int16, string>
 
-A field has two Arrow types: the storage type that decoding produces, and the one that users see. They differ
-for JSON, which is stored in a binary form and shown as text.
+A field has two Arrow types: the storage type that decoding returns, and the one for users. They differ
+for JSON, which is stored in a binary form and returned as text.
 
 Source: Field.logical_type; table format, logical types and extension types.
 """
@@ -59,23 +59,23 @@ PLAIN: Final[Mapping[str, pa.DataType]] = {
 }
 
 _SHOWN: Final = {name: data_type for name, data_type in PLAIN.items() if name != "json"}
-"""The plain types that users see as they are stored."""
+"""The plain types whose stored values users see unchanged."""
 
 _FIXED_SIZE_LIST = "fixed_size_list:"
 _BFLOAT16 = "lance.bfloat16"
 _MAX_INT32 = 2**31 - 1
-# Enough for any real type, and a bound on the work that a hostile string can cause.
+# Enough for any real type, and a limit for the work that a hostile string can cause.
 _MAX_TYPE_LENGTH = 1024
 _MAX_LIST_LEVELS = 16
 
 
 def plain_type(field: Field) -> pa.DataType | None:
-    """The type of a field that has no metadata, and whose values users see as they are stored; None for others."""
+    """Returns the type of a field without metadata whose values users see as stored, or None for others."""
     return None if field.metadata else _SHOWN.get(field.logical_type)
 
 
 def storage_type(field: Field) -> pa.DataType:
-    """The type that decoding this field produces.
+    """Returns the type that decoding this field produces.
 
     JSON and blobs, of either version, are large_binary.
     """
@@ -83,8 +83,8 @@ def storage_type(field: Field) -> pa.DataType:
 
 
 def arrow_fields(fields: Iterable[Field]) -> list[pa.Field]:
-    """Fields as users see them; see `arrow_field`."""
-    # the loop is written out for the thousands of plain columns that tables may have
+    """Returns fields in the form for users; see `arrow_field`."""
+    # inlined for tables with thousands of plain columns
     shown, make = _SHOWN.get, pa.field
     return [
         arrow_field(field)
@@ -95,27 +95,27 @@ def arrow_fields(fields: Iterable[Field]) -> list[pa.Field]:
 
 
 def arrow_field(field: Field) -> pa.Field:
-    """The field as users see it: JSON is text, blobs are bytes; of other extensions storage and metadata."""
+    """Returns the field for users: JSON is text, blobs are bytes, and other extensions are storage with metadata."""
     plain = plain_type(field)
     if plain is not None:
         return pa.field(field.name, plain, field.nullable)
     data_type = _data_type(field, arrow_field, lambda leaf: pa.string() if is_json(leaf) else _stored(leaf))
     metadata = {key.encode(): value for key, value in field.metadata.items()}
     if is_json(field) or field.is_blob_v2:
-        # The values are no longer those of the extension type.
+        # The values no longer have the extension type.
         metadata = {key: value for key, value in metadata.items() if not key.startswith(b"ARROW:extension:")}
     return pa.field(field.name, data_type, field.may_be_null, metadata=metadata or None)
 
 
 def is_json(field: Field) -> bool:
-    """The stored values are JSONB, see `jsonb`."""
+    """Whether the stored values are JSONB, see `jsonb`."""
     return field.logical_type == "json" or (
         field.extension_name == "lance.json" and field.logical_type in ("binary", "large_binary")
     )
 
 
 def check(field: Field) -> None:
-    """Makes sure that the field, whose children are checked already, has a type.
+    """Makes sure that a field with valid children has a type.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -139,7 +139,7 @@ def check(field: Field) -> None:
 
 
 def list_size(logical_type: str) -> int:
-    """The number of items of a "fixed_size_list:T:N".
+    """Returns the number of items of a "fixed_size_list:T:N".
 
     raises: CorruptFile
     """
@@ -149,9 +149,9 @@ def list_size(logical_type: str) -> int:
 
 @lru_cache(maxsize=4096)
 def leaf_type(logical_type: str) -> pa.DataType:
-    """The storage type of a logical type without children.
+    """Returns the storage type of a logical type without children.
 
-    raises: UnsupportedFeature for a type that is not known, CorruptFile for a malformed one
+    raises: UnsupportedFeature for an unknown type, CorruptFile for a malformed one
     """
     plain = PLAIN.get(logical_type)
     if plain is not None:
@@ -175,7 +175,7 @@ def leaf_type(logical_type: str) -> pa.DataType:
 
 
 def _data_type(field: Field, child: Callable[[Field], pa.Field], leaf: Callable[[Field], pa.DataType]) -> pa.DataType:
-    """The type of a field, given what its children and its leaves become. Its depth is bounded already."""
+    """Returns the type of a field, given the types of its children and leaves. Its depth is already limited."""
     kind = field.logical_type
     if field.is_blob_v1 or field.is_blob_v2:
         return pa.large_binary()
@@ -205,7 +205,8 @@ def _is_list_of_structs(logical_type: str) -> bool:
 
 
 def _fixed_size_list(logical_type: str) -> pa.DataType:
-    """The outer list has the last number: "fixed_size_list:fixed_size_list:float:2:3" is three times two."""
+    """Parses a nested list, whose outer size comes last: "fixed_size_list:fixed_size_list:float:2:3" is three by
+    two."""
     sizes: list[int] = []
     item = logical_type
     num_values = 1
@@ -241,7 +242,7 @@ def _dictionary(logical_type: str) -> pa.DataType:
 
 
 def _timestamp(logical_type: str) -> pa.DataType:
-    # The zone may have colons in it, as in "+05:30".
+    # The zone may contain colons, as in "+05:30".
     parts = logical_type.split(":", 2)
     if len(parts) != 3 or parts[1] not in ("s", "ms", "us", "ns") or not parts[2]:
         raise CorruptFile(f"malformed logical type {logical_type!r}")

@@ -1,4 +1,4 @@
-"""Fields <-> lance.file.Field messages: a flat list, each field before its children.
+"""Conversion of fields to lance.file.Field messages and back: a flat list, each field before its children.
 
 Source: message lance.file.Field.
 """
@@ -18,7 +18,7 @@ _VARIABLE = ("string", "large_string", "binary", "large_binary", "json")
 
 
 def to_messages(schema: Schema) -> list[file_pb2.Field]:
-    """The fields of the schema in the order of a walk from the top."""
+    """Returns the fields of the schema as messages, in depth-first order."""
     messages: list[file_pb2.Field] = []
     for field in schema.fields:
         _append(field, -1, messages)
@@ -26,7 +26,7 @@ def to_messages(schema: Schema) -> list[file_pb2.Field]:
 
 
 def from_messages(messages: Iterable[file_pb2.Field], metadata: Mapping[str, bytes] | None = None) -> Schema:
-    """The schema that messages describe; roles of a field that only its message names become metadata of it.
+    """Builds the schema of messages. Roles of a field that only its message has become metadata.
 
     raises: as `build`
     """
@@ -36,11 +36,11 @@ def from_messages(messages: Iterable[file_pb2.Field], metadata: Mapping[str, byt
 def from_manifest(
     serialized: bytes, messages: Sequence[file_pb2.Field], metadata: Mapping[str, bytes] | None = None
 ) -> Schema:
-    """What `build` makes of the fields of a manifest, in a fraction of the time where they are many.
+    """Builds the fields of a manifest like `build`, in a fraction of the time for many fields.
 
-    serialized: the manifest that has the messages
-    raises: as `build`; InvalidDataError for bytes that are not a message, numbers of more than 64 bits and groups in a
-        field among them, which protobuf cuts and skips
+    serialized: the manifest with the messages
+    raises: as `build`; InvalidDataError for bytes that are not a message, including numbers of more than 64 bits and
+        groups in a field, which protobuf truncates and skips
     """
     names, ids, parents, kinds, nullable, with_more = _kernels.schema_fields(serialized)
     fields = plain_fields(names, ids, parents, kinds, nullable)
@@ -57,7 +57,7 @@ def _append(field: Field, parent_id: int, messages: list[file_pb2.Field]) -> Non
 
 @lru_cache(maxsize=8192)
 def _message(field: Field, parent_id: int) -> file_pb2.Field:
-    """The message of a field, which a commit asks for in the data file, the transaction and the manifest."""
+    """Returns the message of a field, which a commit writes to the data file, the transaction and the manifest."""
     message = file_pb2.Field(
         name=field.name,
         id=field.id,
@@ -79,7 +79,8 @@ def _message(field: Field, parent_id: int) -> file_pb2.Field:
 
 
 def _encoding(logical_type: str) -> file_pb2.Encoding:
-    """How files of version 0.1 would store the values; later ones do not ask, but other readers expect it."""
+    """Returns the encoding of the values in files of version 0.1. Later versions ignore it, but other readers expect
+    it."""
     if logical_type in ("struct", "null"):
         return file_pb2.NONE
     if logical_type in _VARIABLE:

@@ -1,1 +1,1 @@
-"""Texts taken apart into tokens, as full text indices have them; see `analyzer`."""
+"""Tokenization of texts for full-text indices; see `analyzer`."""

@@ -1,7 +1,7 @@
-"""Texts taken apart into tokens, as the indices that Lance writes have them.
+"""Tokenization of texts, as in the indices that Lance writes.
 
-tokens of the text, at their places; those that are too long are left out, and so are stop words, which are looked up
-after stemming; lower case, stems, letters without accents
+Tokens keep their positions in the text. Too long tokens are left out, and so are stop words, which are looked up
+after stemming. Options are lower case, stemming, and removal of accents.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 from lance_sql.errors import CorruptFile, UnsupportedFeature, missing_package
 
 Token = tuple[int, str]
-"""The place of a token among those of its text, and the token."""
+"""The position of a token in its text, and the token."""
 
 _BASES: Final = ("simple", "whitespace", "raw", "ngram")
 _WHITESPACE: Final = re.compile(r"[^\t\n\f\r ]+")
@@ -26,12 +26,12 @@ _WHOLE: Final = re.compile(r"\A.*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Analyzer:
-    """What is done with a text. The defaults do nothing but find words.
+    """The tokenization of a text. By default it only finds words.
 
-    base: simple, for runs of letters and digits; whitespace; raw, for the whole text; ngram, for all of its parts of
+    base: simple, for runs of letters and digits; whitespace; raw, for the whole text; ngram, for all substrings of
         `least` to `most` characters
-    max_bytes: tokens of so many bytes or more are left out
-    language: of stems and stop words
+    max_bytes: leave out tokens of at least this many bytes
+    language: for stemming and stop words
     """
 
     base: str = "simple"
@@ -48,9 +48,9 @@ class Analyzer:
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Analyzer:
-        """The chain of an index.
+        """Creates the analyzer of an index.
 
-        raises: UnsupportedFeature for tokenizers that are not known; CorruptFile for parameters of other types;
+        raises: UnsupportedFeature for unknown tokenizers; CorruptFile for parameters of other types;
             MissingDependency without the stemmer
         """
         base = parameters.get("base_tokenizer", "simple")
@@ -79,7 +79,7 @@ class Analyzer:
         return analyzer
 
     def tokens(self, texts: str | Iterable[str | None]) -> list[Token]:
-        """The tokens of a text, or of the items of a list, whose places go on."""
+        """Tokenizes a text, or the items of a list with consecutive positions."""
         tokens: list[Token] = []
         first = 0
         for text in [texts] if isinstance(texts, str) else texts:
@@ -93,8 +93,8 @@ class Analyzer:
         return tokens
 
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """The tokens of a text, as `tokens` has them, with where in it they begin and end. Where words are takes longer
-        to find out than which there are, and only pages ask for it."""
+        """Yields the tokens of `tokens` with their start and end in the text. This is slower than `tokens`, and only
+        pages need it."""
         pattern = self._pattern
         spans = self._ngrams(text) if pattern is None else (each.span() for each in pattern.finditer(text))
         for start, end in spans:
@@ -103,7 +103,7 @@ class Analyzer:
                 yield start, end, changed
 
     def _parts(self, text: str) -> Iterable[Token]:
-        """What a text is taken apart into; n-grams are all at one place."""
+        """Splits a text into parts; n-grams all have one position."""
         pattern = self._pattern
         if pattern is None:
             return ((0, text[start:end]) for start, end in self._ngrams(text))
@@ -111,7 +111,7 @@ class Analyzer:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
-        """What tokens are; None for n-grams, which lie over each other."""
+        """The pattern of tokens; None for n-grams, which overlap."""
         match self.base:
             case "simple":
                 return _words()
@@ -135,11 +135,11 @@ class Analyzer:
 
     @cached_property
     def _changed_tokens(self) -> dict[str, str | None]:
-        """What became of tokens; bounded, for texts may have any number of them."""
+        """Normalized tokens; bounded, because texts may have any number of them."""
         return _Bounded()
 
     def changed(self, token: str) -> str | None:
-        """What becomes of a word; None for one that is left out."""
+        """Returns the normalized token, or None if it is left out."""
         if self.max_bytes is not None and len(token.encode()) >= self.max_bytes:
             return None
         if self.lower:
@@ -188,7 +188,7 @@ def _length(name: str, value: object) -> int:
 
 
 class _Bounded(dict[str, str | None]):
-    """Forgets all when it is full."""
+    """A dictionary that clears itself when it is full."""
 
     _MOST: Final = 1 << 17
 
@@ -206,7 +206,7 @@ def _table(name: str) -> Any:
 
 
 def word_characters() -> Sequence[tuple[int, int]]:
-    """The first and the last of each range of characters that words are of."""
+    """Returns the first and the last of each range of word characters."""
     ranges: Sequence[tuple[int, int]] = _table("word_characters")
     return ranges
 

@@ -1,4 +1,4 @@
-"""Tokens of many texts at once, by numbers: the kernels find words, each distinct one is changed once in Python."""
+"""Tokenization of many texts at once, by token numbers: kernels find the words, and Python normalizes each once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lance_sql.format.text_analysis.analyzer import Analyzer, word_characters
 from lance_sql.values.arrays import U32
 
 LEFT_OUT: Final = 0xFFFFFFFF
-"""The number of what is no token, but has a place."""
+"""The number of a word that is not a token, but has a position."""
 
 _SPLITTINGS: Final = {
     "simple": Splitting.WORDS,
@@ -25,7 +25,7 @@ _SPLITTINGS: Final = {
 
 
 class TokenNumbers:
-    """The tokens of the texts that it was shown. Not for several threads at once.
+    """The tokens of all added texts. Not thread-safe.
 
     tokens: by their numbers
     """
@@ -42,11 +42,11 @@ class TokenNumbers:
 
     @property
     def num_bytes(self) -> int:
-        """The memory that it takes, roughly."""
+        """Approximate memory."""
         return self._words.num_bytes + 200 * len(self.tokens)
 
     def numbers(self, texts: pa.Array) -> tuple[bytes, bytes, U32]:
-        """The words of texts, u32, where those of each end, i64, and of each word the number of its token.
+        """Returns the words of texts, u32, the end of the words of each text, i64, and the token number of each word.
 
         texts: strings, or lists of them, whose words follow each other; NULL is a text without words
         """
