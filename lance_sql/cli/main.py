@@ -13,7 +13,6 @@ from lance_sql.cli import (
     applying,
     branches,
     cache,
-    changes,
     contracts,
     cursors,
     differences,
@@ -25,9 +24,11 @@ from lance_sql.cli import (
     queries,
     recall,
     repair,
+    row_changes,
     salvage,
     screen,
     search,
+    upkeep,
 )
 from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
@@ -329,7 +330,8 @@ for _verb in (
     repair.repair,
     salvage.salvage,
     queries.queries,
-    *changes.VERBS,
+    *row_changes.VERBS,
+    *upkeep.VERBS,
     *cache.VERBS,
     *indices.VERBS,
 ):

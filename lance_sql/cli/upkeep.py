@@ -1,5 +1,6 @@
-"""The verbs that change tables. Verbs that replace or remove rows, files or names report their plan and ask for
-confirmation; without a terminal, they need `--yes`. With `--dry-run` they change nothing.
+"""Commands that maintain tables: compaction, cleanup, restore, tags, stable row ids.
+
+They ask for confirmation as those of `row_changes`.
 """
 
 from __future__ import annotations
@@ -18,20 +19,16 @@ from lance_sql.cli.agreement import (
     latest,
     path_and_branch,
     quiet_option,
-    rehearse,
     rows,
     unversioned,
     yes_option,
 )
 from lance_sql.cli.errors import reports_errors
-from lance_sql.cli.sources import source_rows
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.version_names import split_name
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
-
-where_option = click.option("--where", "-w", metavar="SQL", help="Filter on the rows.")
 
 
 class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
@@ -50,119 +47,6 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releas
 
 
 AGE = Age()
-
-
-@click.command()
-@click.argument("table")
-@click.argument("source")
-@click.option("--mode", type=click.Choice(("create", "append", "overwrite")), default="create", show_default=True)
-@click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Data file version of a new table.")
-@click.option("--no-stable-row-ids", is_flag=True, help="Create the table without row history.")
-@click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
-@click.option("--compression", type=click.Choice(("zstd", "lz4")), help="Of a new table; it keeps it.")
-@click.option("--compression-level", type=click.IntRange(1, 22), help="Of zstd, 3 without it.")
-@quiet_option
-@yes_option
-@reports_errors
-def write(
-    table: str,
-    source: str,
-    mode: str,
-    file_version: str | None,
-    no_stable_row_ids: bool,
-    max_rows_per_file: int | None,
-    compression: str | None,
-    compression_level: int | None,
-    quiet: bool,
-    yes: bool,
-) -> None:
-    """Writes the rows of SOURCE to TABLE.
-
-    SOURCE is a file or URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query. Overwriting a
-    table asks for confirmation.
-
-    \b
-    lance-sql write events.lance events.parquet
-    lance-sql write events.lance "SELECT * FROM 'new.csv' WHERE id > 7" --mode append
-    """
-    import pyarrow as pa
-
-    import lance_sql
-    from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
-
-    path, branch = path_and_branch(table)
-    if mode == "overwrite" and not _overwriting_is_agreed(path, branch, yes):
-        return
-    with source_rows(source) as relation:
-        reader = relation.to_arrow_reader()
-        with progress.counted(reader, "rows read", hidden=quiet) as batches:
-            written = lance_sql.write(
-                pa.RecordBatchReader.from_batches(reader.schema, batches),
-                path,
-                branch=branch,
-                mode=mode,  # type: ignore[arg-type]  # click has checked the text
-                file_version=file_version,
-                stable_row_ids=False if no_stable_row_ids else None,
-                max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
-                compression=compression,
-                compression_level=compression_level,
-            )
-    done(written, f"{count(written.count_rows(), 'row')}")
-
-
-@click.command()
-@click.argument("table")
-@where_option
-@click.option("--all", "every", is_flag=True, help="Delete every row.")
-@dry_run_option
-@quiet_option
-@yes_option
-@reports_errors
-def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: bool, yes: bool) -> None:
-    """Deletes rows of TABLE.
-
-    \b
-    lance-sql delete events.lance --where "ts < '2026-01-01'" --dry-run
-    """
-    if every == (where is not None):
-        raise click.UsageError("Select rows: --where SQL, or --all.")
-    dataset = latest(table)
-    if agreed(f"delete {rows(dataset, where)}", dry_run, yes):
-        with progress.shown("rows looked at", hidden=quiet):
-            after = dataset.delete("true" if where is None else where)
-        done(after)
-
-
-@click.command()
-@click.argument("table")
-@click.argument("assignments", nargs=-1, required=True, metavar="COLUMN=SQL...")
-@where_option
-@dry_run_option
-@quiet_option
-@yes_option
-@reports_errors
-def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run: bool, quiet: bool, yes: bool) -> None:
-    """Sets columns in rows of TABLE to SQL expressions; in all rows without --where.
-
-    \b
-    lance-sql update events.lance "price=price * 1.1" "status='done'" --where "id = 7"
-    """
-    values: dict[str, str] = {}
-    for assignment in assignments:
-        name, equals, expression = assignment.partition("=")
-        if not equals or not name.strip() or not expression.strip():
-            raise click.UsageError(f"{assignment!r} is not of the form COLUMN=SQL.")
-        if name.strip() in values:
-            raise click.UsageError(f"{name.strip()!r} is set twice.")
-        values[name.strip()] = expression
-    dataset = latest(table)
-    what = f"set {', '.join(values)} in {rows(dataset, where)}"
-    # check the values before reporting or asking; over all selected rows only in a dry run
-    rehearse(dataset, lambda copy: copy.update(values, where if dry_run else "false"))
-    if agreed(what, dry_run, yes):
-        with progress.shown("rows looked at", hidden=quiet):
-            after = dataset.update(values, where)
-        done(after)
 
 
 @click.command()
@@ -364,7 +248,7 @@ def enable_stable_row_ids(table: str, branch: str | None, indices: str, dry_run:
         done(dataset.enable_stable_row_ids(indices=indices))  # type: ignore[arg-type]  # click has checked the text
 
 
-VERBS = (write, delete, update, compact, restore, tag, cleanup, enable_stable_row_ids)
+VERBS = (compact, restore, tag, cleanup, enable_stable_row_ids)
 
 
 def _newest(path: str, branch: str | None, earlier: Dataset) -> str:
@@ -393,17 +277,6 @@ def _named(dataset: Dataset, tag: str) -> str:
     if ref is None:
         raise VersionNotFound(unknown_name("tag", tag, dataset.snapshot.name, tags))
     return f" of version {ref.version}" + (f" of {ref.branch}" if ref.branch else "")
-
-
-def _overwriting_is_agreed(path: str, branch: str | None, yes: bool) -> bool:
-    from lance_sql.cli import tables
-    from lance_sql.errors import TableNotFound
-
-    try:
-        dataset = tables.open_table(path, branch=branch)
-    except TableNotFound:
-        return True
-    return agreed(f"replace {rows(dataset, None)}; no version is removed", False, yes)
 
 
 def _holder(name: str) -> str:
