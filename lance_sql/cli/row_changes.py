@@ -1,6 +1,6 @@
 """Commands that write, update and delete rows.
 
-Replacing or removing rows asks for confirmation first; without a terminal it needs `--yes`. `--dry-run` changes nothing.
+Replacing or removing rows asks for confirmation; without a terminal it needs `--yes`. `--dry-run` changes nothing.
 """
 
 from __future__ import annotations
