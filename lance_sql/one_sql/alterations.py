@@ -7,6 +7,8 @@ CREATE TAG x [AS OF VERSION 4], CREATE BRANCH y, DROP TAG x, DROP BRANCH y, EXEC
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -129,8 +131,12 @@ def column_of(name: str, dataset: Dataset) -> str:
 
 
 def _renamed(target: TableName, path: str, place: Place | None) -> Task:
-    if place is not None and target.place is not None and place.catalog is target.place.catalog:
-        return in_catalogs.Renamed(path, target.text, place, target.place)
+    new_place = target.place
+    if place is not None and target.path is None and new_place is None and re.fullmatch(r'\w+|"[^".]+"', target.text):
+        # in the same namespace, as in DuckDB
+        new_place = dataclasses.replace(place, name=(*place.name[:-1], target.text.strip('"')))
+    if place is not None and new_place is not None and place.catalog is new_place.catalog:
+        return in_catalogs.Renamed(path, target.text, place, new_place)
     if target.path is None or target.place is not None:
         takes = "a path, such as 'x.lance'" if place is None else f"another name in {place.attached_as}"
         raise InvalidArgument(f"RENAME TO takes {takes}, not {target.text}")

@@ -353,7 +353,7 @@ def test_the_statement_and_the_job_are_recorded(monkeypatch: pytest.MonkeyPatch)
         (
             "INSERT INTO 't.lance' SELECT 1, 'a', 2 ON CONFLICT DO NOTHING",
             UnsupportedFeature,
-            "ON CONFLICT is not known",
+            "ON CONFLICT is not supported here",
         ),
         ("INSERT INTO 't.lance' DEFAULT VALUES", UnsupportedFeature, "INSERT"),
         ("INSERT INTO 't.lance@1' SELECT 1", InvalidArgument, "the newest version: t.lance without @1"),

@@ -138,7 +138,7 @@ def test_the_function_stays_at_its_range(spark: SparkSession, tmp_path: Path) ->
     [
         ({"startingVersion": "1"}, r"'startingversion' goes with readChangeFeed=true"),
         ({"readChangeFeed": "yes"}, "neither true nor false"),
-        ({"readChangeFeed": "true", "version": "3"}, "no option 'version': say endingVersion"),
+        ({"readChangeFeed": "true", "version": "3"}, "no option 'version': pass endingVersion"),
         ({"readChangeFeed": "true", "startingVersion": "1", "startingTimestamp": "2026-01-01"}, "Give one of"),
         ({"readChangeFeed": "true", "startingVersion": "1", "since": "1"}, "which does not"),
         ({"readChangeFeed": "true", "startingTimestamp": "soon"}, "not a time"),

@@ -41,6 +41,6 @@ def test_a_struct_whose_member_is_never_null_beside_a_widened_column(
     con = lance_sql.connect()
     assert [row[0] for row in con.execute(f"SELECT s FROM '{path}' ORDER BY id").fetchall()] == expected
     assert con.execute(f"SELECT count(v), count(s) FROM '{path}'").fetchall() == [(1, 1)]
-    con.execute(f"INSERT INTO '{path}' SELECT * FROM '{path}' WHERE id = 2")
+    lance_sql.sql(f"INSERT INTO '{path}' SELECT * FROM '{path}' WHERE id = 2", connection=con)
     assert lance_sql.sql(f"SELECT s FROM '{path}' ORDER BY id", engine="datafusion").to_table().num_rows == 3
     assert len(con.execute(f"SELECT s, v FROM lance_changes('{path}')").fetchall()) == 3

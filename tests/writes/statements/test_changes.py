@@ -314,7 +314,7 @@ def test_added_columns_make_rows_updated_and_null_columns_do_not(table: Dataset)
         (lambda table: table.drop_columns(["k", "v", "s", "price"]), "no column left"),
         (lambda table: table.rename_columns({"k": "v"}), "same name"),
         (lambda table: table.rename_columns({"k": "a.b"}), "dot"),
-        (lambda table: table.alter_column("k"), "what is to change"),
+        (lambda table: table.alter_column("k"), "Pass a change for column"),
         (lambda table: table.alter_column("s", type=pa.int64()), "'s'"),
         (lambda table: table.alter_column("s", nullable=False), "3 rows .* NULL"),
     ],
