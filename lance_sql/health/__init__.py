@@ -1,1 +1,1 @@
-"""What is wrong with a table, what two tables differ in, and what can be repaired."""
+"""Health of tables: verification, lineage audit, differences, and repairs."""

@@ -1,12 +1,12 @@
-"""What is different between two versions of a table, or between two tables.
+"""Differences between two versions of a table, or between two tables.
 
 difference         the result: columns, rows, cells, files
-compared_columns   which columns two schemas share, and what became of the others
-pairing            rows of two streams by key, within bounded memory
-differing_rows     which rows differ: by the change feed, or by pairing all of them
+compared_columns   the columns that two schemas share, and the changes of the others
+pairing            pairs rows of two streams by key, within bounded memory
+differing_rows     rows that differ: from the change feed, or by pairing all of them
 files              data files that only one version has
 difference_report, difference_page  the result as text for a terminal and as JSON, and as HTML
-compare            what users call: `diff`
+compare            the function for users: `diff`
 """
 
 from lance_sql.health.differences.compare import diff, open_named

@@ -36,22 +36,21 @@ def diff(
     max_rows: int = MAX_ROWS,
     progress: Progress | None = None,
 ) -> Difference:
-    """What is different in `b` from what is in `a`: columns, rows, cells and files.
+    """Compares `a` with `b`: columns, rows, cells and files.
 
-    `diff(table, 5, 6)` is about two versions of one table, `diff(table, 5)` about version 5 and the handle's.
+    `diff(table, 5, 6)` compares two versions of one table, `diff(table, 5)` version 5 with that of the handle.
 
-    Of versions of one table with stable row ids only what the commits between changed is read, and rows are told apart
-    by their ids. All others are told apart by a key, and are read whole where they are different tables. Rows are held
-    up to 256 MiB, and go to a temporary folder beyond. They are compared by the columns that both have; values are the
-    same when they cannot be told apart: NULL is NULL, and NaN is NaN.
+    For versions of one table with stable row ids, only the changes of the commits between are read, and rows are
+    identified by their ids. All others are identified by a key; different tables are read completely. Up to 256 MiB of
+    rows are held in memory; larger inputs spill to a temporary folder. Rows are compared by the columns that both have.
+    NULL equals NULL, and NaN equals NaN.
 
     a, b: datasets or paths, such as "orders.lance@41", "orders.lance@audited", "orders.lance@branch"
-    key: columns that tell rows apart, which are unique in each; where they are needed, the table's unenforced primary
-        key without it
-    max_rows: so many of the inserted, deleted and updated rows are in the result; all are counted
-    progress: told how many rows were compared, and of how many
-    raises: as `lance_sql.open`; ColumnNotFound; InvalidArgument where no key is known that is needed, and where two
-        rows that are compared have the same one; UnsupportedFeature as `Dataset.changes`
+    key: columns that identify rows, unique in each table; if needed, the default is the table's unenforced primary key
+    max_rows: the maximum number of inserted, deleted and updated rows in the result; all are counted
+    progress: called with the number of compared rows, and the total
+    raises: as `lance_sql.open`; ColumnNotFound; InvalidArgument if a key is needed and none is known, and if two
+        compared rows have the same one; UnsupportedFeature as `Dataset.changes`
 
     >>> str(lance_sql.diff("examples/orders.lance@5", "examples/orders.lance@audited")).splitlines()[-1]
     'No differences.'
@@ -91,10 +90,10 @@ def _version(given: object) -> int:
 
 
 def open_named(name: str, branch: str | None = None) -> Dataset:
-    """A table as `diff` takes its name: "orders.lance", "orders.lance@41", "orders.lance@audited"; what no tag is
-    called may be a branch, whose newest version is meant.
+    """Opens a table by its name for `diff`: "orders.lance", "orders.lance@41", "orders.lance@audited". A name that is
+    no tag may be a branch, and means its newest version.
 
-    branch: where a version is looked for, main without it
+    branch: the branch of the version; main by default
     raises: as `lance_sql.open`
     """
     if branch is None:
@@ -112,12 +111,12 @@ def _open(table: Dataset | str | os.PathLike[str]) -> Dataset:
 
 
 def _is_in_history(earlier: Dataset, later: Dataset) -> bool:
-    """Whether commits lead from one version to the other."""
+    """Whether one version is in the history of the other."""
     return earlier.version <= later.version and History(later.snapshot).has(earlier.branch, earlier.version)
 
 
 def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: int) -> Difference:
-    """Versions of one history."""
+    """Compares two versions of one history."""
     stable = all(each.snapshot.manifest.has_stable_row_ids for each in (before, after))
     chosen = _needed(key, before, after) if key is not None or not stable else None
     try:
@@ -132,7 +131,7 @@ def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: 
                 if source.stored is not None
             }
     except VersionNotFound:
-        # A cleanup has removed a version between. Ids stay what they are, so all rows can be compared by them.
+        # A cleanup has removed a version between. Ids are stable, so all rows can be compared by them.
         names = _by_id(before.snapshot.manifest.schema, after.snapshot.manifest.schema)
         return _tables(before, after, chosen or [ROW_ID], max_rows, names, True)
     shared = compared_columns.shared(before.schema, after.schema, names)
@@ -160,7 +159,7 @@ def _tables(
     names: Mapping[str, str],
     is_one_table: bool,
 ) -> Difference:
-    """Any two, all of whose rows are read."""
+    """Compares any two tables by reading all rows."""
     shared = compared_columns.shared(before.schema, after.schema, names)
     if key == [ROW_ID]:
         shown = [ROW_ID, *_label(after, names)]
@@ -173,9 +172,9 @@ def _tables(
 
 
 def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]:
-    """The columns that tell rows apart.
+    """Returns the columns that identify rows.
 
-    raises: InvalidArgument where none are known
+    raises: InvalidArgument if none are known
     """
     if key is not None:
         if not key:
@@ -201,7 +200,7 @@ def _check_key(key: Sequence[str], shared: SharedColumns) -> None:
 
 
 def _label(table: Dataset, names: Mapping[str, str]) -> Sequence[str]:
-    """What people know a row by, where both tables have it."""
+    """Returns the columns that name a row for people, if both tables have them."""
     label_columns = naming_columns(table.snapshot.manifest.schema)
     return label_columns if set(label_columns) <= set(names) else ()
 
@@ -211,7 +210,7 @@ def _by_name(before: pa.Schema, after: pa.Schema) -> dict[str, str]:
 
 
 def _by_id(before: Schema, after: Schema) -> dict[str, str]:
-    """By name in `after` the name in `before`: the same field, or one of the same name whose id has gone."""
+    """Maps names in `after` to names in `before`: of the same field, or of the same name if its id no longer exists."""
     by_id = {field.id: field.name for field in before.fields}
     later_ids = {field.id for field in after.fields}
     lost_names = {field.name for field in before.fields if field.id not in later_ids}

@@ -1,4 +1,4 @@
-"""Columns of two schemas: what became of them, and in which types those of both are compared."""
+"""Columns of two schemas: their changes, and the types for comparing shared ones."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lance_sql.health.differences.difference import ColumnChange
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """The columns that both tables have.
+    """Columns that both tables have.
 
-    before: their names in the first table; in the second they are called as in `types`
+    before: their names in the first table, by their names in the second
     types: in which they are compared
-    not_compared: columns of both whose types have nothing in common
+    not_compared: shared columns whose types have no common type
     """
 
     before: Mapping[str, str]
@@ -26,7 +26,7 @@ class SharedColumns:
 
 
 def changes(before: pa.Schema, after: pa.Schema, names_before: Mapping[str, str]) -> tuple[ColumnChange, ...]:
-    """What became of the columns.
+    """Returns the changes of the columns.
 
     names_before: by name in `after` the name in `before`, for columns that both have
     """
@@ -53,7 +53,7 @@ def _nullable(field: pa.Field) -> str:
 
 
 def shared(before: pa.Schema, after: pa.Schema, names_before: Mapping[str, str]) -> SharedColumns:
-    """The columns that both have, in types that hold the values of both."""
+    """Returns the shared columns, in types that hold the values of both."""
     types: dict[str, pa.DataType] = {}
     not_compared = []
     for name, earlier in names_before.items():

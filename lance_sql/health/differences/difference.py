@@ -1,4 +1,4 @@
-"""What two tables differ in."""
+"""Result of a comparison of two tables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _INVERSE: Mapping[ColumnKind, ColumnKind] = {"added": "dropped", "dropped": "add
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two that are compared.
+    """One of the two compared tables or versions.
 
     name: for people, such as "orders.lance version 41"
-    rows, fragments, files: how many it has
-    bytes: of its data files; None where a manifest does not say
+    rows, fragments, files: their numbers
+    bytes: of its data files; None if a manifest does not record them
     """
 
     name: str
@@ -34,11 +34,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
-    """What became of a column.
+    """Change of a column.
 
-    name: in the second table; in the first one for a column that was dropped
-    before, after: its type, its name where it was renamed, or whether it may be NULL; None where there is no such
-        column
+    name: in the second table; in the first one for a dropped column
+    before, after: its type, its name if it was renamed, or whether it may be NULL; None if there is no such column
     """
 
     kind: ColumnKind
@@ -49,7 +48,7 @@ class ColumnChange:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value of a row that is there in both tables, as `value_text.values` has it."""
+    """Value of a row that exists in both tables, converted by `value_text.values`."""
 
     column: str
     before: Any
@@ -58,10 +57,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class UpdatedRow:
-    """A row with other values.
+    """Row with changed values.
 
     key: values of the columns `Difference.shown`
-    cells: those that differ, in the order of the columns
+    cells: the differing cells, in the order of the columns
     """
 
     key: tuple[Any, ...]
@@ -70,9 +69,9 @@ class UpdatedRow:
 
 @dataclass(frozen=True, slots=True)
 class DataFileChange:
-    """A data file that only one of the two has.
+    """Data file that only one of the two has.
 
-    rows: of the fragment, deleted ones among them; bytes: None where the manifest does not say
+    rows: of the fragment, including deleted ones; bytes: None if the manifest does not record them
     """
 
     path: str
@@ -83,19 +82,18 @@ class DataFileChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """What is different between two tables, `before` and `after`. Rows are inserted, deleted and updated on the way
-    from the first to the second.
+    """Difference between two tables, `before` and `after`. Rows are inserted, deleted and updated on the way from the
+    first to the second.
 
-    key: the columns that tell rows apart; `_rowid` for versions of one table
-    shown: the columns whose values `UpdatedRow.key` has: those of the key, and behind a `_rowid` what people know a
-        row by
-    columns: what became of columns
-    not_compared: columns of both whose types have nothing in common
-    rows_inserted, rows_deleted, rows_updated: exact counts. A row is updated where a column that both have differs
-    rows_rewritten: rows that were written again with the same values; 0 where all rows were paired
-    cells_updated: by column, in how many updated rows it differs
-    inserted, deleted: the first rows of these, of which there may be more
-    updated: the first updated rows, of which there may be more
+    key: the columns that identify rows; `_rowid` for versions of one table
+    shown: the columns of `UpdatedRow.key`: those of the key, and after `_rowid` the columns that name a row for people
+    columns: the changes of columns
+    not_compared: shared columns whose types have no common type
+    rows_inserted, rows_deleted, rows_updated: exact counts. A row is updated if a shared column differs
+    rows_rewritten: rows that were rewritten with the same values; 0 if all rows were paired
+    cells_updated: by column, the number of updated rows in which it differs
+    inserted, deleted: the first of these rows; there may be more
+    updated: the first updated rows; there may be more
     files_added, files_removed: data files that only one version of the same table has; empty for different tables
     is_one_table: the two are versions of one table
 
@@ -126,11 +124,11 @@ class Difference:
 
     @property
     def has_differences(self) -> bool:
-        """Whether columns or rows differ. Files alone make none: a compaction changes nothing that a query sees."""
+        """Whether columns or rows differ. Files alone do not count: a compaction changes nothing for queries."""
         return bool(self.columns or self.rows_inserted or self.rows_deleted or self.rows_updated or self.not_compared)
 
     def reversed(self) -> Difference:
-        """The difference from the later side to the earlier one."""
+        """Returns the difference from the later side to the earlier one."""
         return replace(
             self,
             before=self.after,
@@ -149,22 +147,22 @@ class Difference:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in types of JSON."""
+        """Returns the difference in types of JSON."""
         from lance_sql.health.differences import difference_report
 
         return difference_report.as_dict(self)
 
     def to_text(self, *, width: int | None = None) -> str:
-        """A report.
+        """Returns a text report.
 
-        width: lines are cut to so many characters; not at all without it
+        width: the maximum number of characters of a line; unlimited by default
         """
         from lance_sql.health.differences import difference_report
 
         return difference_report.as_text(self, width)
 
     def to_html(self) -> str:
-        """A page in one file, which needs no network.
+        """Renders a page in one file that needs no network.
 
         raises: MissingDependency where Jinja2 is not installed
         """
@@ -173,7 +171,7 @@ class Difference:
         return difference_page.as_page(self)
 
     def head(self, num_rows: int) -> Difference:
-        """The difference with at most so many of the inserted, deleted and updated rows; the counts stay."""
+        """Returns the difference with at most `num_rows` inserted, deleted and updated rows; counts are unchanged."""
         return replace(
             self,
             inserted=self.inserted.slice(0, num_rows),

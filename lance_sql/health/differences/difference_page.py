@@ -1,4 +1,4 @@
-"""A difference as a page."""
+"""Page of a difference."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ROWS_IN_A_PART: Final = 10
 
 
 def as_page(difference: Difference) -> str:
-    """A whole page."""
+    """Renders a whole page."""
     return html.render("diff", **_values(difference, links=True))
 
 
 def as_part(difference: Difference) -> str | None:
-    """The first rows, for a notebook."""
+    """Renders the first rows for a notebook."""
     return html.part("diff_part", **_values(difference.head(_ROWS_IN_A_PART), links=False))
 
 
@@ -42,7 +42,7 @@ def _values(difference: Difference, *, links: bool) -> dict[str, Any]:
 
 
 def _shorter(before: str, after: str) -> str:
-    """The second name without the table that the first one names already."""
+    """Returns the second name, without the table if the first name already has it."""
     table, version, _ = before.rpartition(" version ")
     return after.removeprefix(f"{table} ") if version else after
 

@@ -1,4 +1,4 @@
-"""A difference as text that fits a terminal, and as JSON."""
+"""Report of a difference, as text that fits a terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _FILES_SHOWN: Final = 5
 
 
 def as_text(difference: Difference, width: int | None = None) -> str:
-    """The report, line by line.
+    """Returns the report as lines of text.
 
-    width: characters of a line, None for as many as it takes
+    width: the maximum number of characters of a line; None for no limit
     """
     return "\n".join(line if width is None else cut(line, width) for line in _lines(difference))
 
@@ -76,7 +76,7 @@ def _lines(difference: Difference) -> Iterator[str]:
 
 
 def describe(change: ColumnChange) -> str:
-    """What became of a column, in a line."""
+    """Describes the change of a column in a line."""
     sign = _SIGNS.get(change.kind, "~")
     name = one_line(change.name)
     match change.kind:
@@ -88,12 +88,12 @@ def describe(change: ColumnChange) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things."""
+    """Returns a number with its noun."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def shown(value: Any) -> str:
-    """A value in a line."""
+    """Returns a value as one line."""
     return "NULL" if value is None else one_line(text(value))
 
 
@@ -121,7 +121,7 @@ def _file(file: DataFileChange) -> str:
 
 
 def as_dict(difference: Difference) -> dict[str, Any]:
-    """All of a difference in types of JSON; the rows are those that it has."""
+    """Returns a difference in types of JSON, with the rows that it contains."""
     return {
         "before": dataclasses.asdict(difference.before),
         "after": dataclasses.asdict(difference.after),

@@ -1,4 +1,4 @@
-"""Which rows differ."""
+"""Search for rows that differ."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class RowDifferences:
-    """The rows that differ, as they are found.
+    """Collector of rows that differ.
 
     shown: columns that name an updated row
-    max_rows: so many of the inserted, deleted and updated rows are kept; all are counted
+    max_rows: the maximum number of inserted, deleted and updated rows to store; all are counted
     """
 
     shared: SharedColumns
@@ -47,9 +47,9 @@ class RowDifferences:
     updated: list[UpdatedRow] = field(default_factory=list)
 
     def add(self, meetings: Iterable[Meeting], *, counts_rewritten: bool) -> None:
-        """Takes down what came out of pairing.
+        """Records the result of pairing.
 
-        counts_rewritten: pairs without a difference were written again all the same
+        counts_rewritten: pairs without a difference count as rewritten
         """
         for each in meetings:
             match each:
@@ -68,12 +68,12 @@ class RowDifferences:
         room = self.max_rows - (collected.num_rows if collected is not None else 0)
         if collected is not None and room <= 0:
             return collected
-        # copied, so that what it was taken from is not held
+        # copied, so that the source can be freed
         first = selection.take(rows, pa.array(range(min(room, rows.num_rows)), pa.int64()))
         return first if collected is None else pa.concat_tables([collected, first])
 
     def _pairs(self, before: pa.Table, after: pa.Table) -> int:
-        """How many pairs differ."""
+        """Counts the pairs that differ, and records them."""
         differs: dict[str, BoolMask] = {}
         for name, earlier in self.shared.before.items():
             differing = ~same(_whole(before[earlier]), _whole(after[name]))
@@ -109,8 +109,8 @@ class RowDifferences:
 
 
 def by_row_id(feed: ChangeFeed, differences: RowDifferences) -> None:
-    """Rows that the commits between two versions changed: those whose images are there are not read if they were
-    inserted or deleted, but for the first ones."""
+    """Compares the rows that the commits between two versions changed. Inserted and deleted rows are only counted,
+    except for the first ones."""
     differences.num_inserted = feed.count_rows(f"{CHANGE_TYPE} = '{INSERT}'")
     differences.num_deleted = feed.count_rows(f"{CHANGE_TYPE} = '{DELETE}'")
     columns = [ROW_ID, *feed.schema.names[: -1 - len(feed.feed_fields)]]
@@ -127,7 +127,7 @@ def by_row_id(feed: ChangeFeed, differences: RowDifferences) -> None:
 
 
 def by_changed_key(feed: ChangeFeed, differences: RowDifferences, key: Sequence[str], names: tuple[str, str]) -> None:
-    """Rows of fragments that differ, by their keys."""
+    """Compares rows of changed fragments, by their keys."""
     columns = feed.schema.names[: -1 - len(feed.feed_fields)]
     before, after = (
         _adapted(
@@ -141,7 +141,7 @@ def by_changed_key(feed: ChangeFeed, differences: RowDifferences, key: Sequence[
 def by_key(
     before: Dataset, after: Dataset, differences: RowDifferences, key: Sequence[str], names: tuple[str, str]
 ) -> None:
-    """All rows of both."""
+    """Compares all rows of both tables."""
     types = differences.shared.types
     renamed = {earlier: types[name] for name, earlier in differences.shared.before.items()}
     system = [name for name in key if name not in after.schema.names]
@@ -153,7 +153,7 @@ def by_key(
 
 
 def _adapted(reader: pa.RecordBatchReader, types: Mapping[str, pa.DataType]) -> pa.RecordBatchReader:
-    """The rows with other types for some columns, and plain ones for the others."""
+    """Returns the rows with other types for some columns, and plain ones for the others."""
     fields = [
         field.with_type(types.get(field.name) or plain(field.type)).with_nullable(True) for field in reader.schema
     ]

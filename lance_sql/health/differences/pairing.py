@@ -1,10 +1,10 @@
-"""Rows of two streams by their keys, within bounded memory.
+"""Pairing of rows of two streams by their keys, within bounded memory.
 
     before   1 a, 2 b, 3 c        pairs        2 b - 2 x,  3 c - 3 c
     after    2 x, 3 c, 4 d        only before  1 a        only after  4 d
 
-Up to a bound both streams are held. Beyond it their rows go to partitions on disk by the hash of their keys, so that
-equal keys meet in one partition, and a partition is small enough to be held: the first steps of a GRACE hash join.
+Up to a limit, both streams are held in memory. Beyond it, rows spill to partitions on disk by the hash of their keys.
+Equal keys meet in one partition, which is small enough for memory: the first steps of a GRACE hash join.
 
 Source: Kitsuregawa, Tanaka and Moto-oka, "Application of hash to data base machine and its architecture", 1983
 """
@@ -27,7 +27,7 @@ from lance_sql.values import keys, selection
 from lance_sql.values.value_text import values
 
 MEMORY_BYTES: Final = 256 << 20
-"""So much of both streams is held, or of a partition: about a hundredth of what is on disk."""
+"""Memory limit for both streams, or for a partition: about a hundredth of the data on disk."""
 
 _PARTITIONS: Final = 128
 _PAIRS_AT_ONCE: Final = 32 * 1024
@@ -35,7 +35,7 @@ _PAIRS_AT_ONCE: Final = 32 * 1024
 
 @dataclass(frozen=True)
 class Paired:
-    """Rows of one key, some at a time.
+    """Pairs of rows with equal keys, some at a time.
 
     before, after: parallel, in the schemas of their streams
     """
@@ -65,11 +65,11 @@ def pair(
     memory_bytes: int = MEMORY_BYTES,
     names: tuple[str, str] = ("the first table", "the second table"),
 ) -> Iterator[Meeting]:
-    """All rows of both streams, each once.
+    """Yields all rows of both streams, each once.
 
-    key: columns of both streams, of the same types and without parts. NULL is equal to NULL
+    key: columns of both streams, with equal, non-nested types. NULL equals NULL
     names: of the streams, for messages
-    raises: InvalidArgument where two rows of one stream have the same key
+    raises: InvalidArgument if two rows of one stream have the same key
     """
     with ExitStack() as stack:
         held: list[list[pa.RecordBatch]] = [[], []]
@@ -107,7 +107,7 @@ def pair(
 
 
 class _Spill:
-    """A stream in partitions on disk, one file for each."""
+    """Stream spilled to partitions on disk, one file for each."""
 
     def __init__(self, folder: str, schema: pa.Schema) -> None:
         os.mkdir(folder)
@@ -136,12 +136,12 @@ class _Spill:
         return self._writers[number]
 
     def finish(self) -> None:
-        """Ends the files."""
+        """Closes the files."""
         for writer in self._writers.values():
             writer.close()
 
     def read(self, number: int) -> pa.Table:
-        """A partition."""
+        """Reads a partition."""
         if number not in self._writers:
             return selection.empty(self._schema)
         with pa.OSFile(self._path(number)) as file:
@@ -152,7 +152,7 @@ class _Spill:
 
 
 def _pair(before: pa.Table, after: pa.Table, key: Sequence[str], names: tuple[str, str]) -> Iterator[Meeting]:
-    """Rows that are held, in the order of `after`."""
+    """Pairs rows in memory, in the order of `after`."""
     ids = keys.numbered([keys.columns_of(table, key) for table in (before, after)], nulls_are_equal=True)
     for table, mine, name in zip((before, after), ids, names, strict=True):
         again = keys.repeated(mine)

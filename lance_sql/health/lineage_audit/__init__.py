@@ -1,9 +1,9 @@
-"""Whether row ids and row versions are what the transactions say that they must be.
+"""Audit of row ids and row versions against the recorded transactions.
 
-audit_report  what is wrong, which rows it concerns, and which queries
+audit_report  faults, the affected rows, and the affected queries
 audited_rows  the live rows of fragments with their ids and versions
-findings      what is wrong with one version
-invariants    what every version has to keep to
-rules         what a commit has to make of the version before, operation by operation
+findings      faults of one version
+invariants    conditions that every version satisfies
+rules         the required effect of a commit on lineage, operation by operation
 walk          commit by commit through the versions of a table
 """

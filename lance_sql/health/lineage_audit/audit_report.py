@@ -1,4 +1,4 @@
-"""What an audit has found: faults, the rows that they concern, and the queries that give wrong answers for them."""
+"""Result of an audit: faults, the affected rows, and the queries that return wrong results for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lance_sql.values.arrays import U64
 
 
 class Kind(StrEnum):
-    """What is wrong."""
+    """Kind of a fault."""
 
     UNREADABLE = "unreadable"
     """Row ids or versions are missing, or cannot be read."""
@@ -26,23 +26,23 @@ class Kind(StrEnum):
     REUSED_ID = "reused_id"
     """A new row has an id that a row had before."""
     UNRESERVED_ID = "unreserved_id"
-    """A row has an id that the table is going to give away, or the next id went down."""
+    """A row has an id that the table has not assigned yet, or the next id decreased."""
     LOST_ID = "lost_id"
-    """A row is gone, or has another id, by a commit that removes no rows."""
+    """A commit that removes no rows removed a row, or changed its id."""
     UNEXPECTED_ID = "unexpected_id"
-    """There is a new row by a commit that inserts none."""
+    """A commit that inserts no rows added a row."""
     OTHER_ID = "other_id"
-    """A row has another id than its transaction gave it."""
+    """A row has another id than its transaction assigned."""
     CREATED_AT = "created_at"
-    """The version that inserted a row is another one."""
+    """The recorded version that inserted a row is wrong."""
     LAST_UPDATED_AT = "last_updated_at"
-    """The version that changed a row last is another one."""
+    """The recorded version that last changed a row is wrong."""
     LOST_LINEAGE = "lost_lineage"
-    """The table had stable row ids, and has none any longer."""
+    """The table had stable row ids, and no longer has them."""
     SHORT_ZONES = "short_zones"
-    """An index has zones of other rows: an early release did not count deleted ones when it placed them."""
+    """An index has zones of other rows: an early release ignored deleted rows when it placed them."""
     CHANGED_FILE = "changed_file"
-    """A file is missing, or is not what was written."""
+    """A file is missing, or differs from its checksum."""
 
 
 _IDS: Final = ("changes", "row_history", "take", "_rowid", "indices")
@@ -64,21 +64,20 @@ QUERIES: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.SHORT_ZONES: ("pylance: filters on the column",),
     Kind.CHANGED_FILE: ("every query of its columns",),
 }
-"""What answers wrongly for rows with a fault of a kind: functions, columns, and what other readers make of them."""
+"""Functions, columns and queries of other readers that return wrong results for rows with a fault, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with what a commit did to the lineage of a fragment.
+    """Fault that a commit caused in the lineage of a fragment.
 
-    version: that the commit made, and the first one that has the fault
-    operation: of the commit; None where it is not recorded
-    fragment: its id; None for what concerns the whole version
-    message: what is wrong, without the place
-    ids: of the rows concerned, ascending
+    version: the version of the commit, and the first one that has the fault
+    operation: of the commit; None if it is not recorded
+    fragment: its id; None for a fault of the whole version
+    message: the problem, without the place
+    ids: of the affected rows, ascending
     wrong_versions: parallel to `ids`, the wrong versions; empty for other kinds of faults
-    newest: the newest version that was audited, with the number of rows that still have the fault; None where that is
-        not known
+    newest: the newest audited version, with the number of rows that still have the fault; None if unknown
     """
 
     version: int
@@ -92,12 +91,12 @@ class Fault:
 
     @property
     def num_rows(self) -> int:
-        """The rows concerned; 0 for what is not about single rows."""
+        """Number of affected rows; 0 for faults that are not about single rows."""
         return len(self.ids)
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """What answers wrongly."""
+        """Queries that return wrong results."""
         return QUERIES[self.kind]
 
     def __str__(self) -> str:
@@ -109,12 +108,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an audit has found.
+    """Result of an audit.
 
-    versions: whose commits were audited, ascending
-    without_lineage: versions without stable row ids, of which there is nothing to audit
-    partly: versions of which not everything could be audited, with the reason: the commit is not recorded or not known,
-        or the version before is gone. What the version has by itself was audited
+    versions: the versions whose commits were audited, ascending
+    without_lineage: versions without stable row ids, which have nothing to audit
+    partly: versions that were only partly audited, with the reason: the commit is not recorded or not known, or the
+        version before was removed. The invariants of the version itself were audited
     faults: by version
     """
 
@@ -130,7 +129,7 @@ class Report:
 
     @property
     def affected_queries(self) -> tuple[str, ...]:
-        """What answers wrongly for some rows, each once."""
+        """Queries that return wrong results for some rows, each once."""
         return tuple(dict.fromkeys(query for fault in self.faults for query in fault.queries))
 
     def __str__(self) -> str:

@@ -23,8 +23,8 @@ class LiveRows:
 
     fragments: the id of the fragment of each row
     offsets: physical
-    unreadable: what is wrong with fragments that have no rows here, by their ids
-    wrong_lengths: what is wrong with the lengths of sequences, by the ids of fragments
+    unreadable: the errors of fragments that have no rows here, by their ids
+    wrong_lengths: problems of the lengths of sequences, by the ids of fragments
     """
 
     ids: U64
@@ -37,7 +37,7 @@ class LiveRows:
 
     @classmethod
     def of(cls, snapshot: Snapshot, fragments: Iterable[Fragment]) -> LiveRows:
-        """The live rows of fragments of a version; nothing is read of data files where sequences are inline."""
+        """Collects the live rows of fragments of a version; reads no data files if sequences are inline."""
         parts: list[tuple[U64, U64, U64, I64, I64]] = []
         unreadable: dict[int, str] = {}
         wrong_lengths: dict[int, str] = {}
@@ -66,11 +66,11 @@ class LiveRows:
         return len(self.ids)
 
     def in_fragments(self, ids: Iterable[int]) -> BoolMask:
-        """Which rows are in one of these fragments."""
+        """Returns a mask of the rows in one of these fragments."""
         return np.isin(self.fragments, np.fromiter(ids, np.int64))
 
     def positions_of(self, ids: U64) -> I64:
-        """Where rows with these ids are; -1 for ids that no row has. Of two rows with one id, any."""
+        """Returns the positions of rows with these ids; -1 for missing ids. For duplicate ids, any position."""
         if not self.num_rows:
             return np.full(len(ids), -1, np.int64)
         order = np.argsort(self.ids, kind="stable")
@@ -80,7 +80,7 @@ class LiveRows:
         return positions
 
     def repeated(self) -> U64:
-        """Ids that several rows have, ascending."""
+        """Returns ids that several rows have, ascending."""
         ordered = np.sort(self.ids)
         return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
@@ -90,7 +90,7 @@ def _joined(parts: list[npt.NDArray[Any]], type: type[np.generic]) -> npt.NDArra
 
 
 def wrong_length(fragment: Fragment, num_rows: int) -> str | None:
-    """What is wrong with the length of a version sequence, which a reader makes fit."""
+    """Returns the problem if a version sequence has a wrong length, which readers adjust; else None."""
     for what, source in (("created-at", fragment.created_at), ("last-updated-at", fragment.last_updated_at)):
         if isinstance(source, bytes) and stored_rows(source) != num_rows:
             return f"the {what} versions cover {stored_rows(source)} rows, the fragment has {num_rows}"

@@ -1,4 +1,4 @@
-"""What is found wrong with one version, as faults."""
+"""Collector of the faults of one version."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Findings:
     faults: list[Fault] = field(default_factory=list)
 
     def add(self, kind: Kind, message: str, fragment: int | None = None, ids: U64 | None = None) -> None:
-        """A fault that is not about a version of rows."""
+        """Adds a fault that is not about row versions."""
         shown = np.empty(0, np.uint64) if ids is None else np.sort(ids)
         self.faults.append(Fault(self.version, self.operation, fragment, kind, message, shown))
 
     def add_versions(
         self, kind: Kind, what: str, rows: LiveRows, versions: U64, expected: U64, wrong: BoolMask
     ) -> None:
-        """Rows whose versions are not those that are expected, by fragment."""
+        """Adds faults for rows with other versions than expected, one per fragment."""
         for fragment in np.unique(rows.fragments[wrong]).tolist():
             positions = np.flatnonzero(wrong & (rows.fragments == fragment))
             order = np.argsort(rows.ids[positions], kind="stable")
@@ -42,5 +42,5 @@ class Findings:
 
 
 def rows_text(count: int, one: str = "", several: str = "") -> str:
-    """So many rows, and the verb that goes with the number."""
+    """Returns a number of rows, with the verb that agrees with it."""
     return f"{count} row{'s' * (count != 1)} {one if count == 1 else several}".rstrip()

@@ -1,4 +1,4 @@
-"""What every version has to keep to, whatever its commit did."""
+"""Invariants of every version, whatever its commit did."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lance_sql.values.arrays import U64
 
 
 def check_next_id(snapshot: Snapshot, before: int, findings: Findings) -> None:
-    """Makes sure that ids which were given away are not given again.
+    """Checks that assigned ids are not assigned again.
 
-    before: the next id that the version before was to give
+    before: the next id of the version before
     """
     number = snapshot.manifest.next_row_id
     if number < before:
@@ -22,7 +22,7 @@ def check_next_id(snapshot: Snapshot, before: int, findings: Findings) -> None:
 
 
 def check_given(snapshot: Snapshot, ids: U64, findings: Findings) -> None:
-    """Makes sure that no row has an id which the table is going to give away."""
+    """Checks that no row has an id that the table has not assigned yet."""
     number = snapshot.manifest.next_row_id
     over = np.sort(ids[ids >= np.uint64(number)])
     if len(over):
@@ -32,8 +32,7 @@ def check_given(snapshot: Snapshot, ids: U64, findings: Findings) -> None:
 
 
 def check_versions(snapshot: Snapshot, rows: LiveRows, findings: Findings) -> None:
-    """What the versions of rows have to keep to whatever was done: none is of the future, and no row was
-    updated before it was created."""
+    """Checks the versions of rows: none is in the future, and no row was updated before it was created."""
     now = np.full(rows.num_rows, snapshot.version, np.uint64)
     for kind, what, versions in (
         (Kind.CREATED_AT, "created-at", rows.created),
@@ -45,7 +44,7 @@ def check_versions(snapshot: Snapshot, rows: LiveRows, findings: Findings) -> No
 
 
 def check_distinct(rows: LiveRows, findings: Findings) -> None:
-    """Makes sure that no two rows have one id.
+    """Checks that no two rows have the same id.
 
     rows: all of a version
     """

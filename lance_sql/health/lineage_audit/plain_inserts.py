@@ -1,6 +1,6 @@
-"""Fragments of new rows of which a few numbers say that nothing is wrong: no row of them has to be looked at.
+"""Fragments of new rows whose metadata alone shows that they are correct, so no row needs a check.
 
-Most fragments that appends bring are like that, and a table of many rows is mostly made of them.
+Most appended fragments are like that, and large tables mostly consist of them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from lance_sql.writes.commit.operations import Append, Operation, Overwrite
 def others(
     later: Snapshot, before: Sequence[Fragment], after: Sequence[Fragment], operation: Operation | None, handed_out: int
 ) -> tuple[Fragment, ...]:
-    """The fragments whose rows have to be looked at: all where a commit did not only insert.
+    """Returns the fragments whose rows must be checked: all if the commit did not only insert.
 
     before, after: fragments that differ between the version before and this one
-    handed_out: every row id that was ever given is below
+    handed_out: upper bound, exclusive, of all row ids ever assigned
     """
     if before or not isinstance(operation, Append | Overwrite):
         return tuple(after)
@@ -32,12 +32,12 @@ def others(
             left.append(fragment)
         else:
             next_id = ids.end
-    # one that is not plain may have ids of those that are
+    # a fragment that is not plain may have ids of plain ones
     return tuple(after) if left else ()
 
 
 def _plain_ids(later: Snapshot, fragment: Fragment) -> Range | None:
-    """The ids of the rows, where they follow each other and all rows are of this version; None where not."""
+    """Returns the ids of the rows if they are one range and all rows are of this version; else None."""
     try:
         opened = later.open(fragment)
         ids = opened.row_id_sequence.segments

@@ -1,4 +1,4 @@
-"""What a commit has to make of row ids and row versions, operation by operation.
+"""Required effects of a commit on row ids and row versions, operation by operation.
 
     operation                   new rows   rows go   rows that stay have
     append                      yes        -         what they had
@@ -10,8 +10,8 @@
     restore                     what the restored version had
     every other                 -          -         what they had
 
-A new row has an id that none had before it, and this version as that of its insert and of its last update. A row that
-stays keeps its id, and the version that inserted it; so does one that moves to another fragment.
+A new row has an id that no row had before, and this version as created and last updated. A row that stays, or moves to
+another fragment, keeps its id and the version that inserted it.
 
 Source: row lineage, what each operation does, and deviations between writers.
 """
@@ -54,14 +54,14 @@ _REMOVING: Final = (Delete, Update, Overwrite)
 
 @dataclass(frozen=True)
 class Step:
-    """A commit, and the fragments in which the version before it and the one after differ.
+    """Commit, and the fragments that differ between the versions before and after it.
 
     earlier: the version that rows are compared with: the one before, the restored one of a restore, or None before the
         first version of a table
     before, after: these fragments in both versions
     name: of the operation
-    operation: None where it is not recorded or not known: nothing is demanded of it then
-    handed_out: every row id that was ever given is below
+    operation: None if it is not recorded or not known: its effect is not checked then
+    handed_out: upper bound, exclusive, of all row ids ever assigned
     """
 
     earlier: Snapshot | None
@@ -74,40 +74,40 @@ class Step:
 
     @cached_property
     def old(self) -> LiveRows:
-        """The live rows of `before`."""
+        """Live rows of `before`."""
         return LiveRows.of(self.later, ()) if self.earlier is None else LiveRows.of(self.earlier, self.before)
 
     @cached_property
     def new(self) -> LiveRows:
-        """The live rows of `after`."""
+        """Live rows of `after`."""
         return LiveRows.of(self.later, self.after)
 
     @cached_property
     def old_fragments(self) -> Mapping[int, Fragment]:
-        """`before` by id."""
+        """Fragments of `before` by id."""
         return {fragment.id: fragment for fragment in self.before}
 
     @property
     def version(self) -> int:
-        """That the commit made."""
+        """Version of the commit."""
         return self.later.version
 
 
 def check(step: Step, findings: Findings) -> None:
-    """Compares a version with what its commit has to make of the one before."""
+    """Checks a version against the required effect of its commit on the version before."""
     new, old = step.new, step.old
     check_sequences(new, findings)
     _check_ids_in_place(step, findings)
     is_whole = not (new.unreadable or old.unreadable)
     positions = old.positions_of(new.ids)
-    # an overwrite keeps no row, whatever ids it gives
+    # an overwrite keeps no row, whatever ids it assigns
     existed = (positions >= 0) & (not isinstance(step.operation, Overwrite))
     check_given(step.later, new.ids[~existed], findings)
     if step.operation is not None and is_whole:
         _check_comings_and_goings(step, existed, findings)
         _check_ids_of_transaction(step, findings)
     if step.operation is None:
-        # what any operation but a restore leaves as it was, and a restore as well where rows are the same
+        # every operation keeps it, also a restore for rows that are the same
         expected = np.where(existed, _at(old.created, positions), new.created)
         findings.add_versions(Kind.CREATED_AT, "created-at", new, new.created, expected, new.created != expected)
         return
@@ -121,7 +121,7 @@ def check(step: Step, findings: Findings) -> None:
     for fragment in _with_unrecorded_rows(step):
         inside = new.fragments == fragment
         unchanged = inside & (new.updated != step.version)
-        # which rows were changed is not said: all or none may have the new version
+        # the changed rows are not recorded: all or none may have the new version
         wrong &= ~inside
         if unchanged.any():
             findings.add(
@@ -135,7 +135,7 @@ def check(step: Step, findings: Findings) -> None:
 
 
 def _check_ids_in_place(step: Step, findings: Findings) -> None:
-    """Rows that stay where they are keep their ids. An overwrite may begin to count fragments anew."""
+    """Checks that rows in place keep their ids. An overwrite may restart fragment ids."""
     if step.earlier is None or isinstance(step.operation, Overwrite | None):
         return
     for fragment in step.after:
@@ -160,7 +160,7 @@ def _check_ids_in_place(step: Step, findings: Findings) -> None:
 
 
 def _check_comings_and_goings(step: Step, existed: BoolMask, findings: Findings) -> None:
-    """Rows come and go only where the operation says so, and no id is given twice."""
+    """Checks that rows are added and removed only if the operation allows it, and that no id is assigned twice."""
     new, old = step.new, step.old
     fresh = ~existed
     inserted = fresh & _may_insert(step)
@@ -191,7 +191,7 @@ def _check_comings_and_goings(step: Step, existed: BoolMask, findings: Findings)
 
 
 def _may_insert(step: Step) -> BoolMask:
-    """Which rows of the later version may be new ones."""
+    """Returns a mask of the rows of the later version that may be new."""
     new = step.new
     if isinstance(step.operation, Merge):
         listed = {_files(fragment) for fragment in step.operation.fragments}
@@ -201,7 +201,7 @@ def _may_insert(step: Step) -> BoolMask:
 
 
 def _check_ids_of_transaction(step: Step, findings: Findings) -> None:
-    """New fragments have the ids that the transaction gives them, and a compaction keeps rows in their order."""
+    """Checks that new fragments have the recorded ids, and that a compaction keeps the order of rows."""
     match step.operation:
         case Update(new_fragments=new_fragments):
             by_files = {_files(fragment): fragment for fragment in step.after if fragment.id not in step.old_fragments}
@@ -231,7 +231,7 @@ def _check_ids_of_transaction(step: Step, findings: Findings) -> None:
 
 
 def _written(step: Step) -> BoolMask:
-    """Which rows of the later version the commit has written again."""
+    """Returns a mask of the rows of the later version that the commit rewrote."""
     new = step.new
     match step.operation:
         case Update() as update:
@@ -247,14 +247,14 @@ def _written(step: Step) -> BoolMask:
 
 
 def _with_unrecorded_rows(step: Step) -> Iterator[int]:
-    """Fragments of which an update rewrote columns, and did not say in which rows."""
+    """Yields fragments in which an update rewrote columns without recording the rows."""
     operation = step.operation
     if isinstance(operation, Update) and (operation.fields_modified or operation.mode is UpdateMode.REWRITE_COLUMNS):
         yield from (number for number in _with_new_files(step) if number not in operation.updated_offsets)
 
 
 def _with_new_files(step: Step) -> list[int]:
-    """Fragments of both versions that have data files which they did not have."""
+    """Returns fragments of both versions that have new data files."""
     return [
         fragment.id
         for fragment in step.after
@@ -263,7 +263,7 @@ def _with_new_files(step: Step) -> list[int]:
 
 
 def _at(values: U64, positions: I64) -> U64:
-    """Values at places; anything for -1, which nobody asks for."""
+    """Returns values at positions; the value for -1 is arbitrary and unused."""
     return values[positions] if len(values) else np.zeros(len(positions), np.uint64)
 
 

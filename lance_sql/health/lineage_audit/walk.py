@@ -1,4 +1,4 @@
-"""An audit: every version of a table is compared with what its commit has to make of the version before."""
+"""Audit of a table: checks every version against the required effect of its commit on the version before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lance_sql.writes.commit import transactions
 from lance_sql.writes.commit.operations import Clone, Operation, Other, Overwrite, Restore
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many versions have been audited."""
+"""Called with the number of audited versions, and the total."""
 
 _NOT_RECORDED = "which is not recorded"
 _GONE = "for the version before is gone"
@@ -47,14 +47,14 @@ def audit(
     manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Compares row ids and row versions with the transactions, which say what they must be. Some early writers gave
-    rows wrong versions, and later commits carry these along; one put zones of indices beside their rows.
+    """Checks row ids and row versions against the recorded transactions. Some early writers recorded wrong row
+    versions, which later commits inherit; one misplaced zones of indices.
 
-    No page is decoded, unless it is there that row ids are. What is damaged otherwise, `verify` finds.
+    No page is decoded, unless it contains row ids. `verify` finds other damage.
 
-    checksums: compare the files that a commit brought with their checksums, for which each is read once
-    version, tag: only the commit that made this version; those of all versions of the branch without them
-    raises: TableNotFound, VersionNotFound; what is wrong is reported, not raised
+    checksums: compare the files of a commit with their checksums, which reads each file once
+    version, tag: audit only the commit of this version; by default those of all versions of the branch
+    raises: TableNotFound, VersionNotFound; faults are reported, not raised
 
     >>> str(lance_sql.audit("examples/orders.lance", version=9))
     'examples/orders.lance: lineage of version 9 audited; no fault found'
@@ -99,7 +99,7 @@ class _Audit:
         )
 
     def _compare_files(self, version: int, files: ComparedFiles) -> None:
-        """Finds files that are not those that were written, each in the first version that has it."""
+        """Finds files that differ from their checksums, each in the first version that has it."""
         snapshot = self._history.snapshot_at(version)
         try:
             findings = Findings(version, _operation(snapshot)[1])
@@ -124,7 +124,7 @@ class _Audit:
             self._partly[version] = f"for it cannot be read: {error}"
 
     def _version(self, version: int) -> bool:
-        """Audits one version; False where it has no lineage."""
+        """Audits one version; returns False if it has no lineage."""
         later = self._history.snapshot_at(version)
         earlier = self._earlier(version)
         had_lineage = earlier is not None and earlier.manifest.has_stable_row_ids
@@ -153,7 +153,7 @@ class _Audit:
         return True
 
     def _earlier(self, version: int) -> Snapshot | None:
-        """The version before; None where there is none, or it cannot be read."""
+        """Returns the version before; None if there is none, or it cannot be read."""
         earlier = self._history.base_of(version)
         if earlier is not None:
             try:
@@ -163,7 +163,7 @@ class _Audit:
         return earlier
 
     def _compared_with(self, earlier: Snapshot | None, operation: Operation | None) -> Snapshot | None:
-        """The version that rows are compared with; None where it is gone."""
+        """Returns the version that rows are compared with; None if it was removed."""
         if not isinstance(operation, Restore):
             return earlier
         if operation.version not in self._history.files:
@@ -172,7 +172,7 @@ class _Audit:
         return restored if restored.manifest.has_stable_row_ids else None
 
     def _alone(self, snapshot: Snapshot, findings: Findings) -> None:
-        """What a version has to keep to where there is nothing to compare it with."""
+        """Checks the invariants of a version that cannot be compared with another one."""
         rows = LiveRows.of(snapshot, snapshot.manifest.fragments)
         invariants.check_sequences(rows, findings)
         invariants.check_given(snapshot, rows.ids, findings)
@@ -196,13 +196,13 @@ class _Audit:
         looked_at = plain_inserts.others(later, before, after, operation, self._handed_out)
         step = Step(earlier, later, tuple(before), looked_at, name, operation, self._handed_out)
         rules.check(step, findings)
-        # ids are distinct as long as new ones are new, and kept ones were
+        # ids are distinct if new ones are new, and kept ones were distinct
         trusts = operation is not None and not isinstance(operation, Restore) and not findings.faults
         if not trusts:
             invariants.check_distinct(LiveRows.of(later, later.manifest.fragments), findings)
 
     def _with_rows_now(self, audited: list[int]) -> list[Fault]:
-        """The faults, each with the number of its rows that the newest version still has so."""
+        """Returns the faults, each with the number of its rows that still have the fault in the newest version."""
         if not audited or not any(fault.num_rows for fault in self._faults):
             return self._faults
         newest = self._history.snapshot_at(audited[-1])
@@ -216,7 +216,7 @@ class _Audit:
 
 
 def _count_now(fault: Fault, rows: LiveRows) -> int:
-    """How many rows still have what a fault is about."""
+    """Counts the rows that still have a fault."""
     values = {Kind.CREATED_AT: rows.created, Kind.LAST_UPDATED_AT: rows.updated}.get(fault.kind)
     if values is None or not len(fault.wrong_versions):
         return int(np.isin(rows.ids, fault.ids).sum())
@@ -225,7 +225,7 @@ def _count_now(fault: Fault, rows: LiveRows) -> int:
 
 
 def _operation(snapshot: Snapshot) -> tuple[Operation | None, str | None, str | None]:
-    """What made a version, its name, and why nothing can be demanded of it, if so."""
+    """Returns the operation of a version, its name, and the reason why it cannot be checked, if any."""
     try:
         content = read_bytes(snapshot.store, snapshot.manifest_path, snapshot.manifest)
         if content is None:

@@ -1,9 +1,9 @@
-"""Zones of indices that are not of the rows that they are said to be of.
+"""Zones of indices that do not cover the rows of their fragments.
 
     fragment of 100 rows, 10 deleted      zones of pylance 0.39   [0, 40) [40, 80) [80, 90)    as if there were 90
                                           later ones              [0, 44) [44, 88) [88, 100)
 
-Filters here look at every row of such a fragment. Others trust the zones, and miss rows.
+This library scans every row of such a fragment. Other readers trust the zones, and miss rows.
 
 Source: indices, zone map.
 """
@@ -24,9 +24,9 @@ from lance_sql.values import row_ranges
 
 
 def check(snapshot: Snapshot, seen: set[UUID], findings: Findings) -> None:
-    """Finds live rows that are in no zone of an index that covers their fragment.
+    """Finds live rows outside of all zones of an index that covers their fragment.
 
-    seen: segments that were looked at in earlier versions, to which those of this one are added
+    seen: segments checked in earlier versions; those of this one are added
     raises: CorruptFile for a damaged index section
     """
     for segment in snapshot.indices():
@@ -36,7 +36,7 @@ def check(snapshot: Snapshot, seen: set[UUID], findings: Findings) -> None:
         try:
             opened = snapshot.open_indices.open(segment)
         except (CorruptFile, UnsupportedFeature):
-            # what is damaged, `verify` finds
+            # `verify` reports damage
             continue
         if not isinstance(opened, ZoneMap | BloomFilters) or opened.zones.null_rows is not None:
             continue

@@ -1,4 +1,4 @@
-"""Making a damaged table whole again, and getting out of it what can be read."""
+"""Repair of damaged tables, and recovery of their readable rows."""
 
 from lance_sql.health.repairs.losses import Loss, Salvage
 from lance_sql.health.repairs.repairing import Repair, carry_out, plan, repair

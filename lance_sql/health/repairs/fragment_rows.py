@@ -1,4 +1,4 @@
-"""The rows of one fragment that can be read: batch by batch, and where that fails column by column and page by page."""
+"""Readable rows of one fragment: read batch by batch, and on failure column by column and page by page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lance_sql.values import row_ranges
 from lance_sql.values.arrays import BoolMask
 from lance_sql.values.row_ranges import RowRanges
 
-# A page of which so many batches failed is not tried any longer: it may claim any number of rows.
+# A page with this many failed batches is given up: it may claim any number of rows.
 _MOST_FAILURES: Final = 64
 # NULL of some types takes as many bytes as a value.
 _MOST_NULL_BYTES: Final = 1 << 28
@@ -31,10 +31,10 @@ _MOST_NULL_BYTES: Final = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class ReadableRows:
-    """Rows of which something can be read.
+    """Rows with at least one readable value.
 
-    arrays: by column, NULL where a value is lost; none for a column of which all are
-    num_lost: by column, values that are lost in these rows
+    arrays: by column, NULL where a value is lost; columns without any value are missing
+    num_lost: by column, the number of lost values in these rows
     """
 
     num_rows: int
@@ -44,13 +44,13 @@ class ReadableRows:
 
 @dataclass
 class FragmentRows:
-    """What can be read of a fragment.
+    """Reader of the readable rows of a fragment.
 
-    scan_of: a scan of columns
+    scan_of: returns a scan of columns
     columns: those whose files can be opened; `stored` of them are in a file
-    null_cells: rows are kept of which some column can be read, not only those of which all can
-    lost: by column, rows that are not to be read
-    num_lost: rows that were not kept
+    null_cells: keep rows with any readable column, not only those with all
+    lost: by column, rows that must not be read
+    num_lost: the number of rows that were not kept
     """
 
     scan_of: Callable[[tuple[OutputColumn, ...]], Scan]
@@ -64,7 +64,7 @@ class FragmentRows:
     _failures: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def batches(self, live: RowRanges, most: int) -> Iterator[ReadableRows]:
-        """The rows that are kept of `live`, read at most so many at once."""
+        """Yields the kept rows of `live`; reads at most `most` rows at once."""
         rest = self._without_lost(live)
         while len(rest):
             rows = row_ranges.head(rest, most)
@@ -76,7 +76,7 @@ class FragmentRows:
             rest = self._without_lost(rest)
 
     def _without_lost(self, rows: RowRanges) -> RowRanges:
-        """The rows without those of which it is known that they are not kept."""
+        """Returns the rows without those that are known to be lost."""
         names = [column.name for column in (self.stored if self.null_cells else self.columns)]
         lost = [self.lost.get(name, row_ranges.EMPTY) for name in names]
         unreadable = row_ranges.intersect(
@@ -103,7 +103,7 @@ class FragmentRows:
         return ReadableRows(int(salvaged.sum()), arrays, num_lost)
 
     def _of_column(self, column: OutputColumn, rows: RowRanges) -> tuple[pa.Array | None, BoolMask]:
-        """The values that can be read of some rows, and of which rows they are."""
+        """Returns the readable values of a column in some rows, and a mask of these rows."""
         parts: list[pa.Array] = []
         readable: list[BoolMask] = []
         lost = self.lost.get(column.name, row_ranges.EMPTY)
@@ -117,7 +117,7 @@ class FragmentRows:
         return (concat(parts) if parts else None), np.concatenate(readable)
 
     def _fails(self, column: OutputColumn, page: tuple[int, int], rows: RowRanges, error: LanceError) -> None:
-        """Notes rows that cannot be read, and gives up the page where many of its rows could not."""
+        """Records unreadable rows; gives up the rest of a page after many failures."""
         self._failures[column.name, page[0]] += 1
         if self._failures[column.name, page[0]] >= _MOST_FAILURES:
             rows = row_ranges.single(int(rows[0, 0]), page[1])
@@ -125,7 +125,7 @@ class FragmentRows:
         self.losses.add(self.opened.id, column.name, rows, error)
 
     def _read(self, columns: tuple[OutputColumn, ...], rows: RowRanges) -> list[pa.Array] | LanceError:
-        """One array for each column, or why there is none."""
+        """Reads one array for each column, or returns the error."""
         task = self.scan_of(columns).task([FragmentScan(self.opened.fragment, rows)])
         try:
             table = task.to_reader(keeps_all=True).read_all()
@@ -137,9 +137,9 @@ class FragmentRows:
 
 
 def nulls(type: pa.DataType, count: int) -> pa.Array:
-    """So many NULLs.
+    """Returns an array of `count` NULLs.
 
-    raises: UnsupportedFeature where they take very much memory
+    raises: UnsupportedFeature if they take too much memory
     """
     if isinstance(type, pa.ExtensionType):
         return pa.ExtensionArray.from_storage(type, nulls(type.storage_type, count))
@@ -153,7 +153,7 @@ def nulls(type: pa.DataType, count: int) -> pa.Array:
 
 
 def _chosen(array: pa.Array, readable: BoolMask, salvaged: BoolMask) -> pa.Array:
-    """The values of the rows that are salvaged, NULL where there is none.
+    """Returns the values of the salvaged rows, NULL where there is none.
 
     array: the values of the rows that are `readable`
     """
@@ -166,7 +166,7 @@ def _chosen(array: pa.Array, readable: BoolMask, salvaged: BoolMask) -> pa.Array
 def _by_page(
     opened: OpenFragment, column: OutputColumn, rows: RowRanges
 ) -> Iterator[tuple[tuple[int, int], RowRanges]]:
-    """Rows, cut where a page of the column begins, each with the rows of the page."""
+    """Yields rows split at the pages of a column, each with the range of its page."""
     assert column.field is not None
     starts = {0, opened.num_rows}
     for each in opened.columns_of(column.field):

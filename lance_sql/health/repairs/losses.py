@@ -1,4 +1,4 @@
-"""What a salvage has got out of a damaged table, and what is lost."""
+"""Result of a salvage: the recovered rows, and the losses."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _RANGES_SHOWN: Final = 8
 class Loss:
     """Values that could not be read, or may be wrong.
 
-    fragment: its id, or its place in the manifest where that cannot be read
+    fragment: its id, or its index in the manifest if the id cannot be read
     column: a top-level column; None for all of them
-    rows: offsets in the fragment, as ranges [start, end); deleted rows may be among them. None where it is not known
-        how many there are
-    reason: why, in one line
+    rows: offsets in the fragment, as ranges [start, end); may include deleted rows. None if their number is unknown
+    reason: the cause, in one line
     """
 
     fragment: int
@@ -42,16 +41,16 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Salvage:
-    """What was got out of one version of a table.
+    """Result of the salvage of one version of a table.
 
     source: the table and its version
     dataset: the new table
     num_rows: of the new table
-    num_lost_rows: live rows that are not in it, as far as it is known how many there were
+    num_lost_rows: live rows that are not in it, as far as their number is known
     num_lost_cells: values that are NULL in it because they could not be read
-    losses: what could not be read
-    doubtful: what was read, and is in the new table, but is not what was written by its checksum
-    num_deleted: fragments whose list of deleted rows could not be read, with the number of these rows by the manifest:
+    losses: unreadable values
+    doubtful: values in the new table that were readable, but differ from their checksum
+    num_deleted: fragments whose list of deleted rows could not be read, with the number of these rows in the manifest:
         they are in the new table again
     """
 
@@ -66,11 +65,11 @@ class Salvage:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is lost, and nothing doubtful."""
+        """Whether nothing is lost or doubtful."""
         return not (self.losses or self.doubtful or self.num_deleted)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values, as for JSON."""
+        """Returns the result as plain values, for JSON."""
         return {
             "source": self.source,
             "uri": self.dataset.uri,
@@ -101,13 +100,13 @@ class Salvage:
 
 @dataclass
 class Losses:
-    """Losses while they are found: rows of one page of a column are one loss, with what was said of it first."""
+    """Collector of losses: rows of one page of a column are one loss, with the first reason."""
 
     rows: dict[tuple[int, str | None, int | None], RowRanges | None] = field(default_factory=dict)
     reasons: dict[tuple[int, str | None, int | None], str] = field(default_factory=dict)
 
     def add(self, fragment: int, column: str | None, rows: RowRanges | None, error: LanceError) -> None:
-        """Rows of a fragment; None where it is not known which there are."""
+        """Adds lost rows of a fragment; None if they are unknown."""
         key = (fragment, column, error.page)
         earlier = self.rows.get(key)
         self.rows[key] = rows if earlier is None or rows is None else row_ranges.union(earlier, rows)

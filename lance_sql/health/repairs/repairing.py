@@ -1,11 +1,10 @@
-"""Repairing a table: what a check has found decides what is done.
+"""Repair of a table, decided by the findings of a check.
 
-    rows of the newest version cannot be read    the newest version of which every row can be is made the newest again
-    files of an index are damaged                the index is built again, or dropped where its kind is not written
+    rows of the newest version cannot be read    the newest version with all rows readable is restored
+    files of an index are damaged                the index is rebuilt, or dropped if this library cannot write its kind
     the list of indices is damaged               all indices are dropped
 
-No row is given up for an index, and none for what is recorded of rows, such as transactions and tags. No version and no
-file is removed.
+No row is given up for an index, or for records such as transactions and tags. No version and no file is removed.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from lance_sql.writes.statements.index_building import BUILT
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What a repair does, or has done.
+    """Plan or result of a repair.
 
-    report: what the check has found
+    report: the result of the check
     branch: None for main
-    version: the one that is made the newest again; None where every row of the newest one can be read
+    version: the version to restore; None if every row of the newest one can be read
     rebuilt, dropped: names of indices
-    drops_all_indices: the manifest does not tell which there are
+    drops_all_indices: the list of indices in the manifest is damaged
     """
 
     report: Report
@@ -50,7 +49,7 @@ class Repair:
 
     @property
     def newest(self) -> int:
-        """The newest version when the table was checked."""
+        """Newest version when the table was checked."""
         return max(self.report.versions)
 
     def __str__(self) -> str:
@@ -73,14 +72,14 @@ def repair(
     manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
 ) -> Repair:
-    """Checks a table, and returns it to the newest version of which every row can be read, where that is not the newest
-    one; damaged indices are built again or dropped. No version and no file is removed.
+    """Checks a table, and returns it to the newest version with all rows readable, if that is not the newest one;
+    rebuilds or drops damaged indices. No version and no file is removed.
 
-    deep: decode every page, and compare files with their checksums; damage inside of files is not seen without it
-    dry_run: nothing is changed
-    progress: told how many of how many fragments of versions have been checked
-    returns: what was done, or would be; `report` says why
-    raises: TableNotFound, VersionNotFound; CorruptFile where no version is healthy; CommitConflict where somebody
+    deep: decode every page, and compare files with their checksums; without it, damage inside files is not found
+    dry_run: change nothing
+    progress: called with the number of checked fragments of versions, and the total
+    returns: the result or the plan; `report` contains the reasons
+    raises: TableNotFound, VersionNotFound; CorruptFile if no version is healthy; CommitConflict if another writer
         commits at the same time
 
     >>> lance_sql.repair("examples/orders.lance").is_needed
@@ -95,10 +94,10 @@ def repair(
 
 
 def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[str, Any] | None = None) -> Repair:
-    """What a repair of the table would do. Changes nothing.
+    """Plans the repair of a table. Changes nothing.
 
     report: of a check of all versions of the branch
-    raises: CorruptFile where no version is healthy; UnsupportedFeature where the newest one may be
+    raises: CorruptFile if no version is healthy; UnsupportedFeature if the newest one may be
     """
     healthy, newest = report.newest_healthy_version, max(report.versions)
     lost = {version for problem in report.problems if problem.affects == "rows" for version in problem.versions}
@@ -125,7 +124,7 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
 
 
 def carry_out(planned: Repair, *, storage_options: Mapping[str, Any] | None = None) -> Dataset:
-    """Does what was planned.
+    """Runs a planned repair.
 
     returns: the newest version, with every row that could be read
     raises: CommitConflict when another writer has committed since the check; as `Dataset.restore`

@@ -1,10 +1,10 @@
-"""Getting out of a damaged version what can be read of it.
+"""Recovery of the readable rows of a damaged version.
 
     fragment     a column whose file is missing, cut or cannot be opened is lost in all of its rows
     batch        all columns at once; where that fails, column by column and page by page: see `fragment_rows`
-    rows         with every column; or, where NULL may stand for what is lost, with any
+    rows         with every column; or, if NULL may replace lost values, with any
 
-What is read goes on to a new table as it is read. Indices, row ids and row versions are not looked at.
+Rows stream to a new table as they are read. Indices, row ids and row versions are not read.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ def salvage(
     manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
 ) -> Salvage:
-    """Writes every row of a damaged version that can be read to a new table. The damaged one stays as it is.
+    """Writes every readable row of a damaged version to a new table. The damaged table is unchanged.
 
-    target: where the new table is made, by the same storage options
-    version, tag, branch: which version; the newest one of main without them. Its manifest must be readable
-    columns: only these: fewer columns, such as without one of which a file is gone, may have more rows
-    null_cells: rows of which some columns can be read are kept, with NULL for what is lost; otherwise they are left out
+    target: the path or URI of the new table, with the same storage options
+    version, tag, branch: the version; by default the newest one of main. Its manifest must be readable
+    columns: only these: fewer columns may recover more rows, such as without a column whose file is missing
+    null_cells: keep rows with some readable columns, with NULL for lost values; by default they are omitted
     intact_only: pages with bytes that differ from their checksum count as lost, though they can be decoded. A checksum
-        is of 1 MiB of a file, so that pages beside a damaged one may count as well
-    progress: told how many of how many fragments are done
-    returns: the new table, and what is lost by fragment, column and rows
+        covers 1 MiB of a file, so pages next to a damaged one may count as well
+    progress: called with the number of fragments done, and the total
+    returns: the new table, and the losses by fragment, column and rows
     raises: TableNotFound, VersionNotFound, ColumnNotFound, TableExists; InvalidArgument for the table itself as target;
-        CorruptFile for a manifest that cannot be read; what writing does
+        CorruptFile for a manifest that cannot be read; errors of writing
 
     >>> lance_sql.salvage(orders.uri, orders.uri + ".saved").num_lost_rows
     0
@@ -90,7 +90,7 @@ def salvage(
 
 @dataclass
 class _Reading:
-    """The rows that can be read, and what is lost on the way."""
+    """Reader of the readable rows; records losses."""
 
     snapshot: Snapshot
     columns: tuple[OutputColumn, ...]
@@ -107,7 +107,7 @@ class _Reading:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the rows; every column may be NULL where NULL stands for what is lost."""
+        """Schema of the rows; every column is nullable if NULL may replace lost values."""
         fields = [column.arrow for column in self.columns]
         if self.null_cells:
             fields = [each.with_nullable(True) for each in fields]
@@ -126,7 +126,7 @@ class _Reading:
         )
 
     def batches(self, progress: Progress) -> Iterator[pa.RecordBatch]:
-        """The rows, fragment by fragment."""
+        """Yields the rows, fragment by fragment."""
         fragments = self.snapshot.manifest.fragments
         for fragment_index in range(len(fragments)):
             try:
@@ -160,7 +160,7 @@ class _Reading:
         self.num_lost_rows += rows.num_lost
 
     def _as_batch(self, rows: ReadableRows) -> Iterator[pa.RecordBatch]:
-        """The rows with all columns of the new table."""
+        """Yields the rows with all columns of the new table."""
         num_rows = rows.num_rows
         arrays = []
         for column in self.columns:
@@ -172,16 +172,16 @@ class _Reading:
         yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def scan_of(self, columns: tuple[OutputColumn, ...]) -> Scan:
-        """A scan of some columns, which reads any rows of any fragment."""
+        """Returns a scan of some columns that can read any rows of any fragment."""
         scan = self._scans.get(columns)
         if scan is None:
             scan = self._scans[columns] = Scan(self.snapshot, columns, None, None, None)
         return scan
 
     def _live(self, fragment: Fragment) -> tuple[OpenFragment, RowRanges]:
-        """The fragment, and its rows that are not deleted; all of them where that cannot be read.
+        """Opens the fragment, and returns its live rows; all rows if the deletions cannot be read.
 
-        raises: LanceError where it is not known how many rows there are
+        raises: LanceError if the number of rows is unknown
         """
         opened = self.snapshot.open(fragment)
         _ = opened.num_rows
@@ -205,7 +205,7 @@ class _Reading:
         return True
 
     def _doubtful(self, opened: OpenFragment) -> dict[str, RowRanges]:
-        """By column, rows of pages that are not what was written, where these count as lost."""
+        """Finds pages that differ from their checksums; returns their rows by column if these count as lost."""
         wrong: dict[str, RowRanges] = {}
         names = {column.name: column for column in self.columns}
         for changed in self._files.of_fragment(self.snapshot, opened.fragment):
@@ -223,7 +223,8 @@ class _Reading:
 
 
 def _rows_of_page(opened: OpenFragment, column: OutputColumn, page: int) -> RowRanges | None:
-    """The rows that a page of a column has; None where the column has several pages of that number."""
+    """Returns the rows of a page of a column; all rows if several stored columns have a page of that number. None if
+    unknown."""
     assert column.field is not None
     try:
         columns = list(opened.columns_of(column.field))
@@ -236,7 +237,7 @@ def _rows_of_page(opened: OpenFragment, column: OutputColumn, page: int) -> RowR
 
 
 def _batch_rows(opened: OpenFragment, columns: Sequence[OutputColumn]) -> int:
-    """How many rows are read at once."""
+    """Returns the number of rows to read at once."""
     row_bytes = 0.0
     for column in columns:
         assert column.field is not None
@@ -244,6 +245,6 @@ def _batch_rows(opened: OpenFragment, columns: Sequence[OutputColumn]) -> int:
             try:
                 row_bytes += each.row_bytes
             except LanceError:
-                # its pages say what is wrong with them when they are read
+                # reading its pages reports the error
                 continue
     return rows_per_batch(row_bytes)

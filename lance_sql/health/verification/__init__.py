@@ -1,4 +1,4 @@
-"""Checking a table for damage: the check, its report, and the report as a page."""
+"""Check of a table for damage: the check, its report, and the report as a page."""
 
 from lance_sql.health.verification.check import Progress, verify
 from lance_sql.health.verification.verification_report import Problem, Report

@@ -1,11 +1,11 @@
-"""Checking a table: which files are damaged, which versions need them, and what can still be read.
+"""Check of a table: damaged files, the versions that need them, and the columns that can still be read.
 
-Each version is walked from its manifest down: data files and the metadata of their columns, deletion files, row ids,
-row versions, counts, files of scalar indices. A file of which several versions say the same is looked at once. A deep
-check decodes every page of every column as well, which sees whatever breaks an encoding, a count or a length.
+Each version is checked from its manifest down: data files and the metadata of their columns, deletion files, row ids,
+row versions, counts, files of scalar indices. A file that several versions share is checked once. A deep check also
+decodes every page of every column, which finds whatever breaks an encoding, a count or a length.
 
-Bytes that were changed into other valid values are seen by checksums alone, which this library records for the files
-that it writes: a deep check compares them, and one of checksums does nothing else.
+Only checksums detect bytes that changed into other valid values. This library records them for the files that it
+writes. A deep check compares them, and a check of checksums does nothing else.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import TooLong, read_bytes
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many fragments of versions have been checked."""
+"""Called with the number of checked fragments of versions, and the total."""
 
 
 def verify(
@@ -52,9 +52,9 @@ def verify(
     """Checks one version of a table, or all of them.
 
     deep: decode every page, and compare files with their checksums
-    checksums: only compare files with their checksums; nothing is decoded, so that it takes as long as reading them.
-        Of files without one it is seen whether they are there, and as long as the manifest says
-    raises: TableNotFound, VersionNotFound; what is damaged is reported, not raised
+    checksums: only compare files with their checksums; decodes nothing, so it takes as long as reading them. For files
+        without a checksum, it checks that they exist and have the size in the manifest
+    raises: TableNotFound, VersionNotFound; damage is reported, not raised
 
     >>> lance_sql.verify("examples/orders.lance", version=9).is_healthy
     True
@@ -67,7 +67,7 @@ def verify(
 
 @dataclass(slots=True)
 class _Findings:
-    """Problems by what they say, with the versions that share them."""
+    """Collector of problems, with the versions that share them."""
 
     versions: dict[tuple[str | None, str | None, int | None, str, Affected, str | None], list[int]] = field(
         default_factory=dict
@@ -130,14 +130,14 @@ class _Check:
         )
 
     def _in_log(self, snapshot: Snapshot) -> int:
-        """How many rows of the write-ahead log no version has; what is damaged of it is a finding."""
+        """Counts the rows of the write-ahead log that are in no version; records damage of the log as a finding."""
         counts: list[int] = []
 
         def count() -> None:
             log = write_ahead_log.read(snapshot)
             counts.append(0 if log is None else log.num_rows)
 
-        # of a version whose manifest or indices are damaged that is said already
+        # damage of the manifest or the indices is already reported
         if not _errors(snapshot.indices, None):
             self._findings.add(snapshot.version, _errors(count, None), "rows")
         return sum(counts)
@@ -150,7 +150,7 @@ class _Check:
     def _version(self, snapshot: Snapshot) -> Iterator[int]:
         """Checks one version; yields after each fragment."""
         errors: list[LanceError] = []
-        # what is wrong with what is recorded of rows, which can be read all the same
+        # problems of records about rows that are readable nevertheless
         records = _errors(lambda: rows_check.check_fragment_ids(snapshot), snapshot.manifest_path)
         damaged: set[str] = set()
         whole = True
@@ -186,10 +186,10 @@ class _Check:
         self._describe_columns(snapshot, damaged, whole=whole)
 
     def _describe_columns(self, snapshot: Snapshot, damaged: Collection[str], *, whole: bool) -> None:
-        """What can be read of a version.
+        """Records the readable columns of a version.
 
-        damaged: names of columns
-        whole: nothing is damaged that all columns need
+        damaged: names of damaged columns
+        whole: nothing that all columns need is damaged
         """
         every = tuple(column.name for column in snapshot.manifest.schema.fields)
         self._columns[snapshot.version] = every
@@ -200,7 +200,7 @@ class _Check:
             self._readable[snapshot.version] = names
 
     def _indices(self, snapshot: Snapshot) -> None:
-        """Files of scalar indices, which every row can be read without."""
+        """Checks files of scalar indices; every row is readable without them."""
         errors = _errors(lambda: snapshot.open_indices, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors, "index")
         damaged_files: set[str | None] = set()
@@ -215,9 +215,9 @@ class _Check:
     def _index_bytes(
         self, snapshot: Snapshot, files: ComparedFiles, damaged_files: Collection[str | None] = ()
     ) -> None:
-        """Files of indices that are not what was written.
+        """Compares files of indices with their checksums.
 
-        damaged_files: those that are known to be damaged
+        damaged_files: files that are already known to be damaged
         """
         for changed in files.of_indices(snapshot):
             if changed.error.file not in damaged_files:
@@ -242,7 +242,7 @@ class _Check:
         self._findings.add(snapshot.version, errors, "index")
 
     def _bytes(self, snapshot: Snapshot, files: Iterable[Changed]) -> list[LanceError]:
-        """What is said of files with other bytes: by column and page, where the file tells."""
+        """Returns errors for files that differ from their checksums: by column and page, if the file records pages."""
         errors: list[LanceError] = []
         for changed in files:
             error = changed.error
@@ -256,7 +256,7 @@ class _Check:
         return errors
 
     def _file(self, snapshot: Snapshot, file: DataFile) -> list[LanceError]:
-        """The file is there, whole, and opens."""
+        """Checks that the file exists, has its size, and opens."""
 
         def check() -> None:
             opened = snapshot.open_fragments.files.open(file)
@@ -284,7 +284,7 @@ class _Check:
         return self._once(("column", *_values(snapshot, fragment, column)), check)
 
     def _nulls(self, snapshot: Snapshot, fragment: Fragment, column: Field) -> list[LanceError]:
-        """NULLs against what the schema says, which are readable all the same."""
+        """Checks for NULLs that contradict the schema; they are readable nevertheless."""
         check = partial(rows_check.check_nulls, snapshot.open(fragment), column)
         return self._once(("nulls", *_values(snapshot, fragment, column)), check)
 
@@ -295,7 +295,7 @@ class _Check:
         return errors
 
     def _refs(self, snapshot: Snapshot, versions: set[int]) -> None:
-        """Tags name versions that exist."""
+        """Checks that tags refer to existing versions."""
         tags: dict[str, Ref] = {}
 
         def read() -> None:
@@ -309,7 +309,7 @@ class _Check:
 
 
 def _errors(check: Callable[[], object], file: str | None) -> list[LanceError]:
-    """What is wrong, if anything; what cannot be found out counts as unknown."""
+    """Runs a check and returns its errors; a check that cannot be completed counts as unknown."""
     try:
         with at(file=file):
             check()
@@ -323,21 +323,21 @@ def _errors(check: Callable[[], object], file: str | None) -> list[LanceError]:
 
 
 def _note_columns(errors: Iterable[LanceError], damaged: set[str]) -> bool:
-    """Adds the columns that the errors are about; False where one is about all of them."""
+    """Adds the columns of the errors; returns False if an error is about all columns."""
     columns = {error.column for error in errors}
     damaged.update(name for name in columns if name is not None)
     return None not in columns
 
 
 def _parsed(fragments: Fragments, fragment_index: int) -> tuple[list[Fragment], list[LanceError]]:
-    """The fragment, or what is wrong with what the manifest records of it."""
+    """Returns the fragment, or the error of its record in the manifest."""
     parsed: list[Fragment] = []
     errors = _errors(lambda: parsed.append(fragments[fragment_index]), fragments.file)
     return parsed, errors
 
 
 def _values(snapshot: Snapshot, fragment: Fragment, column: Field) -> tuple[Hashable, ...]:
-    """What the values of a column are read by; equal for versions that say the same of them."""
+    """Returns everything that determines the values of a column; equal for versions that share them."""
     # values of early dictionaries are in the manifest file
     in_manifest = snapshot.manifest_path if _has_dictionary(column) else None
     return column, fragment.physical_rows, fragment.files, _base_paths(snapshot, fragment), in_manifest
@@ -348,7 +348,7 @@ def _has_dictionary(column: Field) -> bool:
 
 
 def _base_paths(snapshot: Snapshot, fragment: Fragment) -> tuple[BasePath | None, ...]:
-    """Where the files of a fragment are."""
+    """Returns the base paths of the files of a fragment."""
     numbers = [file.base_id for file in fragment.files]
     if fragment.deletion_file is not None:
         numbers.append(fragment.deletion_file.base_id)

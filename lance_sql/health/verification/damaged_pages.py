@@ -1,4 +1,4 @@
-"""Which pages of a data file have bytes in some ranges."""
+"""Lookup of the pages of a data file by byte ranges."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lance_sql.table.snapshot import Snapshot
 
 
 def pages_in(snapshot: Snapshot, file: DataFile, ranges: Sequence[ByteRange]) -> list[tuple[str, int]]:
-    """The pages of a file that have bytes in the ranges, as names of top-level columns and numbers of pages; none where
-    the file does not say.
+    """Returns the pages of a file with bytes in the ranges, as names of top-level columns and numbers of pages; none if
+    the file does not record pages.
 
     ranges: ascending
     """

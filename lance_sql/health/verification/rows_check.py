@@ -1,4 +1,4 @@
-"""The rows of a fragment and of a version: what their files say of them has to agree."""
+"""Checks that the files of a fragment and of a version agree about their rows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from lance_sql.values.arrays import I64, U64
 
 
 def decode(rows: OpenFragment, column: Field) -> None:
-    """Reads every row of the column, and has Arrow check the result."""
+    """Reads every row of the column, and validates the result with Arrow."""
     for array in _arrays(rows, column):
         with at(column=column.name):
             array.validate(full=True)
 
 
 def _arrays(rows: OpenFragment, column: Field) -> Iterator[pa.Array]:
-    """Every row of the column, in parts."""
+    """Yields every row of the column, in parts."""
     row_bytes = sum(each.row_bytes for each in rows.columns_of(column))
     for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(row_bytes)):
         (array,) = rows.read([column], part)
@@ -34,12 +34,12 @@ def _arrays(rows: OpenFragment, column: Field) -> Iterator[pa.Array]:
 
 
 def claims_no_nulls(column: Field) -> bool:
-    """Whether the schema says that a column is never NULL of which early writers stored NULLs."""
+    """Whether the schema declares a column as never NULL although early writers stored NULLs in such columns."""
     return column.may_be_null != column.nullable or any(map(claims_no_nulls, column.children))
 
 
 def _count_nulls(column: Field, array: pa.Array) -> int:
-    """How many values are NULL against what the schema says."""
+    """Counts NULLs that contradict the schema."""
     if not column.children:
         return array.null_count if column.may_be_null != column.nullable else 0
     if column.is_list:
@@ -59,7 +59,7 @@ def check_fragment_ids(snapshot: Snapshot) -> None:
 
 
 def check_rows(rows: OpenFragment, fragment: Fragment, *, has_stable_row_ids: bool) -> None:
-    """Counts, deletions, row ids and row versions of a fragment."""
+    """Checks counts, deletions, row ids and row versions of a fragment."""
     live = row_ranges.count(rows.live_rows())
     deletions = fragment.deletion_file
     if deletions is not None and deletions.num_deleted_rows not in (0, rows.num_rows - live):
@@ -78,7 +78,7 @@ def check_rows(rows: OpenFragment, fragment: Fragment, *, has_stable_row_ids: bo
 
 
 def check_version(snapshot: Snapshot) -> None:
-    """Rows across fragments: ids are unique and were handed out, versions are not of the future."""
+    """Checks rows across fragments: ids are unique and were assigned, versions are not in the future."""
     manifest = snapshot.manifest
     if not manifest.has_stable_row_ids:
         return
@@ -106,10 +106,10 @@ def check_version(snapshot: Snapshot) -> None:
 
 
 def _id_runs(rows: OpenFragment) -> tuple[U64, I64]:
-    """The ids of the live rows as runs of such that follow each other: the first of each, and how many there are."""
+    """Returns the ids of the live rows as consecutive runs: the first id and the length of each."""
     live = rows.live_rows()
     starts, ids = rows.row_id_sequence.runs()
-    # pieces that neither a run nor a stretch of live rows goes over
+    # pieces that cross no border of a run or of a range of live rows
     edges = np.unique(np.concatenate((starts, live.ravel())))
     pieces, counts = edges[:-1], np.diff(edges)
     is_live = row_ranges.within(live, pieces)
@@ -119,7 +119,7 @@ def _id_runs(rows: OpenFragment) -> tuple[U64, I64]:
 
 
 def check_nulls(rows: OpenFragment, column: Field) -> None:
-    """NULLs against what the schema says, which are readable all the same."""
+    """Checks for NULLs that contradict the schema; they are readable nevertheless."""
     count = sum(_count_nulls(column, array) for array in _arrays(rows, column)) if rows.num_rows else 0
     if count:
         with at(column=column.name):

@@ -1,4 +1,4 @@
-"""What a check has found as a page: versions by columns, and the problems."""
+"""Page of the result of a check: versions by columns, and the problems."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _IN_A_PART: Final = 10
 
 
 def as_page(report: Report) -> str:
-    """A whole page."""
+    """Renders a whole page."""
     return html.render("verify", **_values(report, _MAX_PROBLEMS))
 
 
 def as_part(report: Report) -> str | None:
-    """The first problems, for a notebook."""
+    """Renders the first problems for a notebook."""
     return html.part("verify_part", **_values(report, _IN_A_PART))
 
 
@@ -50,7 +50,7 @@ def _values(report: Report, max_problems: int) -> dict[str, Any]:
 
 
 def _states(report: Report, version: int, columns: list[str]) -> tuple[State, ...]:
-    """What can be read of each column in a version."""
+    """Returns the state of each column in a version."""
     columns_there = report.columns.get(version)
     if columns_there is None:
         return tuple("unknown" for _ in columns)

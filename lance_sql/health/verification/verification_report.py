@@ -1,4 +1,4 @@
-"""What a check of a table has found."""
+"""Result of a check of a table."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lance_sql.table.versions import as_ranges
 from lance_sql.values.frames import Frames
 
 Affected: TypeAlias = Literal["rows", "index", "record", "unknown"]
-"""What a problem is about: rows or values that cannot be read, or are not those that were written; an index, which
-every row can be read without; what is recorded of rows and versions, such as row ids, transactions and tags, while the
-rows are all there; or what this release does not know, and cannot check."""
+"""Subject of a problem: rows or values that cannot be read, or differ from their checksum; an index, without which
+every row can be read; records about rows and versions, such as row ids, transactions and tags, while all rows are
+readable; or features that this release does not know and cannot check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Files that were looked at by a check of checksums.
+    """Numbers of files in a check of checksums.
 
-    with_checksum: of which a checksum is recorded, and was compared
-    without: those of other writers, and of early releases of this library
+    with_checksum: files with a recorded checksum, which was compared
+    without: files of other writers, and of early releases of this library
     """
 
     with_checksum: int
@@ -32,11 +32,11 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is wrong, and the versions that it is wrong for.
+    """Problem, and the versions that it affects.
 
-    file, column, page: where, as far as that is known
-    affects: what is lost by it
-    index: the name of the damaged index; None where it is another problem, or all indices of the version
+    file, column, page: the place, as far as it is known
+    affects: the subject of the problem
+    index: the name of the damaged index; None for other problems, or for all indices of the version
     """
 
     versions: tuple[int, ...]
@@ -57,15 +57,15 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Frames):
-    """What a check has found.
+    """Result of a check.
 
-    versions: those that were checked, ascending
-    readable_columns: by damaged version the top-level columns that can still be read; missing where nothing can be
-    columns: by version the top-level columns; missing where the manifest cannot be read
-    damaged_columns: by version those of which some value cannot be read; missing where all can be
-    compared: with checksums; None where that was not asked for
-    checksums_only: nothing else was looked at
-    num_rows_in_log: rows of the write-ahead log that no version has, after the newest of the checked versions
+    versions: the checked versions, ascending
+    readable_columns: by damaged version the top-level columns that can still be read; missing if there are none
+    columns: by version the top-level columns; missing if the manifest cannot be read
+    damaged_columns: by version the columns with unreadable values; missing if all values are readable
+    compared: the comparison with checksums; None if it was not requested
+    checksums_only: nothing else was checked
+    num_rows_in_log: rows of the write-ahead log that are in no version, after the newest of the checked versions
     """
 
     uri: str
@@ -92,19 +92,19 @@ class Report(Frames):
 
     @property
     def newest_healthy_version(self) -> int | None:
-        """The newest of the checked versions of which every row can be read; None where there is none. A damaged index
-        takes no row away."""
+        """Newest of the checked versions with all rows readable; None if there is none. A damaged index does not count,
+        because it loses no row."""
         lost = ("rows", "unknown")
         damaged = {version for problem in self.problems if problem.affects in lost for version in problem.versions}
         return max((version for version in self.versions if version not in damaged), default=None)
 
     def damaged_indices(self, version: int) -> tuple[str, ...]:
-        """The names of the indices of a version that are damaged."""
+        """Returns the names of the damaged indices of a version."""
         names = [problem.index for problem in self.problems if version in problem.versions]
         return tuple(sorted({name for name in names if name is not None}))
 
     def has_damaged_index_list(self, version: int) -> bool:
-        """Whether the manifest of a version does not tell which indices it has."""
+        """Whether the list of indices in the manifest of a version is damaged."""
         return any(
             problem.affects == "index" and problem.index is None and version in problem.versions
             for problem in self.problems
@@ -114,7 +114,7 @@ class Report(Frames):
         return f"Report({self.uri!r}, versions={len(self.versions)}, problems={len(self.problems)})"
 
     def to_table(self) -> pa.Table:
-        """One row for each problem."""
+        """Returns one row for each problem."""
         rows = self.problems
         return pa.table(
             {
@@ -129,7 +129,7 @@ class Report(Frames):
         )
 
     def to_html(self) -> str:
-        """A page in one file, which needs no network.
+        """Renders a page in one file that needs no network.
 
         raises: MissingDependency where Jinja2 is not installed
         """
@@ -163,7 +163,7 @@ class Report(Frames):
 
     @property
     def limits(self) -> str:
-        """What was not looked at, and what such a check cannot see, in words."""
+        """Description of the parts that were not checked, and of damage that such a check cannot detect."""
         if self.num_rows_in_log:
             return f"{self.num_rows_in_log} rows of the write-ahead log are in no version. {self._limits}"
         return self._limits
