@@ -1,1 +1,1 @@
-"""Jobs of several processes or calls that end in one commit, and changes applied by key."""
+"""Jobs of several processes or calls with one commit, and changes applied by key."""

@@ -1,14 +1,14 @@
-"""Changes of rows that many processes write and one commits: what an engine needs that joins and computes by itself.
+"""Distributed changes of rows: many processes write, and one commits. For engines that join and compute on their own.
 
     change_rows(dataset, "merge", run)
-        run(job)                 by the engine: hands the job to its workers, and gives back what they wrote
-            job.write(batches)   in a worker: rows that replace others, new rows, rows that go
+        run(job)                 by the engine: passes the job to its workers, and returns their results
+            job.write(batches)   in a worker: rows that replace others, new rows, deleted rows
         one commit               files are durable before; on top of what others committed, and from the newest version
                                  once more where they changed the same rows
 
-What comes back from a worker is a list of files with the ids of their rows, as a manifest has them, and bitmaps of the
-rows that were replaced or deleted. Jobs and what they return are picklable. The names of a job's files begin with its
-id, so that those of tasks which failed or ran twice are found and removed.
+A worker returns a list of files with the ids of their rows, as in a manifest, and bitmaps of the replaced or deleted
+rows. Jobs and their results are picklable. The names of a job's files begin with its id, so that files of tasks that
+failed or ran twice are found and removed.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ __all__ = [
 ]
 
 CHANGE: Final = "__lance_change"
-"""The column of a batch that says what becomes of its row."""
+"""Column of a batch with the action for each row."""
 WRITE: Final = "write"
 DELETE: Final = "delete"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one worker wrote.
+    """Result of one worker.
 
     carried: fragments with new copies of rows, and the ids of these
     new: fragments with new rows
     replaced: addresses of the rows that the copies replace
-    deleted: addresses of the rows that go
-    equal: addresses of rows that had the new values already
-    num_replaced, num_deleted, num_equal: how many there were, rows that came twice included
+    deleted: addresses of the deleted rows
+    equal: addresses of rows that already had the new values
+    num_replaced, num_deleted, num_equal: their numbers, including duplicates
     """
 
     carried: tuple[Fragment, ...]
@@ -86,10 +86,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class ChangeJob:
-    """A change that has begun, from one version of a table. Picklable.
+    """Job of a change, based on one version of a table. Picklable.
 
-    id: what the names of its data files begin with
-    skips_equal: rows that have the new values already are not written
+    id: the prefix of the names of its data files
+    skips_equal: rows that already have the new values are not written
     """
 
     snapshot: Snapshot
@@ -99,14 +99,14 @@ class ChangeJob:
 
     @property
     def dataset(self) -> Dataset:
-        """The version that the change is computed from."""
+        """Version that the change is based on."""
         return Dataset(self.snapshot)
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Written:
         """Writes rows to new data files; all of them or none.
 
-        batches: the columns of the table, `_rowid` and `_rowaddr` of the row that each row replaces, which are NULL of
-            new rows, and `CHANGE`: "write", or "delete" for rows of which nothing but the address counts
+        batches: the columns of the table, `_rowid` and `_rowaddr` of the row that each row replaces, which are NULL for
+            new rows, and `CHANGE`: "write", or "delete" for rows of which only the address counts
         raises: InvalidArgument for rows that do not fit the table
         """
         table, version = self.snapshot.manifest.schema, file_version(self.snapshot)
@@ -150,9 +150,9 @@ class ChangeJob:
         )
 
     def delete(self, batches: Iterable[pa.RecordBatch]) -> Written:
-        """What `write` returns of rows that go. No file is written.
+        """Returns the same as `write` for deleted rows. Writes no file.
 
-        batches: `_rowaddr` of each row, which is not NULL; other columns do not count
+        batches: `_rowaddr` of each row, which is not NULL; other columns are ignored
         """
         deleted = MovedRows()
         for batch in Work(None).over(batches):
@@ -161,7 +161,7 @@ class ChangeJob:
         return Written((), (), nothing, deleted.addresses, 0, deleted.num_rows, nothing, 0)
 
     def remove_files(self) -> None:
-        """Removes what its workers wrote."""
+        """Removes the files that its workers wrote."""
         _remove(self.snapshot, self.id)
 
 
@@ -176,14 +176,14 @@ def change_rows(
     properties: Mapping[str, str] | None = None,
     config: Callable[[], Mapping[str, Expected]] | None = None,
 ) -> Dataset:
-    """Changes rows of the newest version, in one commit; none is made where no row changes.
+    """Changes rows of the newest version, in one commit; makes no commit if no row changes.
 
-    operation: what the user asked for, such as "merge"
-    run: has workers write for a job; called again with another job when other writers changed the same rows first
+    operation: the user's operation, such as "merge"
+    run: lets workers write for a job; called again with another job if other writers changed the same rows first
     inserts_by_key: rows are inserted because no row had their keys
-    skips_equal: rows that have the new values already are not written; the summary of the commit counts them
-    config: asked after `run` what the commit sets in the table's config; it is made for that alone as well
-    raises: InvalidArgument when a row is replaced or deleted twice; CommitConflict; what `run` raises
+    skips_equal: rows that already have the new values are not written; the summary of the commit counts them
+    config: called after `run`; returns config entries for the commit, which is also made for these alone
+    raises: InvalidArgument when a row is replaced or deleted twice; CommitConflict; errors of `run`
     """
     limits = FileLimits(max_rows=max_rows_per_file)
 
@@ -252,9 +252,9 @@ def _commit(
 
 @dataclass(frozen=True, slots=True)
 class CompactionJob:
-    """A compaction that has begun. Picklable.
+    """Job of a compaction. Picklable.
 
-    groups: what is rewritten together; one by one, in any process
+    groups: fragments to rewrite together; each group can be rewritten in any process
     """
 
     snapshot: Snapshot
@@ -283,10 +283,10 @@ def compact_groups(
     indices: IndexChoice = "update",
     properties: Mapping[str, str] | None = None,
 ) -> Dataset:
-    """As `Dataset.compact`, with the rewriting done by others.
+    """Compacts like `Dataset.compact`, with other processes rewriting the groups.
 
-    run: has workers write each of the job's groups, and gives back their fragments in the order of the groups
-    raises: as `Dataset.compact`; what `run` raises
+    run: lets workers write each of the job's groups, and returns their fragments in the order of the groups
+    raises: as `Dataset.compact`; errors of `run`
     """
 
     compact.check_choice(indices)
@@ -314,9 +314,9 @@ def compact_groups(
 
 
 def _tidy(session: WriteSession, job_id: str, used: Collection[str]) -> None:
-    """Removes what tasks wrote that failed or ran twice. What cannot be removed now is left to a cleanup.
+    """Removes files of tasks that failed or ran twice. Files that cannot be removed now are left to a cleanup.
 
-    used: names of the files that the version has
+    used: names of the files of the version
     """
     with suppress(OSError, LanceError):
         _remove(session.snapshot, job_id, used)
@@ -333,6 +333,6 @@ def _numbers(batch: pa.RecordBatch, name: str) -> U64:
     column = batch.column(name)
     if column.null_count:
         raise InvalidArgument(f"{name} is NULL where a row is to be replaced or deleted")
-    # copied: a view would hold the other columns as well
+    # copied, because a view would keep the other columns in memory
     values: U64 = np.array(column.cast(pa.uint64()).to_numpy())
     return values

@@ -1,4 +1,4 @@
-"""A write in two steps: data files from any process, then one commit of all of them."""
+"""Write in two steps: data files from any process, then one commit of all of them."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ __all__ = ["NewFragments", "Turn", "WriteJob"]
 _SECONDS_UNASKED: Final = 24 * 3600.0
 
 NewFragments: TypeAlias = tuple[Fragment, ...]
-"""Data files that belong to no version yet."""
+"""Fragments with data files that belong to no version yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteJob:
-    """A write that has begun. Picklable.
+    """Job of a write. Picklable.
 
-    Data files are written anywhere, then one process commits all of them. Nothing belongs to the table before.
+    Any process writes data files, then one process commits all of them. Before, nothing belongs to the table.
 
-    id: what the names of the job's data files begin with
-    turn: which write of which application this is; None for a write that is made as often as it is asked for
+    id: the prefix of the names of the job's data files
+    turn: the application and number of an idempotent write; None for a write that is repeated on every call
 
     >>> job = lance_sql.begin_write(orders.uri, orders.schema, mode="append")
     >>> fragments = job.write_fragments(orders.scan(limit=10))
@@ -59,7 +59,7 @@ class WriteJob:
     turn: Turn | None = None
 
     def write_fragments(self, data: object) -> NewFragments:
-        """Writes rows to new data files; all of them or none. What it returns is picklable, and goes to `commit`.
+        """Writes rows to new data files; all of them or none. The result is picklable; pass it to `commit`.
 
         data: as for `write`
         raises: InvalidArgument for rows that do not fit the table
@@ -68,9 +68,9 @@ class WriteJob:
         return insert.write_fragments(self.target, batches, self.limits, f"{self.id}_")
 
     def commit(self, fragments: Iterable[Fragment]) -> Dataset:
-        """Makes one version of the fragments, and removes what else the job has written, such as files of tasks that
-        failed or ran twice. A job is committed once; one whose commit failed may be aborted. Where another job has made
-        the same turn already, nothing is committed, and the version is the one that has it.
+        """Commits the fragments as one version, and removes other files of the job, such as those of tasks that failed
+        or ran twice. A job can be committed once; if the commit failed, the job may be aborted. If another job already
+        made the same turn, nothing is committed, and the version of that turn is returned.
 
         raises: CommitConflict, also for a job of more than a day whose files are gone; TableExists; InvalidArgument for
             fragments of another job, or for a second commit; CorruptFile for a version whose files were removed
@@ -86,7 +86,7 @@ class WriteJob:
         with while_there(self.target.snapshot):
             committed, is_ours = self._commit_once(fragments)
         there = set(names)
-        # the version is there: what cannot be removed now is left to a cleanup
+        # the version exists: files that cannot be removed now are left to a cleanup
         with suppress(OSError, LanceError):
             there = self._remove_files(keep=names if is_ours else ())
         if is_ours and not there.issuperset(names):
@@ -98,17 +98,17 @@ class WriteJob:
         return self._handle(committed, is_ours)
 
     def abort(self) -> None:
-        """Removes the data files that the job has written, wherever its tasks ran. No error for none.
+        """Removes the data files of the job, wherever its tasks ran. No files are no error.
 
-        Files that a version has stay: a commit may have succeeded although it seemed to fail. All of them stay when a
-        commit ended without an answer and no version has them yet, for its request may still be carried out; a cleanup
-        removes them when it was not.
+        Files that belong to a version are kept: a commit may have succeeded although it seemed to fail. All files are
+        kept if a commit ended without a response and no version has them yet, because its request may still succeed. A
+        cleanup removes them if it did not.
 
         raises: CorruptFile, UnsupportedFeature for a version that cannot be read
         """
         committed_files = self._committed()
         if not committed_files and self.target.was_tried(self._transaction):
-            # It may have been carried out between both answers.
+            # The request may have succeeded between both responses.
             committed_files = self._committed()
             if not committed_files:
                 return
@@ -118,9 +118,9 @@ class WriteJob:
             insert.remove_folders([folder, os.path.dirname(folder)])
 
     def write(self, data: object) -> Dataset:
-        """Both steps at once; nothing stays of a write that fails.
+        """Runs both steps; a failed write leaves nothing behind.
 
-        raises: as `write_fragments` and `commit`; what the data raises
+        raises: as `write_fragments` and `commit`; errors of the data
         """
         with while_there(self.target.snapshot):
             return self._write(data)
@@ -151,7 +151,7 @@ class WriteJob:
                 store.delete(f"data/{file.path}")
 
     def _commit_once(self, fragments: NewFragments) -> tuple[Snapshot, bool]:
-        """The version that has the write, and whether this job has made it."""
+        """Returns the version of the write, and whether this job created it."""
         earlier = self._of_turn()
         if earlier is not None:
             return earlier, False
@@ -165,7 +165,7 @@ class WriteJob:
             return earlier, False
 
     def _of_turn(self) -> Snapshot | None:
-        """The version that has the job's turn; None where there is none yet, or the job has none."""
+        """Returns the version of the job's turn; None if there is none yet, or the job has no turn."""
         if self.turn is None:
             return None
         branch = None if self.target.snapshot is None else self.target.snapshot.branch
@@ -198,7 +198,7 @@ class WriteJob:
             raise
 
     def _check_files(self, paths: Sequence[str]) -> None:
-        """Makes sure that files are still there, which a cleanup takes for leftovers after a week.
+        """Checks that files still exist: a cleanup treats them as leftovers after a week.
 
         raises: CommitConflict
         """
@@ -223,11 +223,11 @@ class WriteJob:
 
     @property
     def _transaction(self) -> str:
-        """The id of the transaction, by which another process finds out whether the commit was tried."""
+        """Id of the transaction, by which another process checks whether the commit was tried."""
         return str(UUID(self.id))
 
     def _committed(self) -> set[str]:
-        """The names of the job's files that a version has.
+        """Returns the names of the job's files that belong to a version.
 
         raises: CorruptFile, UnsupportedFeature for a version that cannot be read
         """
@@ -247,7 +247,7 @@ class WriteJob:
         return {name for name in names if name.startswith(self.id)}
 
     def _remove_files(self, keep: Collection[str]) -> set[str]:
-        """Removes the job's other files, and returns the names of those that stay."""
+        """Removes the job's other files, and returns the names of the kept ones that exist."""
         store = self.target.store()
         wanted = set(keep)
         there: set[str] = set()

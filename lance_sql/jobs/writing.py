@@ -1,11 +1,11 @@
-"""Writing tables: in one call, or in two steps for writers that run in many processes.
+"""Writing tables: in one call, or in two steps for writers in many processes.
 
     job = begin_write(uri, schema, mode="append")
     fragments = job.write_fragments(rows)        # here or in another process: jobs and fragments are picklable
     job.commit(fragments)                        # or job.abort()
 
-Nothing that a job writes belongs to a version before its commit. The names of its files begin with its id, so that
-whatever failed or repeated tasks leave behind is found and removed.
+No file of a job belongs to a version before its commit. The names of its files begin with its id, so that files left
+behind by failed or repeated tasks are found and removed.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Mode: TypeAlias = insert.Mode
 def _resolved(
     uri: str | os.PathLike[str] | Dataset, branch: str | None, storage_options: Mapping[str, Any] | None
 ) -> tuple[str, str | None, Mapping[str, Any] | None]:
-    """The path or URI of a table, its branch, and the options of its store.
+    """Returns the path or URI of a table, its branch, and the options of its store.
 
-    raises: InvalidArgument where a handle is of another branch
+    raises: InvalidArgument if a handle is on another branch
     """
     if not isinstance(uri, Dataset):
         return absolute(uri), branch, storage_options
@@ -72,9 +72,9 @@ def begin_write(
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
 ) -> WriteJob:
-    """Begins a write in two steps; what can be refused is refused here.
+    """Begins a write in two steps; raises errors as early as possible.
 
-    schema: of the rows to come
+    schema: of the rows to write
     others, raises: as for `write`
     """
     table_uri, branch, storage_options = _resolved(uri, branch, with_manifest_store(storage_options, manifest_store))
@@ -119,33 +119,33 @@ def write(
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
 ) -> Dataset:
-    """Writes a table, or appends to one; nothing stays of a write that fails.
+    """Writes a table, or appends to one; a failed write leaves nothing behind.
 
-    uri: a path or URI; or a `Dataset`, whose branch it is then
+    uri: a path or URI; or a `Dataset`, whose branch is then used
     data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,
-        whose index becomes columns where it has names, a frame of Spark or a lazy frame of Polars, which are collected,
-        a dict of columns, a list of dicts, or record batches. Streams are written as they come
+        whose named index becomes columns, a Spark frame or a lazy Polars frame, which are collected, a dict of columns,
+        a list of dicts, or record batches. Streams are written as they arrive
     mode: "create" a table that must not exist, "append" to one that must, or "overwrite" all rows and columns of a
         table, which is created when it does not exist
-    schema: of dicts or of record batches, where their own does not say it
-    branch: to append to, or to overwrite; main without it
-    file_version: of the data files: "2.2" unless said otherwise, "2.1" or "2.0"; a table keeps its own when rows are
-        appended, unless another writer has mixed versions in it already
+    schema: of dicts or of record batches, if they do not define it
+    branch: to append to, or to overwrite; main by default
+    file_version: of the data files: "2.2" by default, "2.1" or "2.0"; a table keeps its version when rows are
+        appended, unless another writer has already mixed versions in it
     stable_row_ids: rows keep their ids when they move, and have versions, which change queries need. On unless False;
         fixed when a table is created; see `Dataset.enable_stable_row_ids`
-    merge_schema: an append adds the columns that the table does not have, which are NULL in its rows, in the same
-        version. Where another writer changes columns meanwhile, it is a retryable conflict
+    merge_schema: an append adds columns that the table lacks, which are NULL in its rows, in the same version. A
+        concurrent change of columns by another writer is a retryable conflict
     max_rows_per_file, max_bytes_per_file: where a data file ends and the next one begins
-    compression: "zstd" or "lz4" of all columns, or of some by their names; kept with the table, for rows that are
-        appended, too
-    compression_level: of "zstd", 3 without it
-    properties: kept with the transaction, beside what `commit_summary` says of the write
-    txn_app_id, txn_version: make the write once, however often it is tried: an application gives ascending numbers to
-        its writes, and one whose number, or a later one, the table has already is not made again. The table's config
-        has the last number: a cleanup keeps it, a branch has it, and a restore takes it back with the rows
+    compression: "zstd" or "lz4" for all columns, or for some by name; stored with the table, and used for appended
+        rows, too
+    compression_level: of "zstd"; 3 by default
+    properties: stored in the transaction, besides the `commit_summary` of the write
+    txn_app_id, txn_version: make the write idempotent: an application assigns ascending numbers to its writes, and a
+        write whose number, or a later one, the table already has is not repeated. The table's config has the last
+        number: a cleanup keeps it, a branch has it, and a restore takes it back with the rows
     storage_options: for the store of the URI, by the names of object_store
-    manifest_store: who keeps the manifests of the table's versions, where the URI's store cannot create a file that
-        only one of several writers creates; every reader and writer of the table has to give it
+    manifest_store: arbitrates commits for a store without put-if-absent, and stores the manifests of the table's
+        versions; every reader and writer of the table must pass it
     raises: TableExists, TableNotFound; InvalidArgument for rows that do not fit; UnsupportedFeature for types that the
         file version does not hold; CommitConflict
 

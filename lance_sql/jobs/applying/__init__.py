@@ -1,12 +1,12 @@
-"""Applying changes: a stream of inserts, updates and deletes by key becomes a table of what is, or of what was when.
+"""Applying changes (CDC): inserts, updates and deletes by key become a table of the latest rows or of their history.
 
-events      changes of any source as events: of which key, when, and the row from then on
+events      changes of any source as events: key, time, and the row from then on
 application one application: parts of the keys, and one commit
 latest      the latest row of each key
-history     all rows of each key, with the times between which they hold
-state       events that the rows of the target do not tell of, in files beside them
-target_rows the table: made, widened, its rows found by key, and written
-order       which rows have one key, which come first
+history     all rows of each key, with their validity
+state       events that the rows of the target do not contain, in files of their own
+target_rows the target: creating, widening, finding rows by key, and writing
+order       grouping and ordering of rows by key
 """
 
 from __future__ import annotations
@@ -46,28 +46,27 @@ def apply_changes(
     properties: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Brings a table up to date with changes by key, in one commit. Changes that come late, twice or out of order lead
-    to the same table as if they had come in order; those that were applied before change nothing, and make no version.
+    """Applies changes by key to a table, in one commit. Changes that are late, repeated or out of order lead to the
+    same table as changes in order. Changes that were applied before change nothing, and make no version.
 
-    target: the table, a `Dataset`, a path or a URI; it is made where it is not there yet, and gets columns that it
-        lacks
+    target: the table, a `Dataset`, a path or a URI; it is created if it does not exist, and gets columns that it lacks
     changes: a change feed, from `Dataset.changes` or a cursor; or rows, as for `lance_sql.write`, each the row of its
         key from then on
-    keys: columns that tell rows apart, NULL being a value like others; the primary key of a change feed without it
-    sequence_by: columns that say which of two changes of a key is the later one, and may not be NULL. Of changes with
-        the same, the one that was applied first counts, and in one call the last one. Without it, that is the order in
-        which rows come, and of a change feed the version of the commit
-    delete_when: SQL over the columns of the changes: where it is true, the key is deleted. A change feed says that
-        itself
-    columns, except_columns: which columns go to the table, or which do not
-    ignore_null_updates: NULL in a change leaves the value as it is, in all columns or in these
-    scd: 1 for a table of the latest rows; 2 for one of all rows that there were, with `valid_from`, `valid_to` (the
-        first belongs to the time, the second does not, and is NULL of rows that hold) and `is_current`
-    track_history_on, track_history_except: with scd=2, columns of which another value begins a new row, or does not.
-        All without it
-    properties: of the commit; those of changes that come from a cursor are there by themselves
+    keys: columns that identify rows; NULL is an ordinary value. The default is the primary key of a change feed
+    sequence_by: columns that order the changes of a key; they may not be NULL. If they are equal, the change that
+        was applied first wins, and within one call the last one. The default is the order of rows, and for a change
+        feed the version of the commit
+    delete_when: SQL over the columns of the changes: if it is true, the key is deleted. A change feed contains its
+        deletions
+    columns, except_columns: the columns to write to the table, or to omit
+    ignore_null_updates: NULL in a change keeps the value, in all columns or in these
+    scd: 1 for a table of the latest rows; 2 for the history of all rows, with `valid_from` (inclusive), `valid_to`
+        (exclusive, NULL for current rows) and `is_current`
+    track_history_on, track_history_except: with scd=2, the columns whose changes begin a new row, or do not. All by
+        default
+    properties: of the commit; those of changes from a cursor are added automatically
     returns: a handle on the version that has the changes
-    raises: ColumnNotFound; InvalidArgument for what makes no sense, for NULL in `sequence_by`, and for a table that
+    raises: ColumnNotFound; InvalidArgument for invalid arguments, for NULL in `sequence_by`, and for a table that
         changes were applied to in another way; CommitConflict
 
     >>> changes = [{"id": 1, "city": "Bonn", "at": 1}, {"id": 1, "city": "Köln", "at": 2}]
@@ -86,12 +85,12 @@ def apply_changes(
     is_in_order = False
     if isinstance(changes, ChangeFeed):
         given |= changes.properties
-        # one commit has the changes of a cursor, and those after come later
+        # one commit has the changes of a cursor, and later changes come later
         is_in_order = bool(changes.properties) and sequence_by is None
     application = choose(
         source, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )
-    # without changes, the way of earlier ones does not matter
+    # without changes, the options of earlier applications do not matter
     check = application.applied_to if source.events.num_rows else None
     with opened(target, schema_of(source, scd), storage_options, check) as dataset:
         if not source.events.num_rows:
@@ -109,7 +108,7 @@ def choose(
     scd: int,
     is_in_order: bool,
 ) -> Application:
-    """What the arguments of `apply_changes` mean for changes with these columns.
+    """Returns the application for the arguments of `apply_changes` and changes with these columns.
 
     raises: InvalidArgument
     """
@@ -126,12 +125,12 @@ def choose(
 
 
 def schema_of(source: Source, scd: int) -> pa.Schema:
-    """The columns of a target."""
+    """Returns the schema of a target."""
     return source.events.rows.schema if scd == 1 else history.schema(source)
 
 
 def _ignored(source: Source, wanted: bool | Sequence[str]) -> tuple[str, ...]:
-    """The columns in which NULL leaves the value as it is."""
+    """Returns the columns in which NULL keeps the value."""
     names = [name for name in source.events.rows.schema.names if name not in source.keys]
     if isinstance(wanted, bool):
         return tuple(names) if wanted else ()
@@ -141,7 +140,7 @@ def _ignored(source: Source, wanted: bool | Sequence[str]) -> tuple[str, ...]:
 
 
 def _tracked(source: Source, on: Sequence[str] | None, without: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns of which another value begins a new row."""
+    """Returns the columns whose changes begin a new row."""
     names = [name for name in source.events.rows.schema.names if name not in source.keys]
     if on is not None and without is not None:
         raise InvalidArgument("Give track_history_on, or track_history_except; not both")

@@ -1,7 +1,7 @@
-"""One application of changes: worked out for parts of the keys, here or by workers elsewhere, and committed as one.
+"""One application of changes: computed for parts of the keys, here or by remote workers, and committed as one.
 
-part        of some keys: rows that are written and that go, and what the rows do not tell of from now on
-settled     of all parts: the file of that, and what the commit says in the config
+part        of some keys: rows to write and to delete, and state that the rows do not contain
+settled     of all parts: writes the file of this state, and returns the config entries of the commit
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit.committer import Expected
 
 HISTORY_COLUMNS: Final = ("valid_from", "valid_to", "is_current")
-"""What a table of all rows has beside the columns of the changes."""
+"""Columns of a history table besides those of the changes."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What became of some keys, all events of which are in it.
+    """Result for some keys and all of their events.
 
-    state: what the rows do not tell of these keys; None where that is as before
+    state: state of these keys that the rows do not contain; None if it is unchanged
     """
 
     written: Written
@@ -38,10 +38,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Application(ABC):
-    """How events become rows. Picklable; it has no events of its own.
+    """Strategy that turns events into rows. Picklable; contains no events.
 
     keys, sequence: names of columns
-    ignore_nulls: columns in which NULL leaves the value as it is
+    ignore_nulls: columns in which NULL keeps the value
     """
 
     keys: tuple[str, ...]
@@ -51,19 +51,19 @@ class Application(ABC):
     @property
     @abstractmethod
     def applied(self) -> Applied:
-        """What the config of a table says that has been made so."""
+        """Config entry of a table made by this application."""
 
     @abstractmethod
     def part(self, job: ChangeJob, events: Events) -> Part:
-        """Works out what becomes of the keys of these events, and writes the rows.
+        """Computes the changes for the keys of these events, and writes the rows.
 
         raises: InvalidArgument for values that do not fit, and for keys that the table has several times
         """
 
     def applied_to(self, snapshot: Snapshot) -> Applied:
-        """What was applied to a table before; what this says where nothing was.
+        """Returns the config entry of earlier applications to a table; that of this one if there was none.
 
-        raises: InvalidArgument where changes were applied otherwise before
+        raises: InvalidArgument if changes were applied with other options before
         """
         before = applied.of(snapshot.manifest.config, snapshot.label)
         if before is not None:
@@ -71,8 +71,8 @@ class Application(ABC):
         return _checked(before, self.applied, snapshot.label)
 
     def settled(self, snapshot: Snapshot, states: Sequence[KeyState]) -> Mapping[str, Expected]:
-        """Writes what the rows do not tell of, and returns what the commit sets in the config. That is set also where
-        it is as before, for it must still be so."""
+        """Writes the state that the rows do not contain, and returns the config entries of the commit. Includes an
+        unchanged entry, because the commit requires that it is still the same."""
         before = applied.of(snapshot.manifest.config, snapshot.label)
         now = self.applied_to(snapshot)
         if states:
@@ -82,9 +82,9 @@ class Application(ABC):
 
 
 class Run:
-    """What `change_rows` runs for each attempt.
+    """Callable that `change_rows` runs for each attempt.
 
-    parts: works out all of them for a job
+    parts: computes all parts for a job
     """
 
     def __init__(self, application: Application, parts: Callable[[ChangeJob], Iterable[Part]]) -> None:
@@ -101,18 +101,18 @@ class Run:
         return [part.written for part in parts]
 
     def config(self) -> Mapping[str, Expected]:
-        """What the commit of the last attempt sets in the config."""
+        """Returns the config entries for the commit of the last attempt."""
         return self._config
 
 
 def _fields(now: Applied, snapshot: Snapshot) -> tuple[tuple[str, int], ...]:
-    """The columns of the table that a later application relies on."""
+    """Returns the columns of the table that a later application relies on."""
     names = {*now.keys, *now.sequence, *(HISTORY_COLUMNS if now.scd == 2 else ())}
     return tuple((field.name, field.id) for field in snapshot.manifest.schema.fields if field.name in names)
 
 
 def _check_columns(before: Applied, snapshot: Snapshot) -> None:
-    """Makes sure that columns are what they were when changes were applied.
+    """Checks that columns are the same as when changes were applied.
 
     raises: InvalidArgument
     """

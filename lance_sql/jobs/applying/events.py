@@ -1,6 +1,4 @@
-"""Changes as events: for each what key it is about, when it happened, and the row that there is from then on, or
-none.
-"""
+"""Changes as events: for each its key, its time, and the row that exists from then on, or none."""
 
 from __future__ import annotations
 
@@ -25,13 +23,13 @@ from lance_sql.writes.statements.source import to_reader
 
 @dataclass(frozen=True)
 class Events:
-    """Events in the order in which they came.
+    """Events in the order of arrival.
 
-    rows: the columns of the target; of a deletion only the key counts
+    rows: the columns of the target; for a deletion only the key counts
     sequence: columns that order the events of a key
-    is_delete: there is no row from then on
-    comes_after: it happened after what is known of its moment, as a change feed tells of a deletion, whose image has
-        the moment of the row that is deleted
+    is_delete: no row exists from then on
+    comes_after: it happened after the known events of its moment. Deletions of a change feed are like that: their
+        image has the moment of the deleted row
     """
 
     rows: pa.Table
@@ -41,11 +39,11 @@ class Events:
 
     @property
     def num_rows(self) -> int:
-        """How many there are."""
+        """Number of events."""
         return len(self.is_delete)
 
     def take(self, positions: I64 | BoolMask) -> Events:
-        """The events at these positions, or where the flags are set."""
+        """Returns the events at these positions, or where the flags are set."""
         if positions.dtype == np.bool_:
             positions = np.flatnonzero(positions)
         indices = pa.array(positions)
@@ -57,14 +55,14 @@ class Events:
         )
 
     def with_rows(self, rows: pa.Table) -> Events:
-        """These events with other rows."""
+        """Returns these events with other rows."""
         return replace(self, rows=rows)
 
     @classmethod
     def concat(cls, parts: Sequence[Events], sequence_names: Sequence[str] = ()) -> Events:
-        """All of them, one after the other: rows in the types of the first, what orders them in common ones.
+        """Concatenates events: rows in the types of the first part, sequence columns in common types.
 
-        raises: InvalidArgument where these have none
+        raises: InvalidArgument if there is no common type
         """
         rows = pa.concat_tables([in_schema(part.rows, parts[0].rows.schema) for part in parts]).combine_chunks()
         sequence = concat([part.sequence for part in parts], sequence_names).combine_chunks()
@@ -74,7 +72,7 @@ class Events:
 
 @dataclass(frozen=True)
 class Source:
-    """Where events come from: what is asked of `apply_changes`, checked.
+    """Events with the checked arguments of `apply_changes`.
 
     keys, sequence: names of columns
     """
@@ -93,14 +91,14 @@ def read(
     columns: Sequence[str] | None,
     except_columns: Sequence[str] | None,
 ) -> Source:
-    """The events that changes are.
+    """Converts changes to events.
 
     raises: ColumnNotFound, InvalidArgument
     """
     feed = changes if isinstance(changes, ChangeFeed) else None
     table = joinable(feed.scan().to_table() if feed is not None else to_reader(changes).read_all())
     names = table.schema.names
-    # rows of a feed that came through an engine are those of a feed
+    # rows of a feed that passed through an engine count as a feed
     is_feed = {CHANGE_TYPE, COMMIT_VERSION} <= set(names)
     if feed is not None and keys is None:
         keys = feed.primary_key
@@ -140,7 +138,7 @@ def read(
     events = Events(_nullable(table.select(wanted)), _nullable(ordered), is_delete, comes_after)
     if is_feed:
         versions = table.column(COMMIT_VERSION).to_numpy().astype(np.int64)
-        # commits come one after the other, and in each what it removes before what it puts in its place
+        # commits in order, and in each the removed rows before those that replace them
         order = np.lexsort((~is_feed_delete, versions))
         numbers = number(table.select(list(chosen_keys)))
         of_commit = numbers * (int(versions.max(initial=0)) + 1) + versions
@@ -150,7 +148,7 @@ def read(
 
 
 def _nullable(table: pa.Table) -> pa.Table:
-    """The table with a schema in which every column may be NULL: of a deletion nothing but the key is known."""
+    """Returns the table with nullable columns: a deletion has only a key."""
     schema = pa.schema([field.with_nullable(True) for field in table.schema], table.schema.metadata)
     return pa.Table.from_arrays(table.columns, schema=schema)
 
@@ -158,7 +156,7 @@ def _nullable(table: pa.Table) -> pa.Table:
 def _columns(
     names: Sequence[str], feed_columns: set[str], columns: Sequence[str] | None, except_columns: Sequence[str] | None
 ) -> list[str]:
-    """The columns that go to the target."""
+    """Returns the columns to write to the target."""
     if columns is not None and except_columns is not None:
         raise InvalidArgument("Give columns, or except_columns; not both")
     if columns is not None:

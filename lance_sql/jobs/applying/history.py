@@ -1,12 +1,12 @@
-"""All rows that each key had: a slowly changing dimension of type 2.
+"""History of all rows of each key: a slowly changing dimension of type 2 (SCD2).
 
     events      7@1 a    7@4 b    7@6 deleted            valid_from    valid_to    is_current
     rows        a                                        1             4           false
                 b                                        4             6           false
-    late        7@3 c    a then ends at 3, and c goes from 3 to 4
+    late        7@3 c    a then ends at 3, and c lasts from 3 to 4
 
-Every application works on all rows of the keys that it has events of: these become events again, the new ones come
-between them, and what follows from all of them is compared with what is there.
+Every application reads all rows of the keys of its events. These rows become events again and are merged with the new
+ones. The rows that follow from all events are compared with the existing rows.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS
 
 
 def schema(source: Source) -> pa.Schema:
-    """The columns of a target.
+    """Returns the schema of a target.
 
-    raises: InvalidArgument for changes that have columns of these names
+    raises: InvalidArgument for changes with columns of the same names as the history's own
     """
     rows = source.events.rows.schema
     for name in HISTORY_COLUMNS:
@@ -58,9 +58,9 @@ def schema(source: Source) -> pa.Schema:
 
 @dataclass(frozen=True)
 class History(Application):
-    """All rows that each key had.
+    """Application that keeps all rows of each key.
 
-    tracked: columns of which another value begins another row; of others, a value is changed in the row that there is
+    tracked: columns whose changes begin another row; other columns are changed in the existing row
     """
 
     tracked: tuple[str, ...]
@@ -85,8 +85,8 @@ class History(Application):
         of_key = _in_order_of(of_key, distinct.num_rows)
         rank = ranks(together.sequence)
         moment = of_key * (int(rank.max(initial=0)) + 1) + rank
-        # of several at one moment the first one counts: what is known, then the last one that came; what came after
-        # what is known is before it here
+        # of several events at one moment the first one counts: known events, then the last new one; new events that
+        # come after known ones precede them here
         is_known = np.arange(together.num_rows) < together.num_rows - events.num_rows
         is_later = ~is_known & np.isin(moment, moment[together.comes_after])
         order = np.lexsort((np.arange(together.num_rows), ~is_later, moment))
@@ -111,14 +111,14 @@ class History(Application):
 
 @dataclass(frozen=True)
 class _Intervals:
-    """Rows with the times between which they hold, and the number of the key of each."""
+    """Rows with their validity, and the number of the key of each."""
 
     rows: pa.Table
     keys: I64
 
 
 class _Story:
-    """All events of some keys, in the order of keys, and of each key in that of time.
+    """All events of some keys, ordered by key and time.
 
     keys: the number of the key of each
     """
@@ -137,7 +137,7 @@ class _Story:
         goes_on = np.zeros(events.num_rows, np.bool_)
         later = np.flatnonzero(is_row & after_row)
         if len(later):
-            # without a tracked column no value begins another row
+            # without tracked columns no change begins another row
             goes_on[later] = True
         if len(later) and tracked:
             new, old = (self._rows.select(list(tracked)).take(pa.array(at)) for at in (later, later - 1))
@@ -147,7 +147,7 @@ class _Story:
         self._is_idle = events.is_delete & ~after_row
 
     def intervals(self, time: pa.DataType) -> _Intervals:
-        """The rows that follow from the events."""
+        """Returns the rows that follow from the events."""
         starts = np.flatnonzero(self._is_start)
         # the last event of the run that begins there
         run: I64 = np.cumsum(self._is_start | self._events.is_delete)
@@ -166,14 +166,14 @@ class _Story:
         return _Intervals(rows.append_column(IS_CURRENT, pa.array(is_last)), self._keys[starts])
 
     def untold(self) -> Events:
-        """Events that cannot be found out from these rows."""
+        """Returns the events that cannot be derived from these rows."""
         in_run = self._goes_on.copy()
         in_run[:-1] |= self._goes_on[1:]
         return self._events.take(in_run | self._is_idle | self._is_filled)
 
 
 def _events_of(existing: TargetRows, rows: pa.Schema, num_columns: int) -> list[Events]:
-    """The events that rows tell of: where each begins, and where one ends that no other follows."""
+    """Derives events from rows: the beginning of each, and the end of each that no other row follows."""
     values = existing.rows.select(rows.names)
     begun = _sequence(existing.rows.column(VALID_FROM), num_columns)
     ended = _sequence(existing.rows.column(VALID_TO), num_columns)
@@ -194,14 +194,14 @@ def _reversed(events: Events) -> Events:
 
 
 def _in_order_of(numbers: I64, num_keys: int) -> I64:
-    """The numbers of rows by the positions of the keys that come first."""
+    """Replaces the numbers of rows by the positions of the keys, which come first."""
     of_number = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
     of_number[numbers[:num_keys]] = np.arange(num_keys)
     return of_number[numbers[num_keys:]]
 
 
 def _time_type(events: Events, names: Sequence[str]) -> pa.DataType:
-    """The type of the times: that of the column that orders the changes, or a struct of several."""
+    """Returns the type of the times: that of the sequence column, or a struct of several."""
     fields = events.sequence.schema
     if len(fields) == 1:
         return fields.field(0).type
@@ -220,7 +220,7 @@ def _sequence(times: pa.ChunkedArray, num_columns: int) -> pa.Table:
 
 
 def _beginnings(rows: pa.Table) -> pa.Array:
-    """When rows begin."""
+    """Returns the beginnings of rows."""
     return rows.column(VALID_FROM).combine_chunks()
 
 
@@ -232,9 +232,9 @@ def _with_type_of_times(rows: pa.Table, time: pa.DataType) -> pa.Table:
 
 
 def _positions_of_existing(keys: I64, begun: pa.Array, old_keys: I64, old_begun: pa.Array, table: str) -> I64:
-    """For each row the position of the one that is there with the same key and beginning; -1 for none.
+    """Returns for each row the position of the existing one with the same key and beginning; -1 for none.
 
-    raises: InvalidArgument where two of those that are there are the same
+    raises: InvalidArgument if two existing rows have the same key and beginning
     """
     times = ranks(
         _sequence(pa.chunked_array([begun, old_begun]), len(begun.type) if pa.types.is_struct(begun.type) else 1)

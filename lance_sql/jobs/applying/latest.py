@@ -1,8 +1,8 @@
-"""The latest row of each key: a slowly changing dimension of type 1.
+"""The latest row of each key: a slowly changing dimension of type 1 (SCD1).
 
 known       key 7 up to 4, key 8 up to 9 (deleted)
 events      7@5 update, 7@3 late, 8@6 late, 9@1 insert, 9@2 delete
-left        7 as of 5;  8 stays deleted;  9 was never there, and what came after 2 counts
+result      7 as of 5;  8 stays deleted;  9 never existed, and events after 2 count
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from lance_sql.values.keys import number
 
 @dataclass(frozen=True)
 class Latest(Application):
-    """The latest row of each key.
+    """Application that keeps the latest row of each key.
 
-    is_in_order: nothing that is older than the events can come later, and nothing younger was there before
+    is_in_order: later changes are never older than the events, and earlier ones were never younger
     """
 
     is_in_order: bool
@@ -84,10 +84,10 @@ class Latest(Application):
         is_gone[positions[final.is_delete & (positions >= 0)]] = True
 
         now = None
-        # a row that is written again as it was, at the moment that it has, tells nothing new
+        # a row rewritten unchanged, at its own moment, adds nothing
         is_told = changed | final.is_delete | (rank[lasts(numbers)] > limit[of_key])
         if self._is_ordered and is_told.any():
-            # a row tells of itself when it has the columns of the sequence
+            # a row with the sequence columns contains its own moment
             untold = final.take(is_told & (final.is_delete | (not rows_have_sequence)))
             now = KeyState(distinct.take(pa.array(of_key[is_told])), untold.with_rows(untold.rows.select(keys)))
         schema = snapshot.manifest.schema.arrow
@@ -103,7 +103,7 @@ class Latest(Application):
         *,
         rows_have_sequence: bool,
     ) -> tuple[I64, I64]:
-        """The rank of each event, and for each key the rank of what is known of it; -1 for nothing."""
+        """Returns the rank of each event, and for each key the rank of its last known event; -1 for none."""
         limit = np.full(distinct.num_rows, -1, np.int64)
         if not self.sequence:
             return np.zeros(events.num_rows, np.int64), limit
@@ -113,7 +113,7 @@ class Latest(Application):
             names = distinct.schema.names
             together = number(concat([distinct, hidden.rows.select(names)]))
             positions = _positions(together, distinct.num_rows)
-            # of a row that was deleted by hand, or with all others, nothing is known
+            # nothing is known of a row that was deleted by hand, or with all others
             is_there = hidden.is_delete | np.isin(positions, existing.keys)
             keys.append(positions[is_there])
             parts.append(hidden.take(is_there).sequence)
@@ -126,8 +126,8 @@ class Latest(Application):
         return rank[: events.num_rows], limit
 
     def _folded(self, events: Events, numbers: I64, at: I64) -> tuple[Events, BoolMask]:
-        """The last event of each key, with what earlier ones say where it says nothing, and whether it leaves the rest
-        to the row that is there."""
+        """Returns the last event of each key, with NULLs filled from earlier ones, and whether its other NULLs keep the
+        values of the existing row."""
         is_first = firsts(numbers)
         is_anew = is_first.copy()
         is_anew[1:] |= events.is_delete[:-1]
@@ -138,7 +138,8 @@ class Latest(Application):
 
 
 def _after_ties(is_tie: BoolMask, comes_after: BoolMask, numbers: I64) -> BoolMask:
-    """Which of the events at the moment of the row that is there came after it: one that says so, and all behind."""
+    """Returns a mask of the events at the moment of the existing row that come after it: one so marked, and all later
+    ones."""
     first = np.full(int(numbers.max(initial=-1)) + 1, len(numbers))
     at = np.flatnonzero(is_tie & comes_after)
     np.minimum.at(first, numbers[at], at)
@@ -147,9 +148,9 @@ def _after_ties(is_tie: BoolMask, comes_after: BoolMask, numbers: I64) -> BoolMa
 
 
 def _one_each(existing: TargetRows, distinct: pa.Table, table: str) -> I64:
-    """For each key the position of its row; -1 where there is none.
+    """Returns for each key the position of its row; -1 if there is none.
 
-    raises: InvalidArgument where a key has several rows
+    raises: InvalidArgument if a key has several rows
     """
     at = np.full(distinct.num_rows, -1, np.int64)
     at[existing.keys] = np.arange(len(existing.keys))
@@ -161,7 +162,7 @@ def _one_each(existing: TargetRows, distinct: pa.Table, table: str) -> I64:
 
 
 def _positions(numbers: I64, num_keys: int) -> I64:
-    """Which of the first `num_keys` rows has the same number, for each of the others."""
+    """Returns, for each row after the first `num_keys`, the position of the one among these with the same number."""
     of_number = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
     of_number[numbers[:num_keys]] = np.arange(num_keys)
     positions: I64 = of_number[numbers[num_keys:]]
@@ -171,7 +172,7 @@ def _positions(numbers: I64, num_keys: int) -> I64:
 def _patched(
     rows: pa.Table, names: Sequence[str], existing: TargetRows, positions: I64, is_patch: BoolMask
 ) -> pa.Table:
-    """The rows with the values of those that are there in the place of NULL."""
+    """Replaces NULLs of rows by the values of existing rows."""
     for name in names:
         column = rows.column(name)
         if column.null_count and is_patch.any():
@@ -182,7 +183,7 @@ def _patched(
 
 
 def _coalesced(new: pa.Array, old: pa.Array) -> pa.Array:
-    """The new values, and the old ones where these are NULL; of any type."""
+    """Returns the new values, and the old ones where these are NULL; for any type."""
     both = pa.concat_arrays([new, old])
     count = len(new)
     is_null = new.is_null().to_numpy(zero_copy_only=False)
@@ -190,7 +191,7 @@ def _coalesced(new: pa.Array, old: pa.Array) -> pa.Array:
 
 
 def _changed(final: Events, existing: TargetRows, positions: I64) -> BoolMask:
-    """Which events put a row into the table, or another one in its place."""
+    """Returns a mask of the events that insert a row or change an existing one."""
     is_there = positions >= 0
     same = np.zeros(final.num_rows, np.bool_)
     if is_there.any():

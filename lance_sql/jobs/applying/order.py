@@ -1,6 +1,6 @@
-"""Order among rows: which have one key, which comes first, and what the one before has.
+"""Order of rows: equal keys, ranks, and values of preceding rows.
 
-All of it is over whole columns. NULL is a value like others here, equal to itself: a key with a NULL in it is one key.
+All functions work on whole columns. NULL is an ordinary value that equals itself, so keys with NULL are ordinary keys.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from lance_sql.values.equal_values import same
 from lance_sql.values.keys import plain_values
 
 SEQUENCE: Final = "__sequence_"
-"""Before the number of a column that orders events."""
+"""Prefix of the number of a column that orders events."""
 
 
 def ranks(columns: pa.Table) -> I64:
-    """The order of rows by some columns, the first one before the others; rows that are equal have one rank. NULL,
-    which rows have that were there before changes were applied, is before everything."""
+    """Returns the ranks of rows by some columns, the first column first; equal rows have one rank. NULL ranks before
+    all values; rows from before the first application have it."""
     combined = np.zeros(columns.num_rows, np.int64)
     for column in columns.columns:
         own = (
@@ -38,10 +38,10 @@ def ranks(columns: pa.Table) -> I64:
 
 
 def concat(tables: Sequence[pa.Table], sequence: Sequence[str] = ()) -> pa.Table:
-    """Rows of several tables, one after the other, in types that hold the values of all; what a table lacks is NULL.
+    """Concatenates tables, in types that hold the values of all; columns that a table lacks are NULL.
 
-    sequence: what the columns are called that are there as those that order the events
-    raises: InvalidArgument for a column that has types without a common one
+    sequence: the original names of the columns that order the events
+    raises: InvalidArgument for a column whose types have no common type
     """
     types: dict[str, pa.DataType] = {}
     for table in tables:
@@ -60,8 +60,8 @@ def concat(tables: Sequence[pa.Table], sequence: Sequence[str] = ()) -> pa.Table
 
 
 def in_schema(table: pa.Table, schema: pa.Schema, sequence: Sequence[str] = ()) -> pa.Table:
-    """The rows in the columns of a schema. Only those of another type are cast: where Arrow casts, it takes no NULL
-    above members that are never NULL."""
+    """Returns the rows with the columns of a schema. Casts only columns of another type, because Arrow cannot cast a
+    NULL struct with members that are never NULL."""
     columns = []
     for field in schema:
         index = table.schema.get_field_index(field.name)
@@ -75,7 +75,7 @@ def in_schema(table: pa.Table, schema: pa.Schema, sequence: Sequence[str] = ()) 
 
 
 def _name(name: str, sequence: Sequence[str]) -> str:
-    """A column by the name that its user knows."""
+    """Returns the name of a column for users."""
     number = name.removeprefix(SEQUENCE)
     return sequence[int(number)] if number != name and int(number) < len(sequence) else name
 
@@ -95,15 +95,15 @@ def lasts(numbers: I64) -> BoolMask:
 
 
 def start_of_run(is_first: BoolMask) -> I64:
-    """For each row the position of the first row of its run."""
+    """Returns for each row the position of the first row of its run."""
     positions = np.where(is_first, np.arange(len(is_first)), 0)
     return np.maximum.accumulate(positions) if len(positions) else positions
 
 
 def filled(rows: pa.Table, names: Sequence[str], is_first: BoolMask) -> pa.Table:
-    """The rows with the value of the row before in the place of NULL, in some columns.
+    """Replaces NULLs in some columns by the value of the row before.
 
-    is_first: rows that take nothing from the one before
+    is_first: rows that take no value from the one before
     """
     start = start_of_run(is_first)
     for name in names:
@@ -119,7 +119,7 @@ def filled(rows: pa.Table, names: Sequence[str], is_first: BoolMask) -> pa.Table
 
 
 def equal_rows(a: pa.Table, b: pa.Table, names: Sequence[str]) -> BoolMask:
-    """For each row whether both tables, of one length and equal types, have the same values in some columns."""
+    """Returns for each row whether both tables have equal values in some columns. Both have equal lengths and types."""
     equal = np.ones(a.num_rows, np.bool_)
     for name in names:
         equal &= same(a.column(name).combine_chunks(), b.column(name).combine_chunks())

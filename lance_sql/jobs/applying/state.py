@@ -1,7 +1,7 @@
-"""Events that the rows of a table do not tell of: deletions, and what came before or between.
+"""Events that the rows of a table do not contain: deletions, and events before or between rows.
 
-A file has, for each key that it tells of, all such events; a key of which there are none any longer has one line that
-says so. The last file that tells of a key counts.
+A file contains all such events for each of its keys; a key that no longer has any has one line that records this. The
+last file that contains a key counts.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from lance_sql.values.keys import number
 _KIND: Final = "__event"
 _ROW, _DELETE, _NONE = 0, 1, 2
 _MAX_FILES: Final = 8
-"""So many files of a table are read for a change; then they are written as one."""
+"""Maximum number of files of a table; at this number, they are merged into one."""
 
 
 @dataclass(frozen=True)
 class KeyState:
-    """What is known of some keys beside what the rows tell.
+    """State of some keys that the rows do not contain.
 
     keys: one row for each key
     events: of these keys
@@ -44,7 +44,7 @@ class KeyState:
 
     @classmethod
     def concat(cls, parts: Sequence[KeyState]) -> KeyState:
-        """Of all of them; no key is in two."""
+        """Concatenates states; no key may be in two of them."""
         if len(parts) == 1:
             return parts[0]
         schema = parts[0].keys.schema
@@ -55,10 +55,10 @@ class KeyState:
 
 
 def read(snapshot: Snapshot, applied: Applied, keys: pa.Table, like: Events) -> Events:
-    """What is known of some keys.
+    """Reads the stored events of some keys.
 
     keys: one row for each of them
-    like: events with the types that are wanted
+    like: events with the wanted types
     raises: CorruptFile
     """
     if not applied.files:
@@ -68,7 +68,7 @@ def read(snapshot: Snapshot, applied: Applied, keys: pa.Table, like: Events) -> 
 
 
 def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
-    """Writes what is known of some keys from now on, and returns what the next version's config says.
+    """Writes the new state of some keys, and returns the config entry of the next version.
 
     raises: CorruptFile
     """
@@ -78,7 +78,7 @@ def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
     files = applied.files
     parts = [lines]
     if len(files) >= _MAX_FILES:
-        # one file has what all of them say of other keys
+        # one file gets the events of all files for other keys
         parts.append(_chosen_lines(snapshot, applied, keys, are_wanted=False))
         files = ()
     elif files and without.any():
@@ -96,7 +96,7 @@ def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
 
 
 def _chosen_lines(snapshot: Snapshot, applied: Applied, keys: pa.Table, *, are_wanted: bool) -> pa.Table:
-    """The events in all files of these keys, or of all others."""
+    """Returns the stored events of these keys, or of all others."""
     names = keys.schema.names
     tables = [_read(snapshot, path) for path in applied.files]
     with at(table=snapshot.label):
@@ -119,7 +119,7 @@ def _events(table: pa.Table, like: Events) -> Events:
     """raises: CorruptFile"""
     columns = []
     for field in like.rows.schema:
-        # a column that came to the target later
+        # the target may have got the column later
         has_column = table.schema.get_field_index(field.name) >= 0
         column = table.column(field.name) if has_column else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
         columns.append(column_to_type(column, field.type, field.name))
@@ -130,7 +130,7 @@ def _events(table: pa.Table, like: Events) -> Events:
 
 
 def _newest(tables: Sequence[pa.Table], keys: Sequence[str], sequence: Sequence[str]) -> pa.Table:
-    """For each key the lines of the last file that tells of it."""
+    """Returns for each key the lines of the last file that contains it."""
     together = concat(tables, sequence).combine_chunks()
     file = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
     numbers = number(together.select(list(keys)))
@@ -149,5 +149,5 @@ def _read(snapshot: Snapshot, path: str) -> pa.Table:
 
 
 def sequence_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Columns of a table as the sequence of events."""
+    """Returns columns of a table as the sequence of events."""
     return table.select(list(names)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(names))])

@@ -1,4 +1,4 @@
-"""The table that changes are applied to: made and widened where needed, its rows found by key, and written."""
+"""Target table of changes: creates and widens it if needed, finds rows by key, and writes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def opened(
     storage_options: Mapping[str, Any] | None,
     check: Callable[[Snapshot], object] | None,
 ) -> Iterator[Dataset]:
-    """The newest version of the target, which has at least these columns; a new table where there is none. Columns that
-    it gets go again when the block fails.
+    """Opens the newest version of the target with at least these columns; creates the table if there is none. Removes
+    added columns if the block fails.
 
-    check: raises where nothing can be applied to a version, before it gets any column
+    check: raises if changes cannot be applied to a version, before columns are added
     raises: InvalidArgument, CommitConflict
     """
     dataset = _found(target, schema, storage_options)
@@ -69,12 +69,12 @@ def _found(target: object, schema: pa.Schema, storage_options: Mapping[str, Any]
     except TableNotFound:
         with suppress(TableExists):
             return write(selection.empty(schema), uri, storage_options=storage_options)
-        # somebody else has made it meanwhile
+        # another process has created it meanwhile
         return open_dataset(uri, storage_options=storage_options)
 
 
 def check_names(dataset: Dataset, names: Sequence[str]) -> None:
-    """Makes sure that the target has columns.
+    """Checks that the target has columns.
 
     raises: ColumnNotFound
     """
@@ -84,12 +84,12 @@ def check_names(dataset: Dataset, names: Sequence[str]) -> None:
 
 
 def in_types_of(rows: pa.Table, snapshot: Snapshot) -> pa.Table:
-    """Rows in the types of the target's columns, in a form that Arrow joins.
+    """Casts rows to the types of the target's columns, in a form that Arrow joins.
 
     raises: InvalidArgument for values that do not fit
     """
     schema = snapshot.manifest.schema
-    # rows of deletions have what they have
+    # rows of deletions may have NULL everywhere
     relaxed = Schema(tuple(field._replace(nullable=True) for field in schema.fields), schema.metadata)
     cast = TableCast(rows.schema, relaxed, snapshot.name)
     batches = [cast(batch) for batch in rows.to_batches()]
@@ -102,7 +102,7 @@ class TargetRows:
 
     rows: all their columns, in a form that Arrow joins
     ids, addresses: of the rows
-    keys: for each the number of its key
+    keys: the number of the key of each
     """
 
     rows: pa.Table
@@ -112,7 +112,7 @@ class TargetRows:
 
 
 def rows_of(snapshot: Snapshot, keys: pa.Table) -> TargetRows:
-    """The rows that have one of the keys, of which each is there once.
+    """Reads the rows that have one of the keys; `keys` contains each key once.
 
     raises: InvalidArgument for keys of types that may not be keys
     """
@@ -124,11 +124,11 @@ def rows_of(snapshot: Snapshot, keys: pa.Table) -> TargetRows:
 def batches(
     target: pa.Schema, written: pa.Table, replaced: TargetRows, at: I64, is_gone: BoolMask
 ) -> Iterator[pa.RecordBatch]:
-    """What is written and deleted, as a `ChangeJob` takes it.
+    """Yields batches of rows to write and to delete, for a `ChangeJob`.
 
     written: rows with columns of the target
     at: for each of them the position in `replaced` of the row that it replaces; -1 for a new row
-    is_gone: which of the rows in `replaced` go
+    is_gone: mask of the rows in `replaced` to delete
     raises: InvalidArgument for a new row without a value that the target needs
     """
     if written.num_rows:
@@ -155,7 +155,7 @@ def batches(
 
 
 def _of_old(values: U64, at: I64) -> pa.Array:
-    """The values at these positions; NULL at -1."""
+    """Returns the values at these positions; NULL at -1."""
     if not len(values):
         return pa.nulls(len(at), pa.uint64())
     return pa.array(values[np.maximum(at, 0)], pa.uint64(), mask=at < 0)
