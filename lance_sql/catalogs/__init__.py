@@ -1,6 +1,6 @@
-"""Catalogs: tables by names, in namespaces.
+"""Catalogs: tables by name, in namespaces.
 
-    contract    what a catalog can be asked and told
+    contract    the interface of a catalog
     directory   a folder of tables, and the namespaces of a folder that has a table of its contents, __manifest
     rest        a REST namespace, by the client of the package lance-namespace
 
@@ -20,11 +20,11 @@ __all__ = ["Catalog", "TableEntry", "catalog"]
 def catalog(
     place: str | os.PathLike[str] | Catalog, *, token: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Catalog:
-    """The catalog at a folder, or at the address of a REST namespace.
+    """Opens the catalog at a folder, or at the address of a REST namespace.
 
     place: a path, or http:// or https://
-    token, headers: that requests of a REST namespace have
-    raises: TableNotFound where there is no such folder; MissingDependency for a REST namespace without its client
+    token, headers: for requests to a REST namespace
+    raises: TableNotFound if there is no such folder; MissingDependency for a REST namespace without its client
 
     >>> "orders" in lance_sql.catalog("examples").tables()
     True

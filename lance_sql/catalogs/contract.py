@@ -1,4 +1,4 @@
-"""What a catalog can be asked and told."""
+"""Interface of catalogs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.jobs.writing import write
 
 Name: TypeAlias = str | Sequence[str]
-"""A table or a namespace: "sales.orders", or its parts where they have dots themselves."""
+"""Name of a table or a namespace: "sales.orders", or its parts if they contain dots."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """A table of a catalog.
+    """Table of a catalog.
 
     name: its parts, the namespaces first
     path: or URI
@@ -30,32 +30,32 @@ class TableEntry:
 
 
 class Catalog(ABC):
-    """Tables by names. Everything is asked anew: what others change is seen at once."""
+    """Tables by name. Nothing is cached: changes of other processes are visible at once."""
 
     @abstractmethod
     def namespaces(self, parent: Name = ()) -> list[str]:
-        """The namespaces right below another one, or at the top, sorted.
+        """Lists the namespaces directly below another one, or at the top, sorted.
 
-        raises: TableNotFound where there is no such namespace
+        raises: TableNotFound if there is no such namespace
         """
 
     @abstractmethod
     def tables(self, namespace: Name = ()) -> list[str]:
-        """The tables of a namespace, or of none, sorted.
+        """Lists the tables of a namespace, or at the top, sorted.
 
         raises: as `namespaces`
         """
 
     @abstractmethod
     def describe(self, name: Name) -> TableEntry:
-        """Where a table is, and its properties in the catalog.
+        """Returns the path of a table, and its properties in the catalog.
 
         raises: TableNotFound
         """
 
     @abstractmethod
     def properties(self, namespace: Name) -> dict[str, str]:
-        """What is said of a namespace.
+        """Returns the properties of a namespace.
 
         raises: TableNotFound
         """
@@ -63,7 +63,7 @@ class Catalog(ABC):
     @abstractmethod
     def create_namespace(self, namespace: Name, properties: Mapping[str, str] | None = None) -> None:
         """
-        raises: TableExists; TableNotFound where there is no namespace above it; UnsupportedFeature
+        raises: TableExists; TableNotFound if the namespace above it does not exist; UnsupportedFeature
         """
 
     @abstractmethod
@@ -74,27 +74,27 @@ class Catalog(ABC):
 
     @abstractmethod
     def declare(self, name: Name, properties: Mapping[str, str] | None = None) -> TableEntry:
-        """A new name, and where its table is to be written.
+        """Adds a new name, and returns the path where its table must be written.
 
         raises: TableExists; TableNotFound without its namespace
         """
 
     @abstractmethod
     def drop_table(self, name: Name) -> None:
-        """The name goes, and so does the table with all of its versions.
+        """Removes the name, and the table with all of its versions.
 
         raises: TableNotFound
         """
 
     @abstractmethod
     def rename_table(self, name: Name, new_name: Name) -> None:
-        """The table stays where its files are, unless the place is its name.
+        """Renames a table. Its files stay in place, unless their path is its name.
 
         raises: TableNotFound, TableExists
         """
 
     def open(self, name: Name, **options: Any) -> Dataset:
-        """The newest version of a table, or another one.
+        """Opens the newest version of a table, or another one.
 
         options: of `lance_sql.open`
         raises: TableNotFound
@@ -104,7 +104,7 @@ class Catalog(ABC):
     def create_table(
         self, name: Name, data: object, *, properties: Mapping[str, str] | None = None, **options: Any
     ) -> Dataset:
-        """A new table. Where writing fails, the name goes again.
+        """Creates a table. Removes the name if writing fails.
 
         data, options: of `lance_sql.write`
         raises: TableExists; as `lance_sql.write`
@@ -118,22 +118,22 @@ class Catalog(ABC):
 
     @abstractmethod
     def forget(self, name: Name) -> None:
-        """The name goes; files stay.
+        """Removes the name; keeps the files.
 
         raises: TableNotFound
         """
 
     def walk(self, namespace: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-        """The names of all tables, below each namespace too."""
+        """Yields the names of all tables, including those of nested namespaces."""
         yield from ((*namespace, name) for name in self.tables(namespace))
         for name in self.namespaces(namespace):
             yield from self.walk((*namespace, name))
 
 
 def parts(name: Name, *, what: str = "table") -> tuple[str, ...]:
-    """The parts of a name.
+    """Splits a name into its parts.
 
-    raises: InvalidArgument for one that has an empty part
+    raises: InvalidArgument for a name with an empty part
     """
     split = tuple(name.split(".")) if isinstance(name, str) else tuple(name)
     if (what == "table" and not split) or not all(isinstance(part, str) and part for part in split):

@@ -46,9 +46,9 @@ _SCHEMA: Final = pa.schema(
 
 
 class DirectoryCatalog(Catalog):
-    """The tables of a folder, of this machine or of an object store.
+    """Catalog of a folder, on this machine or in an object store.
 
-    raises: TableNotFound where there is no such folder on this machine
+    raises: TableNotFound if there is no such folder on this machine
     """
 
     def __init__(self, folder: str) -> None:
@@ -113,7 +113,7 @@ class DirectoryCatalog(Catalog):
         entry = self.describe(name)
         with suppress(TableNotFound):
             table_folders.check_droppable(entry.path)
-        # the name first: what is left of a removal that did not end is no table of the catalog
+        # the name first: leftovers of an interrupted removal are no table of the catalog
         row = self._row(entry.name)
         if row is not None:
             self._remove(entry.name, entry.path)
@@ -122,7 +122,7 @@ class DirectoryCatalog(Catalog):
         except TableNotFound:
             if row is None:
                 raise
-            # declared, and never written
+            # declared, but never written
 
     def rename_table(self, name: Name, new_name: Name) -> None:
         entry, wanted = self.describe(name), parts(new_name)
@@ -143,7 +143,7 @@ class DirectoryCatalog(Catalog):
             self._remove(entry.name)
 
     def _contents(self) -> Dataset | None:
-        """The newest version of the table of contents."""
+        """Opens the newest version of the table of contents; returns None if there is none."""
         try:
             return lance_sql.dataset.open(self._at(CONTENTS))
         except TableNotFound:
@@ -169,7 +169,7 @@ class DirectoryCatalog(Catalog):
 
     def _namespace(self, name: Name) -> tuple[str, ...]:
         """
-        raises: TableNotFound where there is no such namespace
+        raises: TableNotFound if there is no such namespace
         """
         wanted = parts(name, what="namespace") if name else ()
         row = self._row(wanted) if wanted else None
@@ -178,9 +178,9 @@ class DirectoryCatalog(Catalog):
         return wanted
 
     def _plain(self) -> dict[str, str]:
-        """The folders of tables at the top that are in no table of contents, by the names of these tables."""
+        """Returns the folders of tables at the top that the table of contents lacks, by table name."""
         listed = {CONTENTS, *(row["location"] for row in self._rows())}
-        # what an archive of Windows was unpacked to may have backslashes, which no path in a store has
+        # folders unpacked from Windows archives may have backslashes, which no path in a store has
         folders = sorted(name for name in self._store.folders("") if name not in listed and "\\" not in name)
         return {
             name.removesuffix(_SUFFIX): name
@@ -207,13 +207,13 @@ class DirectoryCatalog(Catalog):
         try:
             return write(_SCHEMA.empty_table(), self._at(CONTENTS))
         except TableExists:
-            # somebody else was first
+            # another process was first
             return lance_sql.dataset.open(self._at(CONTENTS))
 
     def _rename(self, name: tuple[str, ...], new_name: tuple[str, ...]) -> None:
-        """One commit, in which the old name goes and the new one comes.
+        """Replaces the old name by the new one, in one commit.
 
-        raises: TableExists, TableNotFound where others were first
+        raises: TableExists, TableNotFound if another process was first
         """
         contents = self._contents()
         assert contents is not None, "has the row"
@@ -229,15 +229,15 @@ class DirectoryCatalog(Catalog):
             raise TableExists(f"There is a table {'.'.join(new_name)} in {self._folder} already") from error
         change = renamed.last_change
         if change is None or not change.rows_deleted:
-            # the old name went in the meantime, to another name or for good
+            # the old name was renamed or removed in the meantime
             self._remove(new_name)
             raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
 
     def _remove(self, name: tuple[str, ...], path: str | None = None) -> None:
         """Removes a name.
 
-        path: of the table that it has to be the name of
-        raises: TableNotFound where it is gone, or the name of another table
+        path: of the table that must have the name
+        raises: TableNotFound if the name does not exist, or belongs to another table
         """
         contents = self._contents()
         assert contents is not None, "has the row"

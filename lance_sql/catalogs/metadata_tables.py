@@ -56,16 +56,16 @@ _STATISTICS: Final = pa.schema(
 
 
 def versions(dataset: Dataset, limit: int | None = None) -> pa.Table:
-    """One row for each version of the branch as of now, ascending, with what its commit did; see
-    `Dataset.history`. `damage` says why a version cannot be read.
+    """Returns one row for each version of the branch as of now, ascending, with its commit; see
+    `Dataset.history`. `damage` is the reason why a version cannot be read.
 
-    limit: only so many of the newest
+    limit: the maximum number of versions, the newest ones
     """
     return dataset.history(limit).to_table()
 
 
 def files(dataset: Dataset) -> pa.Table:
-    """One row for each data file and deletion file."""
+    """Returns one row for each data file and deletion file."""
     rows: list[dict[str, object]] = []
     for fragment in dataset.snapshot.manifest.fragments:
         rows += [
@@ -94,7 +94,7 @@ def files(dataset: Dataset) -> pa.Table:
 
 
 def fragments(dataset: Dataset) -> pa.Table:
-    """One row for each fragment: rows that were written, those of them that were deleted since, files and bytes."""
+    """Returns one row for each fragment: rows written, rows deleted since, files and bytes."""
     rows: list[dict[str, object]] = []
     for fragment in dataset.snapshot.manifest.fragments:
         deletions = fragment.deletion_file
@@ -112,7 +112,7 @@ def fragments(dataset: Dataset) -> pa.Table:
 
 
 def columns(dataset: Dataset) -> pa.Table:
-    """One row for each column, those that have to be asked for by name (`_rowid`, ...) last."""
+    """Returns one row for each column; columns that must be selected by name (`_rowid`, ...) are last."""
     hidden = dataset.scan(dataset.system_columns).schema
     rows = [
         {"column": field.name, "type": str(field.type), "nullable": field.nullable, "hidden": is_hidden}
@@ -123,18 +123,18 @@ def columns(dataset: Dataset) -> pa.Table:
 
 
 def tags(dataset: Dataset) -> pa.Table:
-    """One row for each tag of the table as of now; `branch` is NULL for a version of main."""
+    """Returns one row for each tag of the table as of now; `branch` is NULL for a version of main."""
     return _table("tag", "branch", dataset.tags())
 
 
 def branches(dataset: Dataset) -> pa.Table:
-    """One row for each branch of the table as of now: the branch and version that it began with, NULL for main."""
+    """Returns one row for each branch as of now: the branch and version that it began with, NULL for main."""
     return _table("branch", "parent", dataset.branches())
 
 
 def cursors(dataset: Dataset) -> pa.Table:
-    """One row for each cursor of the table as of now: the last version whose changes it has taken, and how many were
-    committed to its branch since, which is NULL for a branch that is gone."""
+    """Returns one row for each cursor as of now: the last version whose changes it has processed, and the number of
+    versions committed to its branch since, which is NULL for a deleted branch."""
     records = list(dataset.cursors().values())
     newest = {record.branch: _newest(dataset, record.branch) for record in records}
     behind = [None if (last := newest[each.branch]) is None else last - each.position for each in records]
@@ -172,14 +172,14 @@ def _table(name: str, of: str, refs: Mapping[str, Ref]) -> pa.Table:
 
 
 def rules(dataset: Dataset) -> pa.Table:
-    """One row for each rule of the table."""
+    """Returns one row for each rule of the table."""
     from lance_sql.changes.contracts.rules import as_table
 
     return as_table(dataset.rules())
 
 
 def indices(dataset: Dataset) -> pa.Table:
-    """One row for each index: its kind and columns, and how many fragments it covers and does not."""
+    """Returns one row for each index: its kind and columns, and the numbers of covered and uncovered fragments."""
     summaries = dataset.indices()
     return pa.table(
         {
@@ -195,7 +195,7 @@ def indices(dataset: Dataset) -> pa.Table:
 
 
 def statistics(dataset: Dataset) -> pa.Table:
-    """One row for each column; NULL for what is not known."""
+    """Returns one row for each column; unknown values are NULL."""
     rows = [
         {
             "column": each.column,
@@ -220,7 +220,7 @@ def _text(value: Any) -> str | None:
 
 
 def cursor_page(dataset: Dataset) -> str:
-    """The cursors of a table as of now, in one file, which needs no network: those that are farthest behind first.
+    """Renders the cursors of a table as of now, in one file that needs no network; the largest lag comes first.
 
     raises: MissingDependency where Jinja2 is not installed; CorruptFile
     """
@@ -252,4 +252,4 @@ TABLES: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "indices": indices,
     "statistics": statistics,
 }
-"""The tables that SQL has, as `lance_versions` and so on."""
+"""Metadata tables in SQL: `lance_versions` and so on."""

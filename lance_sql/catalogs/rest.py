@@ -1,4 +1,4 @@
-"""A REST namespace as a catalog, by the client that the package lance-namespace brings.
+"""A REST namespace as a catalog, with the client of the package lance-namespace.
 
 Source: specification of Lance namespaces, REST.
 """
@@ -24,7 +24,7 @@ _MOST_PAGES: Final = 10_000
 
 
 class RestCatalog(Catalog):
-    """The catalog at an address.
+    """Catalog at an address.
 
     raises: MissingDependency without the client
     """
@@ -119,7 +119,7 @@ class RestCatalog(Catalog):
     def _asked(self, ask: Callable[[], Any], name: tuple[str, ...]) -> Any:
         """
         raises: TableNotFound, TableExists, InvalidArgument, UnsupportedFeature by the status; LanceError for others,
-            and where nobody answers
+            and if there is no response
         """
         from urllib3.exceptions import HTTPError
 
