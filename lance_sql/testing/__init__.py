@@ -1,4 +1,4 @@
-"""Assertions about tables, for tests of what a job wrote. No Spark and no Java is needed to read it.
+"""Assertions about tables, for tests of jobs. Reading the tables needs neither Spark nor Java.
 
     def test_nightly_job(lance_tables):
         before = lance_sql.open("out/orders.lance").version
@@ -7,8 +7,8 @@
         assert_sql("out/orders.lance", "SELECT count(*) FROM orders WHERE amount < 0", [(0,)])
         assert_table_equal("out/orders.lance", expected, key="id")
 
-A failure shows the first differences by key, with the commit that wrote the row. pytest finds the fixture
-`lance_tables` and the option `--lance-update` by itself.
+A failure shows the first differences by key, with the commit that wrote the row. pytest loads the fixture
+`lance_tables` and the option `--lance-update` automatically.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
     "replay",
 ]
 
-# pytest imports this package in every session, for its plugin: what needs Arrow is imported when it is used
+# pytest imports this package in every session, for its plugin: modules that need Arrow are imported lazily
 _MODULES = {
     "TableDifferenceError": "lance_sql.testing.difference",
     "assert_changes": "lance_sql.testing.changes",

@@ -1,4 +1,4 @@
-"""What a job changed."""
+"""Assertions about the changes of a job."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def assert_changes(
     unchanged_columns: str | Iterable[str] = (),
     key: str | Sequence[str] | None = None,
 ) -> None:
-    """Fails unless the commits after a version did this to the rows, and nothing else, taken together: a row that was
-    inserted and updated is an inserted one.
+    """Fails unless the net changes of the commits after a version are exactly these. A row that was inserted and then
+    updated counts as inserted.
 
     table: a Lance table by path or as a `Dataset`
     since: the version, tag or time after which the changes begin
-    inserted, updated, deleted: how many rows, or the values of `key` of exactly these rows, tuples where the key has
-        several columns, each as often as there are such rows; what is left out may be any number
-    unchanged_columns: columns that have the same value in every updated row as before
-    key: columns that tell rows apart, the table's unenforced primary key without it; for tables without stable row ids
-        rows are compared by it
+    inserted, updated, deleted: the number of rows, or the `key` values of exactly these rows; tuples for a key with
+        several columns, each as often as there are such rows. An omitted kind may have any number
+    unchanged_columns: columns that must have the same value in every updated row as before
+    key: columns that identify rows; by default the table's unenforced primary key. Tables without stable row ids are
+        compared by it
     raises: AssertionError; as `Dataset.changes`
 
     >>> made = orders.delete("status = 'cancelled'")
@@ -81,7 +81,7 @@ def assert_changes(
 
 
 def _wanted(name: str, value: Any) -> int | Collection[Any] | None:
-    """A number of rows, or keys.
+    """Returns a number of rows, or keys.
 
     raises: InvalidArgument for anything else
     """
@@ -96,8 +96,7 @@ def _wanted(name: str, value: Any) -> int | Collection[Any] | None:
 
 
 def _differences(name: str, rows: pa.Table, expected: Collection[Any], key: Sequence[str]) -> list[str]:
-    """What is wrong with the keys of the rows that were inserted, updated or deleted; each counts as often as it is
-    there."""
+    """Returns problems of the keys of inserted, updated or deleted rows; each key counts as often as it occurs."""
     actual, shown = _keys(rows)
     named, shown_names = _named_keys(expected, rows.schema, key)
     problems = []
@@ -113,14 +112,14 @@ def _differences(name: str, rows: pa.Table, expected: Collection[Any], key: Sequ
 
 
 def _keys(rows: pa.Table) -> tuple[Counter[Hashable], dict[Hashable, str]]:
-    """How often each key is there, and its text."""
+    """Counts the occurrences of each key; also returns its text."""
     return _counted([_parts(column) for column in rows.columns])
 
 
 def _named_keys(
     expected: Collection[Any], schema: pa.Schema, key: Sequence[str]
 ) -> tuple[Counter[Hashable], dict[Hashable, str]]:
-    """The keys that a test names, as those of rows. A value that its column cannot hold is the key of no row.
+    """Converts the keys in a test to keys of rows. A value that its column cannot hold is the key of no row.
 
     raises: InvalidArgument for keys of another number of columns
     """
@@ -157,14 +156,14 @@ def _named_parts(field: pa.Field, values: Sequence[Any]) -> list[_Part]:
 
 
 _Part: TypeAlias = tuple[Hashable, str]
-"""The value of a key in one column, and its text."""
+"""Value of a key in one column, and its text."""
 
 _NO_VALUE = object()
-"""Stands before the text of what is no value of a column."""
+"""Marker before the text of a value that the column cannot hold."""
 
 
 def _changed_values(feed: ChangeFeed, column: str, key: Sequence[str]) -> list[str]:
-    """What is wrong where the two images of an updated row differ in a column."""
+    """Returns problems of updated rows whose images differ in a column."""
     shown = [name for name in key if name != column]
     before, after = (
         feed.scan([ROW_ID, column, *shown], f"_change_type = 'update_{image}'").to_table()

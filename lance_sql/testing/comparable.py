@@ -1,9 +1,9 @@
-"""Values that Python compares exactly: what its own types round, confuse or do not hold becomes numbers.
+"""Values that Python compares exactly: values that its own types round, confuse or cannot hold become numbers.
 
 timestamp, time, duration, date    the numbers that Arrow stores; a datetime of Python ignores which of two repeated
                                    hours it is in, has no nanoseconds, and ends with the year 9999
 half floats                        floats
-dictionaries, extension types      what they stand for
+dictionaries, extension types      their values
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lance_sql.values import value_text
 
 
 def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with values that are equal in Python where they are equal in Arrow, and only there."""
+    """Converts a column so that values are equal in Python if and only if they are equal in Arrow."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
     type = comparable_type(column.type)
@@ -28,7 +28,7 @@ def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def comparable_type(type: pa.DataType) -> pa.DataType:
-    """The type that values are compared as."""
+    """Returns the type in which values are compared."""
     if (
         pa.types.is_timestamp(type)
         or pa.types.is_duration(type)
@@ -59,11 +59,11 @@ def comparable_type(type: pa.DataType) -> pa.DataType:
 
 
 def hashable(value: Any) -> Hashable:
-    """A value of `comparable` as a key of dicts: NaN is equal to itself, -0.0 to 0.0, and TRUE is not 1."""
+    """Converts a value of `comparable` to a key of dicts: NaN equals itself, -0.0 equals 0.0, and TRUE is not 1."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
     if isinstance(value, bool):
-        # which Python takes for 0 and 1
+        # which equals 0 or 1 in Python
         return (bool, value)
     if isinstance(value, list | tuple):
         return tuple(map(hashable, value))
@@ -74,7 +74,7 @@ def hashable(value: Any) -> Hashable:
 
 
 def python_values(column: pa.ChunkedArray) -> list[Any]:
-    """The values in types of Python, for people; those that these do not hold as text."""
+    """Returns the values as Python objects, for people; values that Python cannot hold as text."""
     try:
         return list(column.to_pylist())
     except (ValueError, OverflowError):
@@ -82,8 +82,8 @@ def python_values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def same_in_python(actual: Any, expected: Any) -> bool:
-    """Whether a value of Arrow is what somebody wrote in Python: 1 is neither True nor 1.0, NaN is NaN, and a time with
-    a zone is the same moment in any zone."""
+    """Whether a value of Arrow equals a value in Python: 1 is neither True nor 1.0, NaN equals NaN, and a time with a
+    zone is the same moment in any zone."""
     if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
         return len(actual) == len(expected) and all(map(same_in_python, actual, expected))
     if isinstance(actual, dict) and isinstance(expected, dict):

@@ -1,4 +1,4 @@
-"""Which rows of two tables differ, and where."""
+"""Comparison of the rows of two tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Positions: TypeAlias = I64
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far floats may be apart: |actual - expected| <= atol + rtol * |expected|."""
+    """Tolerance for floats: |actual - expected| <= atol + rtol * |expected|."""
 
     rtol: float = 0.0
     atol: float = 0.0
@@ -38,7 +38,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Differences:
-    """Rows by their positions in both tables.
+    """Differing rows, by their positions in both tables.
 
     changed: pairs (actual, expected) of the same row, with the columns that differ
     missing: of the expected table
@@ -54,12 +54,12 @@ class Differences:
 
     @property
     def num_rows(self) -> int:
-        """Rows of either table that differ."""
+        """Number of differing rows of either table."""
         return len(self.changed) + len(self.missing) + len(self.unexpected)
 
     @property
     def columns(self) -> list[str]:
-        """The columns in which rows differ that both tables have."""
+        """Columns in which rows of both tables differ."""
         return list(dict.fromkeys(name for _, _, names in self.changed for name in names))
 
 
@@ -69,7 +69,7 @@ EXACT = Tolerance()
 
 @dataclass(frozen=True)
 class Tolerances:
-    """The tolerance of each column.
+    """Tolerance of each column.
 
     default: of columns that are not named
     """
@@ -86,7 +86,7 @@ class Tolerances:
 
 
 def by_position(actual: pa.Table, expected: pa.Table, tolerance: Tolerances) -> Differences:
-    """Compares the first rows, the second ones, and so on."""
+    """Compares rows at equal positions."""
     actual, expected = _comparable(actual), _comparable(expected)
     count = min(actual.num_rows, expected.num_rows)
     positions = np.arange(count)
@@ -116,7 +116,7 @@ def by_key(actual: pa.Table, expected: pa.Table, key: Sequence[str], tolerance: 
 
 
 def as_sets(actual: pa.Table, expected: pa.Table, tolerance: Tolerances) -> Differences:
-    """Compares the rows in any order; rows that are there several times are to be there as often."""
+    """Compares the rows in any order; duplicate rows must occur equally often."""
     actual, expected = _comparable(actual), _comparable(expected)
     mine, theirs = _order(actual, tolerance), _order(expected, tolerance)
     if actual.num_rows == expected.num_rows and not _changed(actual, expected, mine, theirs, tolerance):
@@ -138,10 +138,10 @@ def as_sets(actual: pa.Table, expected: pa.Table, tolerance: Tolerances) -> Diff
 
 
 def equal_values(actual: Any, expected: Any, tolerance: Tolerance = EXACT) -> bool:
-    """Whether two values of `comparable` are equal; NaN is equal to NaN."""
+    """Whether two values of `comparable` are equal; NaN equals NaN."""
     if isinstance(actual, float) and isinstance(expected, float):
         if not (math.isfinite(actual) and math.isfinite(expected)):
-            # an infinity is as far from every other number as from any
+            # an infinity is infinitely far from every other number
             return actual == expected or (math.isnan(actual) and math.isnan(expected))
         return actual == expected or abs(actual - expected) <= tolerance.atol + tolerance.rtol * abs(expected)
     if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
@@ -160,7 +160,7 @@ def _comparable(table: pa.Table) -> pa.Table:
 def _without_close(
     actual: pa.Table, expected: pa.Table, unexpected: list[int], missing: list[int], tolerance: Tolerances
 ) -> Differences:
-    """Without rows for which the other table has one within the tolerance."""
+    """Returns the differences without rows that match one of the other table within the tolerance."""
     mine, theirs = actual.take(unexpected).to_pylist(), expected.take(missing).to_pylist()
     left = list(range(len(mine)))
     unmatched = []
@@ -183,7 +183,7 @@ def _rows(table: pa.Table) -> Iterator[Hashable]:
 
 
 def _order(table: pa.Table, tolerance: Tolerances) -> Positions:
-    """Positions of the rows in an order that depends on their values only; floats count last where they may differ."""
+    """Returns the positions of the rows in an order by their values; with a tolerance, floats are compared last."""
     columns = [(str(number), _sortable(column)) for number, column in enumerate(table.columns)]
     if not tolerance.is_exact:
         columns.sort(key=lambda column: pa.types.is_floating(column[1].type))
@@ -204,7 +204,7 @@ def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _changed(
     actual: pa.Table, expected: pa.Table, mine: Positions, theirs: Positions, tolerance: Tolerances
 ) -> list[tuple[int, int, tuple[str, ...]]]:
-    """The pairs of rows that differ, with the columns where they do."""
+    """Returns the pairs of rows that differ, with the differing columns."""
     columns: dict[int, list[str]] = {}
     for name in expected.column_names:
         ours, wanted = (table[name].take(pa.array(rows)) for table, rows in ((actual, mine), (expected, theirs)))

@@ -1,4 +1,4 @@
-"""The error of a comparison that failed, with the differences as rows."""
+"""Error of a failed comparison, with the differences as rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCHEMA: Final = pa.schema(
 
 
 class TableDifferenceError(AssertionError, Frames):
-    """Two tables have other rows. Its text has the first differences, its rows have all.
+    """Error for two tables with different rows. Its text contains the first differences, its rows contain all.
 
     >>> from lance_sql.testing import assert_table_equal
     >>> try:
@@ -44,7 +44,7 @@ class TableDifferenceError(AssertionError, Frames):
         self._key = list(key)
 
     def to_table(self) -> pa.Table:
-        """A row for each cell that differs, and for each cell of a row that only one table has.
+        """Returns a row for each cell that differs, and for each cell of a row that only one table has.
 
         returns: `what` ("changed", "missing" or "unexpected"), the columns of the key, `column`, `actual` and
             `expected` as texts, NULL where there is none, and `actual_row` and `expected_row`, the positions in both
@@ -56,7 +56,7 @@ class TableDifferenceError(AssertionError, Frames):
         )
         mine, theirs = table["actual_row"], table["expected_row"]
         for name in self._key:
-            # a row that only one table has is known by the key there
+            # a row that only one table has is identified by its key in that table
             here, there = self._actual[name].take(mine), self._expected[name].take(theirs)
             key_values = pa.chunked_array([pa.array(map(_first, here.to_pylist(), there.to_pylist()), here.type)])
             table = table.add_column(table.column_names.index("column"), name, key_values)

@@ -1,4 +1,4 @@
-"""Whether two tables are equal, and a readable answer where they are not."""
+"""Assertion that two tables are equal, with a readable report of differences."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def assert_table_equal(
 ) -> None:
     """Fails unless two tables have the same columns and rows, in any order of the rows unless `check_row_order`.
 
-    actual, expected: each a Lance table by path or as a `Dataset`, or rows in any form that `lance_sql.write` takes
-    key: columns that tell rows apart: rows of equal keys are compared column by column. Without it, the unenforced
-        primary key of a Lance table among the two, where it is one in both
-    rtol, atol: how far floats may be apart, as in NumPy, in all columns or by column; NaN is equal to NaN, and an
-        infinity to itself alone
-    ignore_columns: columns of either table that do not count
-    ignore_case, ignore_spaces: texts are equal in upper and lower case, or with other spaces: none around them, and one
-        between words; True for all columns of text, or the columns. What is shown is as it is
-    max_errors: so many rows are shown
+    actual, expected: each a Lance table by path or as a `Dataset`, or rows in any form that `lance_sql.write` accepts
+    key: columns that identify rows: rows with equal keys are compared column by column. The default is the unenforced
+        primary key of one of the Lance tables, if it is unique in both
+    rtol, atol: tolerances for floats, as in NumPy, for all columns or by column; NaN equals NaN, and an infinity
+        equals only itself
+    ignore_columns: columns of either table to ignore
+    ignore_case, ignore_spaces: ignore the case of texts, or differences in whitespace: leading, trailing and repeated;
+        True for all text columns, or the columns. Reports show the original values
+    max_errors: the maximum number of rows shown
     raises: TableDifferenceError, an AssertionError that has the differences as rows; InvalidArgument for a key that is
         not unique, or that is not a column of both tables, and for a column in `ignore_columns`, `rtol` or `atol` that
         neither table has
 
-    Rows of Python that say nothing of a type take that of the other table: no rows, and columns of None alone.
+    Python rows without type information take the types of the other table: empty lists, and columns with only None.
 
     >>> assert_table_equal({"id": [1, 2]}, [{"id": 2}, {"id": 1}])
     """
@@ -86,7 +86,7 @@ def assert_table_equal(
 
 def _tolerances(rtol: float | Mapping[str, float], atol: float | Mapping[str, float], schema: pa.Schema) -> Tolerances:
     """
-    raises: InvalidArgument for a column that is not there, or has no floats
+    raises: InvalidArgument for a missing column, or a column without floats
     """
     named = [given for given in (rtol, atol) if isinstance(given, Mapping)]
     for name in dict.fromkeys(name for given in named for name in given):
@@ -110,9 +110,9 @@ def _has_floats(type: pa.DataType) -> bool:
 def _alike(
     table: pa.Table, ignore_case: bool | str | Iterable[str], ignore_spaces: bool | str | Iterable[str]
 ) -> pa.Table:
-    """The table with texts that are equal where what is ignored is all that they differ in.
+    """Normalizes the case and the whitespace of texts, as far as they are ignored.
 
-    raises: InvalidArgument for a column that is not there, or is no text
+    raises: InvalidArgument for a missing column, or a column that is no text
     """
     for column in _texts(table, ignore_case):
         column_index = table.column_names.index(column)
@@ -136,8 +136,7 @@ def _texts(table: pa.Table, columns: bool | str | Iterable[str]) -> list[str]:
 
 
 def _primary_key(*tables: Rows) -> list[str]:
-    """The unenforced primary key of one of the tables, where all have its columns, and no two rows of one are equal in
-    them."""
+    """Returns the unenforced primary key of one of the tables, if all tables have its columns with unique values."""
     for each in tables:
         keys = [] if each.dataset is None else list(primary_key(each.dataset.snapshot.manifest.schema))
         if keys and all(
@@ -152,12 +151,12 @@ def _is_unique(table: pa.Table, keys: Sequence[str]) -> bool:
 
 
 def _is_no_rows(table: TableLike) -> bool:
-    """Whether it is a list of rows that is empty, which says nothing of columns."""
+    """Whether the table is an empty list of rows, which defines no columns."""
     return isinstance(table, list) and not table
 
 
 def _typed_like(table: Rows, other: Rows, *, has_no_columns: bool) -> Rows:
-    """With the types of another table's columns where its own ones hold nothing but NULL, or have no items."""
+    """Takes the types of another table's columns if its own contain only NULL, or have no items."""
     if has_no_columns:
         return replace(table, table=selection.empty(other.table.schema))
     columns, fields = list(table.table.columns), list(table.table.schema)
@@ -170,7 +169,7 @@ def _typed_like(table: Rows, other: Rows, *, has_no_columns: bool) -> Rows:
 
 
 def _completed_type(type: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """A type, with parts of another one where nothing is known of it."""
+    """Completes unknown parts of a type from another one."""
     if pa.types.is_null(type):
         return other
     if pa.types.is_large_list(type) and pa.types.is_large_list(other):

@@ -1,4 +1,4 @@
-"""What holds for every row of a table, whatever a job did."""
+"""Invariants of every row of a table, whatever a job did."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def assert_invariants(
     holds: str | Iterable[str] = (),
     lineage_since: int | str | datetime | date | None = None,
 ) -> None:
-    """Fails unless every row of a table keeps these rules; all that are broken are named.
+    """Fails unless every row of a table satisfies these rules; reports all broken rules.
 
     table: a Lance table by path or as a `Dataset`
-    unique: a key: a column, or several that are unique together; or several such keys, each as a tuple or list
+    unique: a key: a column, or several that are unique together; or several such keys, as tuples or lists
     not_null: columns without NULLs
     foreign_keys: columns whose values, unless NULL, are in a column of another Lance table: (table, column)
-    holds: conditions in SQL that no row breaks; one that is NULL is not broken
-    lineage_since: a version, tag or time: rows that have been there since have the same `_row_created_at_version`
+    holds: SQL conditions that no row breaks; NULL does not break a condition
+    lineage_since: a version, tag or time: rows that existed then must have the same `_row_created_at_version` now
     raises: AssertionError
 
     >>> assert_invariants(orders, unique="id", not_null=["id", "status"], holds="amount >= 0 OR amount IS NULL")
@@ -78,7 +78,7 @@ def _keys(unique: str | Sequence[str] | Iterable[Sequence[str]]) -> list[list[st
 
 
 def _quoted(column: str) -> str:
-    """A column's name in SQL."""
+    """Quotes a column name for SQL."""
     return '"' + column.replace('"', '""') + '"'
 
 

@@ -1,4 +1,4 @@
-"""The contract of a manifest store, as tests that whoever writes one runs.
+"""The contract of a manifest store, as tests for its authors.
 
 class TestMyManifests(ManifestStoreContract):
     @pytest.fixture
@@ -19,7 +19,7 @@ from lance_sql.store import ManifestEntry, ManifestStore
 
 
 class ManifestStoreContract:
-    """What holds for every manifest store; a subclass says how an empty one is made."""
+    """Contract of every manifest store; a subclass provides an empty one as the fixture `manifests`."""
 
     @pytest.fixture
     def manifests(self, tmp_path: Path) -> ManifestStore:

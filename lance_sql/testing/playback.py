@@ -1,4 +1,4 @@
-"""Incremental jobs, run after each commit of a history: what they make has to be what one run over all of it makes.
+"""Replay of incremental jobs after each commit of a history: the result must equal that of one run over all commits.
 
     def job(source, target):                               reads what is new in one table, and brings another up to date
         with lance_sql.open(source).cursor("job").read(target=target) as changes:
@@ -6,8 +6,8 @@
 
     replay("orders.lance", job, key="id")
 
-The history is played in a folder beside: a table that has the versions of the other one up to some number, and its
-files by links. Nothing is written to the table itself, and cursors of the job are those of the copy.
+The history is replayed in a temporary folder: a copy that has the versions of the table up to some number, and links to
+its files. Nothing is written to the table itself, and the job uses cursors of the copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lance_sql.testing.equality import assert_table_equal
 from lance_sql.testing.tables import TableLike, dataset
 
 Job: TypeAlias = Callable[[str, str], Any]
-"""Called with the paths of the table that it reads and of the one that it makes."""
+"""Job, called with the paths of the table that it reads and of the one that it writes."""
 
 _OWN: Final = (VERSIONS, CURSORS, TAGS.partition("/")[0], BRANCHES.partition("/")[0], "tree")
 
@@ -41,14 +41,14 @@ def replay(
     ignore_columns: str | Iterable[str] = (),
     check_each: bool = False,
 ) -> None:
-    """Fails unless a job that runs after each commit of a table makes the same table as one that runs once at the end.
+    """Fails unless a job that runs after each commit of a table produces the same table as one run at the end.
 
-    table: a Lance table on this machine, by path or as a `Dataset`; its versions are played in order
-    job: brings the table at its second path up to date with the one at its first; it is called once for each version
-    start, end: the versions after which it runs for the first and the last time; the first and the newest without them
+    table: a Lance table on this machine, by path or as a `Dataset`; its versions are replayed in order
+    job: updates the table at its second path from the one at its first; it is called once for each version
+    start, end: the versions after which it runs for the first and the last time; by default the first and the newest
     key, ignore_columns: as for `assert_table_equal`
-    check_each: compares after every version, and so says after which one the tables differ first; the job runs once
-        more over everything for each
+    check_each: compare after every version, to find the first one with a difference; this runs the job once more over
+        all commits for each version
     raises: AssertionError with the rows that differ; UnsupportedFeature for tables that are not on a local disk
 
     >>> def copy(source, target):
@@ -83,7 +83,7 @@ def _compare(
     key: str | Sequence[str] | None,
     ignore_columns: str | Iterable[str],
 ) -> None:
-    """Compares with one run over everything up to a version."""
+    """Compares with one run over all commits up to a version."""
     __tracebackhide__ = True
     whole = _Playback(uri, root / f"whole-{number}")
     whole.go_to(number)
@@ -99,7 +99,7 @@ def _compare(
 
 
 def _link(source: str, target: str) -> None:
-    """The same file under another name, or a copy where it is on another disk. Files of tables never change."""
+    """Links a file, or copies it if it is on another disk. Files of tables never change."""
     try:
         os.link(source, target)
     except OSError:
@@ -107,7 +107,7 @@ def _link(source: str, target: str) -> None:
 
 
 class _Playback:
-    """A table that has the versions of another one up to some number."""
+    """Table with the versions of another one up to some number."""
 
     def __init__(self, uri: str, folder: Path) -> None:
         """raises: UnsupportedFeature for a table that is not on a local disk"""
@@ -122,7 +122,7 @@ class _Playback:
                 shutil.copytree(entry, self.path / entry.name, copy_function=_link)
 
     def go_to(self, number: int) -> None:
-        """Shows the versions up to this one."""
+        """Adds the versions up to this one."""
         for entry in self._versions.iterdir():
             parsed = parse_manifest_name(entry.name)
             shown = self.path / VERSIONS / entry.name

@@ -1,6 +1,6 @@
-"""What pytest gets: the fixtures `lance_tables` and `spark`, two options, and colours on a terminal.
+"""Plugin for pytest: the fixtures `lance_tables` and `spark`, two options, and colors on a terminal.
 
-The package registers it as a plugin; it imports nothing that a test without Lance tables would have to wait for.
+The package registers it as a plugin; its imports do not slow down tests without Lance tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
 
 
-# contracts are subclassed by tests, which say more of what fails in them
+# tests subclass contracts; rewritten assertions report more details
 pytest.register_assert_rewrite("lance_sql.testing.stores", "lance_sql.testing.manifest_stores")
 
 
@@ -38,14 +38,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 class LanceTables:
-    """Tables in the test's own folder, and snapshots beside its file."""
+    """Tables in the test's own folder, and snapshots next to its file."""
 
     def __init__(self, folder: Path, snapshots: Path) -> None:
         self._folder = folder
         self._snapshots = snapshots
 
     def path(self, name: str) -> str:
-        """Where the table of that name is, or will be."""
+        """Returns the path of the table of that name, existing or not."""
         return str(self._folder / f"{name}.lance")
 
     def write(self, name: str, data: object, **options: Any) -> Dataset:
@@ -58,7 +58,7 @@ class LanceTables:
         return write(data, self.path(name), **options)
 
     def open(self, name: str, **options: Any) -> Dataset:
-        """The newest version of a table, or another one.
+        """Opens the newest version of a table, or another one.
 
         options: as for `lance_sql.open`
         """
@@ -67,7 +67,7 @@ class LanceTables:
         return open_dataset(self.path(name), **options)
 
     def assert_matches(self, table: object, snapshot: str, **options: Any) -> None:
-        """Fails unless a table is as its text file in `snapshots/`, beside the test, says.
+        """Fails unless a table equals its text file in `snapshots/`, next to the test.
 
         table: as for `assert_table_equal`
         options: of `assert_matches_snapshot`
@@ -79,13 +79,13 @@ class LanceTables:
 
 @pytest.fixture
 def lance_tables(request: pytest.FixtureRequest, tmp_path: Path) -> LanceTables:
-    """Lance tables for one test."""
+    """Provides Lance tables for one test."""
     return LanceTables(tmp_path, request.path.parent / "snapshots" / request.path.stem)
 
 
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> Any:
-    """A session of Spark or Sail, as `--lance-spark` says, that knows the format "lance"; skips where there is none."""
+    """Provides a session of Spark or Sail, by `--lance-spark`, with the format "lance"; skips if there is none."""
     from lance_sql.providers.spark import sessions
 
     kind = request.config.getoption("--lance-spark")

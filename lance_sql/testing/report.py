@@ -1,4 +1,4 @@
-"""What a failed comparison says: the first differences side by side, by key, with the commit that wrote the row."""
+"""Report of a failed comparison: the first differences side by side, by key, with the commit that wrote the row."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MAX_LENGTH = 60
 
 @dataclass(frozen=True)
 class Report:
-    """The text about two tables.
+    """Text report about two tables.
 
-    max_errors: so many rows are shown
+    max_errors: the maximum number of rows shown
     """
 
     actual: Rows
@@ -32,11 +32,11 @@ class Report:
     max_errors: int
 
     def of_columns(self, problems: Sequence[str]) -> str:
-        """Columns that are missing, not expected, or of another type."""
+        """Reports columns that are missing, not expected, or of another type."""
         return "\n".join([f"The columns of {self.actual.name} differ:", *(f"  {problem}" for problem in problems)])
 
     def of_rows(self, differences: Differences, key: Sequence[str]) -> str:
-        """Rows that differ, are missing, or are not expected."""
+        """Reports rows that differ, are missing, or are not expected."""
         total = max(self.actual.table.num_rows, self.expected.table.num_rows)
         where = f", in {', '.join(differences.columns)}" if differences.columns else ""
         lines = [f"{differences.num_rows} of {total} rows of {self.actual.name} differ{where}:"]
@@ -95,12 +95,12 @@ class Report:
 
 
 def short(value: Any) -> str:
-    """A value in a message, cut where it is long."""
+    """Returns a value for a message, cut if it is long."""
     return _cut(_text(value), 0)
 
 
 def side_by_side(one: Any, other: Any) -> tuple[str, str]:
-    """Two values in a message; of long ones the part where they begin to differ."""
+    """Returns two values for a message; long ones are cut to the part where they begin to differ."""
     texts = _text(one), _text(other)
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
     start = max(same - _MAX_LENGTH // 2, 0) if max(map(len, texts)) > _MAX_LENGTH else 0
@@ -108,14 +108,14 @@ def side_by_side(one: Any, other: Any) -> tuple[str, str]:
 
 
 def _cell(rows: Rows, row: int, name: str) -> Any:
-    """A value of Python; a time that Python does not hold as its text."""
+    """Returns a Python value; a time that Python cannot hold as text."""
     column = rows.table[name].slice(row, 1)
     (value,) = python_values(column)
     return _Plain(value) if isinstance(value, str) and pa.types.is_temporal(column.type) else value
 
 
 class _Plain(str):
-    """A text that is shown without quotes."""
+    """Text that is shown without quotes."""
 
 
 def _cut(text: str, start: int) -> str:
@@ -124,7 +124,7 @@ def _cut(text: str, start: int) -> str:
 
 
 def _text(value: Any) -> str:
-    """As in SQL: texts in quotes, so that spaces and types are seen."""
+    """Formats a value as in SQL: texts are quoted, so that spaces and types are visible."""
     if value is None:
         return "NULL"
     return str(value) if isinstance(value, _Plain | Decimal | date | time | timedelta) else repr(value)

@@ -1,4 +1,4 @@
-"""Whether a table has the columns that it is to have, without a look at its rows."""
+"""Assertion about the columns of a table, without reading its rows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def assert_schema(
 ) -> None:
     """Fails unless a table has these columns, of these types.
 
-    table: as for `assert_table_equal`; of a Lance table no row is read
-    expected: types of Arrow by column, or as text as Arrow prints them: "int64", "decimal128(10, 2)"
-    check_nullable: whether a column may be NULL counts as well, of an Arrow schema
+    table: as for `assert_table_equal`; no row of a Lance table is read
+    expected: Arrow types by column, or their text as Arrow prints it: "int64", "decimal128(10, 2)"
+    check_nullable: also compare the nullability of columns, for an Arrow schema
     allow_others: the table may have more columns
-    raises: AssertionError, which names every column that is wrong
+    raises: AssertionError, which names every wrong column
 
     >>> assert_schema("examples/orders.lance", {"id": "int64", "amount": "decimal128(10, 2)"}, allow_others=True)
     """

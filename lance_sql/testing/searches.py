@@ -1,4 +1,4 @@
-"""What searches of a table find."""
+"""Assertion about the results of a search."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def assert_search(
     min_recall: float = 1.0,
     **options: Any,
 ) -> None:
-    """Fails unless a search finds these rows, or enough of them; their order does not count.
+    """Fails unless a search finds these rows, or enough of them, in any order.
 
     query: a vector, words, or a query object
     expected: keys of rows
-    key: the column of these
-    min_recall: the share of them that is found at least
-    options: of `Dataset.search`; `k` is the number of expected rows without it
-    raises: AssertionError, with what is missing; as `Dataset.search`
+    key: the column of the keys
+    min_recall: the minimum share of them that must be found
+    options: of `Dataset.search`; the default of `k` is the number of expected rows
+    raises: AssertionError, with the missing rows; as `Dataset.search`
 
     >>> import lance_sql, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "articles.lance")

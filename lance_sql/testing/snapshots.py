@@ -1,9 +1,9 @@
-"""Expected tables as text files beside the tests, which a review can read.
+"""Expected tables as text files next to the tests, readable in reviews.
 
     {"id": "int64", "name": "string"}
     {"id": 1, "name": "a"}
 
-The first line has the columns and their types; every other one is a row as JSON.
+The first line contains the columns and their types; every other line is a row as JSON.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def assert_matches_snapshot(
     key: str | Sequence[str] | None = None,
     ignore_columns: str | Iterable[str] = (),
 ) -> None:
-    """Fails unless a table is as its text file says. `pytest --lance-update` writes the file anew.
+    """Fails unless a table equals its text file. `pytest --lance-update` writes the file again.
 
     file: the text file
-    key: columns that the rows are sorted by; all columns without it
+    key: columns that the rows are sorted by; all columns by default
     raises: AssertionError with the lines that differ, and when there is no such file; InvalidArgument for a column in
         `ignore_columns` that the table does not have
     """
@@ -59,13 +59,13 @@ def assert_matches_snapshot(
         if next(lines, None) is not None:
             shown.append("... and more")
         if text.partition("\n")[0] != expected.partition("\n")[0]:
-            # every row differs then, and hides that the reason is in the first line
+            # then every row differs, which hides the cause in the first line
             shown.insert(0, "Its columns differ, by name, order or type.")
         raise AssertionError("\n".join(["The table differs from its snapshot (--lance-update accepts it):", *shown]))
 
 
 def serialize(table: pa.Table, key: Sequence[str]) -> str:
-    """The text of a table."""
+    """Returns the text of a table."""
     header = json.dumps({field.name: str(field.type) for field in table.schema}, ensure_ascii=False)
     rows = [
         ([_sort_key(row.get(name)) for name in key], json.dumps(row, ensure_ascii=False, default=_text))
@@ -75,7 +75,7 @@ def serialize(table: pa.Table, key: Sequence[str]) -> str:
 
 
 def _sort_key(value: Any) -> tuple[int, Any]:
-    """What a value of a key is sorted by: NULLs first, then numbers, then all else as text."""
+    """Returns the sort key of a value: NULLs first, then numbers, then others as text."""
     if value is None:
         return 0, 0
     if isinstance(value, int | float | Decimal) and value == value:

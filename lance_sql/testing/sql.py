@@ -1,4 +1,4 @@
-"""What a query over tables gives."""
+"""Assertion about the result of a query."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MAX_SHOWN = 10
 
 
 def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: Any, **options: Any) -> None:
-    """Fails unless a query gives these rows.
+    """Fails unless a query returns these rows.
 
-    tables: a Lance table, which the query calls by its file's name without the suffix, or several by name
+    tables: a Lance table, named in the query like its file without the suffix, or several by name
     sql: a query in DuckDB
     expected: a list of tuples, in the query's order; or rows, as for `assert_table_equal`, in any order. In tuples, 1
         is neither True nor 1.0, a decimal (which sums of integers are) is any number of its value, NaN is equal to NaN
-    options: of `assert_table_equal`, where `expected` is not a list of tuples
-    raises: AssertionError; InvalidArgument for a row that is no tuple, and for options beside tuples; MissingDependency
+    options: of `assert_table_equal`, if `expected` is not a list of tuples
+    raises: AssertionError; InvalidArgument for a row that is no tuple, and for options with tuples; MissingDependency
         without DuckDB
 
     >>> assert_sql(orders, "SELECT count(*) FROM orders WHERE amount < 0", [(0,)])
@@ -59,7 +59,7 @@ def _row(row: Any) -> tuple[Any, ...]:
 
 
 def query(tables: TableLike | Mapping[str, TableLike], sql: str) -> pa.Table:
-    """The rows of a query over Lance tables."""
+    """Returns the rows of a query over Lance tables."""
     try:
         from lance_sql.providers.duckdb import connect, register_table
     except ImportError as error:

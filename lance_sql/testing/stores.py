@@ -1,4 +1,4 @@
-"""The contract of a store, as tests that whoever writes one runs.
+"""The contract of a store, as tests for its authors.
 
     class TestMyStore(StoreContract):
         @pytest.fixture
@@ -8,8 +8,7 @@
                 store.put(path, content, mode="overwrite")
             return store
 
-A store that cannot do a part of it, such as creating a file only once, overrides the test with one that says how it is
-refused.
+If a store does not support a part, such as creating a file only once, it overrides the test with one for its error.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from lance_sql.store import ByteRange, ObjectInfo, Store
 
 CONTENT = bytes(range(256)) * 8
 
-"""Of `data/a.lance`."""
+"""Content of `data/a.lance`."""
 
 FILES = {
     "_versions/1.manifest": b"one",
@@ -40,11 +39,11 @@ FILES = {
     "data/nested/b.blob": b"blob",
     "data/empty.lance": b"",
 }
-"""What is in the store that is tested."""
+"""Files of the tested store."""
 
 
 class StoreContract:
-    """What holds for every store; a subclass says how one with FILES is made."""
+    """Contract of every store; a subclass provides one with FILES as the fixture `store`."""
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Store:

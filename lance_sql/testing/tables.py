@@ -1,4 +1,4 @@
-"""What tests compare: tables from wherever they are, with what is known of who wrote their rows."""
+"""Tables for comparisons in tests, from any source, with the commits that wrote their rows if known."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ stream, a frame of Spark, pandas or Polars, a DuckDB relation, a dict of columns
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to be compared.
+    """Rows to compare.
 
     name: for messages
     table: the values, dictionaries decoded
-    ignored: columns that it has beside them
-    dataset: that they come from, or None
-    versions: the version that wrote each row, where that is known: uint64[rows]
+    ignored: other columns of the source
+    dataset: the dataset that they come from, or None
+    versions: the version that wrote each row, if known: uint64[rows]
     """
 
     name: str
@@ -45,13 +45,13 @@ class Rows:
 
     @cached_property
     def commits(self) -> Mapping[int, str]:
-        """What the commit of each version did."""
+        """Operation of the commit of each version."""
         if self.dataset is None:
             return {}
         return {entry.version: entry.operation or "unknown" for entry in self.dataset.history()}
 
     def origin(self, row: int) -> str:
-        """Which commit wrote a row, for a message; empty where that is not known."""
+        """Describes the commit that wrote a row, for a message; empty if unknown."""
         if self.versions is None:
             return ""
         version = self.versions[row].as_py()
@@ -59,7 +59,7 @@ class Rows:
 
 
 def dataset(table: TableLike) -> Dataset:
-    """A Lance table.
+    """Opens a Lance table.
 
     raises: InvalidArgument for anything else
     """
@@ -72,11 +72,11 @@ def dataset(table: TableLike) -> Dataset:
 
 
 def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
-    """The rows of a table.
+    """Reads the rows of a table.
 
-    name: for messages, where the table has none of its own
-    ignored: columns that are not wanted
-    raises: InvalidArgument for columns that have equal names
+    name: for messages, if the table has no name
+    ignored: columns to ignore
+    raises: InvalidArgument for columns with equal names
     """
     if isinstance(table, (str, os.PathLike, Dataset)):
         source = dataset(table)
@@ -87,7 +87,7 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
         versions = read.column(LAST_UPDATED_AT) if has_versions else None
         return Rows(label, plain(read.select(names)), left_out, source, versions)
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
-        # of all rows: a column that the first one lacks counts as well
+        # from all rows, because the first one may lack a column
         columns = dict.fromkeys(column for row in table for column in row)
         read = pa.table({column: [row.get(column) for row in table] for column in columns})
     else:
@@ -100,7 +100,7 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
 
 
 def check_ignored(ignored: Sequence[str], *tables: Rows) -> None:
-    """Makes sure that every column that is not wanted is one: a misspelt name would leave nothing out.
+    """Checks that every ignored column exists: a misspelled name would ignore nothing.
 
     raises: InvalidArgument
     """
@@ -116,17 +116,17 @@ def _hint(name: str, names: Iterable[str]) -> str:
 
 
 def _split(names: Sequence[str], ignored: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The columns that are wanted, and those that are not."""
+    """Splits columns into wanted and ignored ones."""
     return [name for name in names if name not in ignored], tuple(name for name in names if name in ignored)
 
 
 def names_of(columns: str | Iterable[str] | None) -> list[str]:
-    """Names of columns, of which one may be given by itself."""
+    """Returns a list of column names; accepts a single name."""
     return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """Text, bytes and lists in one size, and dictionaries as their values: what differs only in how Arrow holds it."""
+    """Normalizes types that differ only in Arrow's representation: sizes of text, bytes and lists, and dictionaries."""
     fields = [pa.field(field.name, plain_type(field.type), field.nullable) for field in table.schema]
     columns = [
         column_to_type(column, field.type, field.name) for column, field in zip(table.columns, fields, strict=True)
