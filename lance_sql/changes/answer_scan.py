@@ -41,7 +41,7 @@ class AnswerScan(RankedScan):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The schema of every batch: the columns in the order they were asked for."""
+        """Schema of every batch: the columns in the requested order."""
         return pa.schema([column.arrow for column in self.columns], self.changes.schema.metadata)
 
     def explain(self) -> str:

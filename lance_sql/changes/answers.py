@@ -113,7 +113,7 @@ class AnswerChanges:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The later version."""
+        """Later version."""
         return self.after.snapshot
 
     @cached_property
@@ -133,12 +133,12 @@ class AnswerChanges:
 
     @property
     def system_columns(self) -> tuple[str, ...]:
-        """None beside those of the schema."""
+        """Columns besides those of the schema: none."""
         return ()
 
     @property
     def compact_types(self) -> Mapping[str, pa.DataType]:
-        """None: values come in the table's types."""
+        """Smaller types for some columns: none."""
         return {}
 
     def with_numbers(self, names: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ class ChangeScan(Relation):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The schema of every batch: the columns in the order they were asked for."""
+        """Schema of every batch: the columns in the requested order."""
         return pa.schema([column.arrow for column in self.columns])
 
     @cached_property

@@ -59,13 +59,13 @@ class Rows:
 
     @cached_property
     def ids(self) -> U64:
-        """The row id of each row: stable ones, or addresses on a table without them."""
+        """Row id of each row: stable ids, or addresses on a table without them."""
         ids = [self.open(part).row_id_sequence.take(row_ranges.expand(part.rows)) for part in self.parts]
         return np.concatenate(ids) if ids else np.empty(0, np.uint64)
 
     @cached_property
     def versions(self) -> U64:
-        """The versions that inserted each row and changed it last: uint64[num_rows, 2]."""
+        """Versions that inserted and last changed each row: uint64[num_rows, 2]."""
         created, updated = [], []
         for part in self.parts:
             fragment, offsets = self.open(part), row_ranges.expand(part.rows)

@@ -1,8 +1,8 @@
 """Cursors: named, durable positions in the feed of a table. A job continues where its last run stopped.
 
     cursor = orders.cursor("warehouse", start="earliest")
-    with cursor.read(mode="net") as changes:      what was committed since the last run; nothing is an empty feed
-        ...                                       the cursor moves on when the block ends well
+    with cursor.read(mode="net") as changes:      the changes since the last run; an empty feed if there are none
+        ...                                       the cursor advances when the block succeeds
 
 A run that dies does not move the cursor, so the next one reads the same changes. If two runs overlap, one moves the
 cursor, and the block of the other raises CommitConflict. A commit to a Lance table with `properties=changes.properties`

@@ -122,7 +122,7 @@ class ChangeFeed(ArrowDataset):
 
     @property
     def snapshot(self) -> Snapshot:
-        """The last version of the range."""
+        """Last version of the range."""
         return self._last
 
     @property

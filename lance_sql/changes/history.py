@@ -148,7 +148,7 @@ class History:
 
     @property
     def newest(self) -> int:
-        """The newest version."""
+        """Newest version."""
         return max(self.files)
 
     def snapshot_at(self, version: int) -> Snapshot:

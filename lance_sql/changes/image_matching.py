@@ -36,12 +36,12 @@ class Pairs:
 
     @property
     def before(self) -> Rows:
-        """The earlier images."""
+        """Earlier images."""
         return self.old.pick(self.at_old)
 
     @property
     def after(self) -> Rows:
-        """The later images."""
+        """Later images."""
         return self.new.pick(np.sort(self.at_new))
 
     @property

@@ -17,7 +17,7 @@ MAX_COLUMNS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """A value of a row.
+    """Value of a row.
 
     has_changed: `before` is the earlier value
     """
@@ -29,7 +29,7 @@ class ShownCell:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A row.
+    """Row on a page.
 
     kind: "ins", "upd" or "del", the names of the style sheet
     row_id: None if rows are identified by a key

@@ -20,7 +20,7 @@ _SECONDS_UNTIL_SENT_AGAIN: Final = 0.05
 
 
 class Terminated(SystemExit):
-    """The process received SIGTERM."""
+    """Exit because the process received SIGTERM."""
 
     def __init__(self) -> None:
         super().__init__(EXIT_CODE)

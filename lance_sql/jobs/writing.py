@@ -144,7 +144,7 @@ def write(
         write whose number, or a later one, the table already has is not repeated. The table's config has the last
         number: a cleanup keeps it, a branch has it, and a restore takes it back with the rows
     storage_options: for the store of the URI, by the names of object_store
-    manifest_store: arbitrates commits for a store without put-if-absent, and stores the manifests of the table's
+    manifest_store: arbitrates commits for a store without put-if-absent, and records the manifests of the table's
         versions; every reader and writer of the table must pass it
     raises: TableExists, TableNotFound; InvalidArgument for rows that do not fit; UnsupportedFeature for types that the
         file version does not hold; CommitConflict

@@ -36,7 +36,7 @@ _ADDRESS: Final = "_rowaddr"
 
 @dataclass(frozen=True, slots=True)
 class LateColumns:
-    """The two queries of late materialization.
+    """Pair of queries for late materialization.
 
     addresses: the query for the addresses of the rows, of one column
     """

@@ -1,6 +1,6 @@
 """Replay of incremental jobs after each commit of a history: the result must equal that of one run over all commits.
 
-    def job(source, target):                               reads what is new in one table, and brings another up to date
+    def job(source, target):                               reads the changes of one table, and updates another one
         with lance_sql.open(source).cursor("job").read(target=target) as changes:
             lance_sql.apply_changes(target, changes, "id")
 

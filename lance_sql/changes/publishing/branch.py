@@ -1,7 +1,7 @@
 """Publishing of a branch: its net changes, committed to the branch that it began with.
 
     main     7 ------------------------ 8 ---- 9 = what 7..10 of the branch came to
-    load       \\ 8 -- 9 -- 10          somebody else's commit
+    load       \\ 8 -- 9 -- 10          a commit of another writer
 
 The change feed of the branch contains its deleted, updated and inserted rows, as they are at its end. Updated rows keep
 their ids, even if main has moved them meanwhile. A row that main has changed or deleted since the branch began is a

@@ -68,7 +68,7 @@ def progress(ref: Ref, latest: Snapshot) -> Progress:
         if transaction is not None and transaction.properties.get(PUBLISHED) == wanted:
             made = version
         elif transaction is not None and transaction.operation == "overwrite":
-            # the rows are gone, and the config has stayed
+            # the rows were removed, and the config was kept
             return Progress(ref.version, ref.version)
     if made is None:
         raise VersionNotFound(

@@ -63,7 +63,7 @@ def opened(
 def _found(target: object, schema: pa.Schema, storage_options: Mapping[str, Any] | None) -> Dataset:
     if isinstance(target, Dataset):
         return target.latest()
-    uri = os.fspath(target)  # type: ignore[call-overload]  # what is no path is refused there
+    uri = os.fspath(target)  # type: ignore[call-overload]  # other types raise there
     try:
         return open_dataset(uri, storage_options=storage_options)
     except TableNotFound:

@@ -32,7 +32,7 @@ _MAX_VALUES: Final = 4096
 
 
 class ViewChangedError(LanceError):
-    """The view lacks rows that its query had."""
+    """Error for a view that lacks rows of its query."""
 
 
 def changes(shape: Shape, versions: Versions, images: Images, view: Dataset, engine: Engine) -> pa.Table:
