@@ -5,7 +5,7 @@ not_null(id, status)
 accepted_values(status, 'open', 'paid')        NULL is accepted
 foreign_key(customer, 'customers.lance', id)   a reference to another table, beside this one unless the path is absolute
 freshness(loaded_at, '1d')                     the newest value is not older than that
-row_count_change(-0.1, 0.5)                    the change of the row count since the version before, as a share of it
+row_count_change(-0.1, 0.5)                    bounds of the relative change of the row count since the version before
 amount >= 0 OR status = 'cancelled'            anything else is a condition that no row breaks; NULL does not break it
 
 config  lance_sql.rule.<name> = {"rule": "unique(id)", "severity": "error", "enforce": true}

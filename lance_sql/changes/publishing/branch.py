@@ -1,6 +1,6 @@
 """Publishing of a branch: its net changes, committed to the branch that it began with.
 
-    main     7 ------------------------ 8 ---- 9 = what 7..10 of the branch came to
+    main     7 ------------------------ 8 ---- 9 = the net changes 7..10 of the branch
     load       \\ 8 -- 9 -- 10          a commit of another writer
 
 The change feed of the branch contains its deleted, updated and inserted rows, as they are at its end. Updated rows keep

@@ -42,7 +42,7 @@ class Kind(StrEnum):
     SHORT_ZONES = "short_zones"
     """An index has zones of other rows: an early release ignored deleted rows when it placed them."""
     CHANGED_FILE = "changed_file"
-    """A file is missing, or differs from its checksum."""
+    """A file is missing, or changed since it was written."""
 
 
 _IDS: Final = ("changes", "row_history", "take", "_rowid", "indices")

@@ -99,7 +99,7 @@ class _Audit:
         )
 
     def _compare_files(self, version: int, files: ComparedFiles) -> None:
-        """Finds files that differ from their checksums, each in the first version that has it."""
+        """Finds files that changed since they were written, each in the first version that has it."""
         snapshot = self._history.snapshot_at(version)
         try:
             findings = Findings(version, _operation(snapshot)[1])

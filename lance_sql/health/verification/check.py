@@ -215,7 +215,7 @@ class _Check:
     def _index_bytes(
         self, snapshot: Snapshot, files: ComparedFiles, damaged_files: Collection[str | None] = ()
     ) -> None:
-        """Compares files of indices with their checksums.
+        """Finds files of indices that changed since they were written.
 
         damaged_files: files that are already known to be damaged
         """
@@ -242,7 +242,7 @@ class _Check:
         self._findings.add(snapshot.version, errors, "index")
 
     def _bytes(self, snapshot: Snapshot, files: Iterable[Changed]) -> list[LanceError]:
-        """Returns errors for files that differ from their checksums: by column and page, if the file records pages."""
+        """Returns errors for files that changed since they were written: by column and page, if it records pages."""
         errors: list[LanceError] = []
         for changed in files:
             error = changed.error

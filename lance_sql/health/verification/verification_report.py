@@ -13,9 +13,9 @@ from lance_sql.table.versions import as_ranges
 from lance_sql.values.frames import Frames
 
 Affected: TypeAlias = Literal["rows", "index", "record", "unknown"]
-"""Subject of a problem: rows or values that cannot be read, or differ from their checksum; an index, without which
-every row can be read; records about rows and versions, such as row ids, transactions and tags, while all rows are
-readable; or features that this release does not know and cannot check."""
+"""Subject of a problem: rows or values that cannot be read, or changed since they were written; an index, without
+which every row can be read; records about rows and versions, such as row ids, transactions and tags, while all rows
+are readable; or features that this release does not support and cannot check."""
 
 
 @dataclass(frozen=True, slots=True)
