@@ -2,11 +2,11 @@
 
 Buffers are any objects with the buffer protocol (pyarrow.Buffer, bytes, memoryview, C-contiguous NumPy
 arrays); inputs are only read, outputs belong to the caller, must be writable and may be longer than needed.
-Nothing outside of a buffer is read or written. Integers are little endian; bitmaps and values of odd widths
+Nothing outside a buffer is read or written. Integers are little endian; bitmaps and values of odd widths
 are packed least significant bit first. All functions are thread-safe and release the GIL.
 
-raises: InvalidDataError when sizes, counts or offsets do not fit together (a damaged file), or a count is negative
-or above 2**48; TypeError when an argument is not a buffer, or an output is read-only
+raises: InvalidDataError if sizes, counts or offsets are inconsistent (a damaged file), or a count is negative
+or above 2**48; TypeError if an argument is not a buffer, or an output is read-only
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,15 +21,15 @@ class _HasBuffer(Protocol):
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 Buffer: TypeAlias = bytes | bytearray | memoryview | pa.Buffer | npt.NDArray[np.generic] | _HasBuffer
-"""What the kernels take; a name of this stub only."""
+"""Argument type of the kernels; exists only in this stub."""
 
 class InvalidDataError(ValueError):
-    """Bytes, counts or positions do not fit together."""
+    """Inconsistent bytes, counts or positions."""
 
 # Enumerations. Numbers of the format and of the kernels stand in C++ alone: kernels/bind/shared_numbers.h.
 
 class Compression(IntEnum):
-    """What buffers are compressed with as opaque bytes."""
+    """Compression of buffers as opaque bytes."""
 
     LZ4 = 0
     ZSTD = 1
@@ -38,15 +38,15 @@ class FragmentColumn(IntEnum):
     """The columns of `fragment_table`."""
 
     START = 0
-    """Where the fragment's message begins, in bytes."""
+    """Start of the fragment's message, in bytes."""
     SIZE = 1
-    """Of the message, in bytes."""
+    """Size of the message, in bytes."""
     ID = 2
     PHYSICAL_ROWS = 3
     NUM_FILES = 4
-    """Data files."""
+    """Number of data files."""
     SIZE_BYTES = 5
-    """Of all data files; 0 when one does not say."""
+    """Size of all data files; 0 if one is unknown."""
     HAS_DELETIONS = 6
     """Whether there is a deletion file."""
     NUM_DELETED_ROWS = 7
@@ -65,20 +65,20 @@ class FragmentColumn(IntEnum):
     """Whether a data file lists no columns, as those of version 0.1 do."""
 
 class IpcCodec(IntEnum):
-    """What became of the values of an Arrow IPC file."""
+    """Compression of the values of an Arrow IPC file."""
 
     NONE = -1
-    """They are stored as they are."""
+    """Uncompressed."""
     LZ4_FRAME = 0
     ZSTD = 1
 
 class LevelCodec(IntEnum):
-    """How levels, u16 each, are stored."""
+    """Encoding of levels, u16 each."""
 
     FLAT16 = 0
     """Flat of 16 bits."""
     PACKED = 1
-    """OutOfLineBitpacking: groups of the same number of bits; of 0 bits all are zero, and take no bytes."""
+    """OutOfLineBitpacking: groups of the same number of bits; with 0 bits all are zero, and take no bytes."""
     INLINE_PACKED = 2
     """InlineBitpacking: one group with its own width, of up to 1024 levels."""
     RLE = 3
@@ -89,7 +89,7 @@ class LevelKind(IntEnum):
     DEFINITION = 1
 
 class Metric(IntEnum):
-    """How far a vector is from another one."""
+    """Distance measure of vectors."""
 
     L2 = 0
     """The square of the Euclidean distance."""
@@ -97,10 +97,10 @@ class Metric(IntEnum):
     DOT = 2
     """1 - the product."""
     HAMMING = 3
-    """Of bytes only: the bits that are different."""
+    """Number of different bits; only for bytes."""
 
 class NamedKind(IntEnum):
-    """What a file is that a fragment names."""
+    """Kind of a file that a fragment refers to."""
 
     DATA = 0
     DELETIONS = 1
@@ -108,43 +108,43 @@ class NamedKind(IntEnum):
     """Row ids or versions of rows."""
 
 class Outcome(IntEnum):
-    """What the left one of two values is; a bit for each."""
+    """Relation of the left one of two values to the right one; a bit for each."""
 
     LESS = 1
     EQUAL = 2
     GREATER = 4
 
 class SequenceForm(IntEnum):
-    """How the row ids or versions of a fragment are stored."""
+    """Storage of the row ids or versions of a fragment."""
 
     NONE = 0
     INLINE = 1
     EXTERNAL = 2
-    """In a file of their own."""
+    """In a separate file."""
     HIDDEN_COLUMN = 3
     """In a data file."""
 
 class ShapeKind(IntEnum):
-    """What is around the columns of a batch."""
+    """Nesting of the columns of a batch."""
 
     STRUCT = 0
     LIST = 1
     MAP = 2
 
 class Splitting(IntEnum):
-    """How texts are taken apart."""
+    """Splitting of texts into words."""
 
     WORDS = 0
-    """Into runs of characters of words."""
+    """Into runs of word characters."""
     WHITESPACE = 1
-    """Into what is between white space."""
+    """At white space."""
     WHOLE = 2
-    """A text is one word."""
+    """The whole text is one word."""
     NGRAMS = 3
-    """Into all parts of so many characters."""
+    """Into all substrings of so many characters."""
 
 class ValueCodec(IntEnum):
-    """How the values of mini-block pages are encoded."""
+    """Encoding of the values of mini-block pages."""
 
     FLAT = 0
     INLINE_BITPACKING = 1
@@ -153,10 +153,10 @@ class ValueCodec(IntEnum):
     VARIABLE = 4
     FSST = 5
     OTHER = 6
-    """One that the kernels do not know: only whether values are NULL can be told."""
+    """An unsupported one: only NULLs can be tested."""
 
 class ValueOrder(IntEnum):
-    """How values become unsigned keys in the order of the values."""
+    """Mapping of values to unsigned keys in the order of the values."""
 
     UNSIGNED = 0
     SIGNED = 1
@@ -166,11 +166,11 @@ class ValueOrder(IntEnum):
 
 @final
 class ChunkTable:
-    """Where the chunks of a mini-block page begin: in bytes and in items.
+    """The starts of the chunks of a mini-block page, in bytes and in items.
 
     metadata: one word per chunk, u32 if `large` else u16: low 4 bits log2 of the items, the rest 8-byte
     units - 1
-    num_items: of the page; the last chunk has what the others leave
+    num_items: of the page; the last chunk has the rest
     num_bytes: length of the page's chunk buffer
     has_rep, has_def: whether chunks have a repetition, a definition buffer
     num_buffers: value buffers of each chunk
@@ -203,15 +203,15 @@ _Layer: TypeAlias = tuple[int, int, bool]
 
 @final
 class PageReader:
-    """A page that the kernels read by themselves; made once, asked for any rows, by any number of threads.
+    """A page that the kernels can read; created once, read in any rows, by any number of threads.
 
-    format: of what it makes: whether there are offsets, and the bits of a value or of an offset
-    list_size: of fixed-size lists: the items of each, all of which are one value of `format`
+    format: of its arrays: whether there are offsets, and the bits of a value or of an offset
+    list_size: of fixed-size lists: the items of each, which together are one value of `format`
     """
 
     @property
     def takes_extents(self) -> bool:
-        """Whether it can do with the bytes of rows that are far apart, without those between them."""
+        """Whether it can read rows that are far apart without the bytes between them."""
     @staticmethod
     def mini_block(
         table: ChunkTable,
@@ -226,15 +226,15 @@ class PageReader:
         keeps_indices: bool,
         compression: Compression | None = None,
     ) -> PageReader:
-        """A mini-block page without lists.
+        """Creates a reader of a mini-block page without lists.
 
         bits: of a value, a packed word, an index or an offset
         definition: codec and bits of the levels, where values may be NULL
         symbol_table: of FSST
         items: (number, bits of an item or an offset, offsets if items are byte strings, items) of a dictionary
-        keeps_indices: whether indices are handed over, in 32 bits, and not what they stand for
+        keeps_indices: whether to return dictionary indices, in 32 bits, instead of values
         compression: of the first value buffer of each chunk
-        raises: ValueError for a combination that no page has, and for items that break the rules
+        raises: ValueError for an impossible combination, and for invalid items
         """
     @staticmethod
     def full_zip(
@@ -250,14 +250,14 @@ class PageReader:
         list_size: int | None = None,
         compression: Compression | None = None,
     ) -> PageReader:
-        """A full-zip page without lists.
+        """Creates a reader of a full-zip page without lists.
 
         bits_def: of the definition levels; num_levels: values are NULL at those from 1 up to this, none is above
         value_bytes: of values of fixed width
         length_bytes: of the length of each value, 4 or 8; 0: all values have value_bytes
-        row_starts: where each row begins in the page, and the end of the last: int64, where values have lengths
+        row_starts: start of each row in the page, and end of the last: int64, if values have lengths
         symbol_table: of FSST
-        raises: ValueError for a combination that no page has, and for starts that descend
+        raises: ValueError for an impossible combination, and for starts that descend
         """
     @staticmethod
     def array_values(
@@ -269,7 +269,7 @@ class PageReader:
         format: tuple[bool, int],
         list_size: int | None = None,
     ) -> PageReader:
-        """A page of values of fixed width, and a bit for each that is not NULL.
+        """Creates a reader of a page of fixed-width values, with a validity bit for each.
 
         size: of the page's bytes; values, validity: buffers among them, as start and size
         raises: ValueError for buffers that are too short
@@ -284,8 +284,8 @@ class PageReader:
         null_adjustment: int,
         format: tuple[bool, int],
     ) -> PageReader:
-        """A page of byte strings side by side: u64 where each ends, greater by null_adjustment for NULL; see
-        `array_values`."""
+        """Creates a reader of a page of adjacent byte strings: u64 end of each, greater by null_adjustment for NULL;
+        see `array_values`."""
     @staticmethod
     def array_keys(
         num_rows: int,
@@ -300,12 +300,13 @@ class PageReader:
         first_is_null: bool,
         format: tuple[bool, int],
     ) -> PageReader:
-        """A page of keys of byte strings that are in memory; first_is_null: key 0 is NULL; see `array_values`."""
+        """Creates a reader of dictionary keys of byte strings in memory; first_is_null: key 0 is NULL; see
+        `array_values`."""
     @staticmethod
     def nested_plain(values: PageReader, layers: Sequence[_Layer], *, num_rows: int) -> PageReader:
-        """Values inside of structs that are never NULL.
+        """Creates a reader of values inside structs that are never NULL.
 
-        values: tells which of them are NULL
+        values: includes their NULLs
         layers: from the inside, the first is that of the values: (bits of a list's offsets or 0, number of levels,
             whether there are empty lists)
         """
@@ -321,12 +322,12 @@ class PageReader:
         starts_through: Buffer | None,
         ends_through: Buffer | None,
     ) -> PageReader:
-        """Values inside of lists and structs, with levels in the chunks of a mini-block page.
+        """Creates a reader of values inside lists and structs, with levels in the chunks of a mini-block page.
 
-        values: none of which is NULL by itself
+        values: without NULLs
         repetition, definition: codec and bits
-        starts_through, ends_through: how many rows start, and end, in the chunks up to each: int64; for lists
-        raises: ValueError for what does not fit together
+        starts_through, ends_through: the number of rows that start, and end, in the chunks up to each: int64; for lists
+        raises: ValueError for inconsistent arguments
         """
     @staticmethod
     def nested_stored(
@@ -338,11 +339,11 @@ class PageReader:
         definition: Buffer | None,
         are_null: bool,
     ) -> PageReader:
-        """Values inside of lists and structs, with levels of all rows: u16 each.
+        """Creates a reader of values inside lists and structs, with levels of all rows: u16 each.
 
         values: all the same
         are_null: no item has a value
-        raises: ValueError for what does not fit together
+        raises: ValueError for inconsistent arguments
         """
     @staticmethod
     def constant(
@@ -353,40 +354,40 @@ class PageReader:
         value: Buffer | None,
         validity: Buffer | None = None,
     ) -> PageReader:
-        """A page of one value for all rows; NULL without one.
+        """Creates a reader of a page of one value for all rows; NULL without one.
 
-        validity: a bit for each row, 0 for NULL; None where all rows have the value
+        validity: a bit for each row, 0 for NULL; None if all rows have the value
         raises: ValueError for a value of another width, for too few bits, and for bits without a value
         """
     @staticmethod
     def number_runs(num_rows: int, *, starts: Buffer, values: Buffer, step: int) -> PageReader:
-        """Unsigned numbers of 64 bits that no file has: runs of equal ones, or of such that follow each other.
+        """Creates a reader of unsigned 64-bit numbers that are in no file: runs of equal or consecutive numbers.
 
         starts: the first row of each run, int64, ascending from 0
         values: the number of that row, uint64
-        step: what the next row of a run has more, 0 or 1
-        raises: ValueError for runs that are not those of so many rows
+        step: difference of adjacent rows of a run, 0 or 1
+        raises: ValueError for runs that do not match the number of rows
         """
 
 @final
 class PageTest:
-    """What rows of a page have to pass; NULL passes only `validity(False)`."""
+    """Condition on rows of a page; NULL passes only `validity(False)`."""
 
     @staticmethod
     def range(order: ValueOrder, low: Buffer, high: Buffer, inside: bool) -> PageTest:
-        """Keys from low to high, both included, or all others.
+        """Tests for keys from low to high, both included, or for all others.
 
         low, high: 16 bytes, little endian
         """
     @staticmethod
     def items(answers: Buffer) -> PageTest:
-        """A byte of 0 or 1 for each item of the page's dictionary."""
+        """Tests dictionary indices by a byte of 0 or 1 for each item of the page's dictionary."""
     @staticmethod
     def strings(low: Buffer, end: Buffer | None, inside: bool) -> PageTest:
-        """Byte strings from `low` on, in the order of their bytes, and before `end`, or all others."""
+        """Tests for byte strings from `low` on and before `end`, in byte order, or for all others."""
     @staticmethod
     def validity(is_valid: bool) -> PageTest:
-        """Values that are valid, or those that are NULL."""
+        """Tests for valid values, or for NULL."""
 
 @final
 class NativeArray:
@@ -396,39 +397,39 @@ class NativeArray:
     def address(self) -> int: ...
 
 PageParts: TypeAlias = Sequence[tuple[int, Buffer, int] | tuple[int, Buffer, int, Buffer | None]]
-"""Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin; of parts that lie
-apart their starts and ends as well, int64[k, 2]."""
+"""Bytes of pages in ascending order: number of the page, the bytes, and their start in the file; for separate parts
+also their starts and ends, int64[k, 2]."""
 
 @final
 class FileParts:
-    """Bytes of some rows of a column, as `read_scattered` has read them."""
+    """Bytes of some rows of a column, as read by `read_scattered`."""
 
 @final
 class ColumnReader:
-    """A column of a file, of which pages are opened as they are needed.
+    """A column of a file, whose pages are opened on demand.
 
     row_starts: first row of each page, then the number of rows: int64[pages + 1]
     """
 
     def __init__(self, row_starts: Buffer) -> None: ...
     def open(self, page: int, reader: PageReader, start: int, end: int) -> None:
-        """Makes a page known; its bytes are [start, end) of the file."""
+        """Opens a page; its bytes are [start, end) of the file."""
     def pages_of(self, first_row: int, end_row: int) -> tuple[int, int]:
-        """The first page of the rows, and the one behind the last."""
+        """Returns the first page of the rows, and the one after the last."""
     def scattered_spans(self, rows: Buffer) -> npt.NDArray[np.int64]:
-        """Which bytes of the file hold the rows: page, start and end of each part, int64[parts, 3]; of pages whose rows
-        are far apart several parts each, without what lies between.
+        """Returns the bytes of the file with the rows: page, start and end of each part, int64[parts, 3]. Pages whose
+        rows are far apart have several parts, without the gaps.
 
         rows: ranges of rows of open pages, int64[k, 2]
         """
     def observe(self, rows: Buffer, parts: PageParts, zones: ZoneBounds) -> None:
-        """Shows the values of rows to the bounds of zones, where pages are of a kind that has keys.
+        """Adds the values of rows to the bounds of zones, for kinds of pages with keys.
 
         rows: as for `scattered_spans`
         """
 
 def spans(columns: list[tuple[ColumnReader, Buffer]]) -> list[list[tuple[int, int, int]]]:
-    """Which bytes of their files hold rows of each column: page, start and end of each part.
+    """Returns the bytes of their files with rows of each column: page, start and end of each part.
 
     columns: with ranges of rows of open pages, int64[k, 2]
     """
@@ -436,8 +437,8 @@ def spans(columns: list[tuple[ColumnReader, Buffer]]) -> list[list[tuple[int, in
 def bound_runs(
     order: ValueOrder, num_bits: int, values: Buffer, validity: Buffer | None, offset: int, edges: Buffer
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """The bounds of stretches of an Arrow array: int64[k, 4], least and greatest key (bits of uint64) of values that
-    are neither NULL nor NaN, number of values, and of NaN among them.
+    """Returns the bounds of ranges of an Arrow array: int64[k, 4], smallest and largest key (bits of uint64) of values
+    that are neither NULL nor NaN, number of values, and of NaN among them.
 
     num_bits: as for `ZoneBounds`
     edges: positions from `offset` on, ascending: int64[k + 1]
@@ -445,16 +446,16 @@ def bound_runs(
 
 @final
 class ZoneBounds:
-    """What is known of the keys of a column, zone by zone. Thread-safe.
+    """Statistics of the keys of a column, zone by zone. Thread-safe.
 
-    num_bits: of a value; of 128 bits only keys that 64 hold are told apart
-    A zone is known once all of its rows were seen, in runs that touch each other.
+    num_bits: of a value; for 128 bits, keys beyond 64 bits are not distinguished
+    A zone is known once all of its rows were added, in adjacent runs.
     """
 
     def __init__(self, order: ValueOrder, num_bits: int, num_rows: int, rows_per_zone: int) -> None: ...
     @property
     def number(self) -> int:
-        """Which no other bounds of the process have or will have."""
+        """Unique number among all bounds of the process, never reused."""
     @property
     def num_rows(self) -> int: ...
     @property
@@ -462,12 +463,12 @@ class ZoneBounds:
     @property
     def all_known(self) -> bool: ...
     def numbers(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-        """int64[zones, 6]: first row that was seen and the one behind the last, least and greatest key (bits of uint64)
+        """Returns int64[zones, 6]: first row seen and the one after the last, smallest and largest key (bits of uint64)
         of values that are neither NULL nor NaN, number of values, and of NaN among them."""
     def add_numbers(self, numbers: Buffer) -> None:
-        """Adds rows of such numbers, each inside of one zone; refuses those that contradict themselves."""
+        """Adds rows of such numbers, each inside one zone; refuses inconsistent ones."""
     def observe_array(self, row: int, values: Buffer, validity: Buffer | None, offset: int, count: int) -> None:
-        """Takes values of an Arrow array from `offset` on, which are those of the rows from `row` on."""
+        """Adds values of an Arrow array from `offset` on, which are those of the rows from `row` on."""
     def observe_strings(
         self,
         row: int,
@@ -478,7 +479,7 @@ class ZoneBounds:
         offset: int,
         count: int,
     ) -> None:
-        """The same for strings, whose keys are their first eight bytes, big endian."""
+        """Adds strings like `observe_array`; their keys are their first eight bytes, big endian."""
 
 @final
 class ColumnTest:
@@ -486,17 +487,17 @@ class ColumnTest:
 
     def __init__(self, num_pages: int) -> None: ...
     def set(self, page: int, test: PageTest | bool) -> None:
-        """What rows of a page have to pass, or whether all of them pass."""
+        """Sets the condition on rows of a page, or whether all of them pass."""
 
 def read_scattered(
     path: str, columns: Sequence[tuple[ColumnReader, Buffer]]
 ) -> tuple[Sequence[FileParts | None] | None, tuple[int, str] | None]:
-    """Reads the bytes of rows that are far apart in a local file, without what lies between them.
+    """Reads the bytes of rows that are far apart in a local file, without the gaps between them.
 
     columns: (column, ranges of rows) of the file
-    returns: the bytes of each column, None for one of which long stretches are needed; None for all of them where no
-        column has rows far apart, or where the file is shorter, is missing, is not a plain file, or is a link. And what
-        is damaged: (number of the column, message)
+    returns: the bytes of each column, None for one that needs long ranges; None for all of them if no
+        column has rows far apart, or if the file is shorter, is missing, is not a plain file, or is a link. And
+        the damage: (number of the column, message)
     """
 
 def read_rows(
@@ -506,41 +507,41 @@ def read_rows(
     ],
     flags: Buffer | None,
 ) -> tuple[int, list[NativeArray], tuple[bool, int, int, str] | None]:
-    """Columns of a batch, of all rows or of those that pass tests; one array for each column.
+    """Reads columns of a batch, all rows or those that pass tests; one array for each column.
 
-    tests: (column, ranges of rows int64[k, 2], parts of its pages, what rows of each page have to pass)
-    columns: likewise, and the position of the first row in the batch, where that is not 0
+    tests: (column, ranges of rows int64[k, 2], parts of its pages, condition on rows of each page)
+    columns: likewise, and the position of the first row in the batch, if it is not 0
     flags: a byte for each row of the batch, cleared where a test fails; None: all rows are read
-    returns: rows left, arrays (none when there are no rows left), and what is damaged: (in a test, number of the
+    returns: rows left, arrays (none if there are no rows left), and the damage: (in a test, number of the
         column, number of the page, message)
     """
 
 def hold_zone_bounds() -> None:
-    """Before a process forks: waits until no thread is inside of `ZoneBounds`, and keeps all of them out."""
+    """Waits, before a fork, until no thread is inside `ZoneBounds`, and keeps all threads out."""
 
 def release_zone_bounds() -> None:
-    """After it, in the parent."""
+    """Reopens `ZoneBounds` after a fork, in the parent."""
 
 def renew_zone_bounds() -> None:
-    """After it, in the child."""
+    """Renews `ZoneBounds` after a fork, in the child."""
 
 FilterStep: TypeAlias = int | Sequence[Sequence[FilterStep]]
-"""What rows have to pass: a test, by its number, a pair of columns, by its number behind those of all tests, or all
+"""Condition on rows: a test, by its number, a pair of columns, by its number after those of all tests, or all
 steps of one of several lists."""
 
 Shape: TypeAlias = int | tuple[ShapeKind, Sequence[Shape]]
-"""What a column of a batch is: a column that is read, by its number, or its kind and its members."""
+"""A column of a batch: a column that is read, by its number, or its kind and its members."""
 
 @final
 class FragmentRows:
-    """Rows of one fragment that a stream decodes by itself, cut into batches.
+    """Rows of one fragment that a stream decodes on its own, split into batches.
 
     tests: (column, parts of its pages, what rows can pass, bounds that are learned of it)
     pairs: (column, parts of its pages, another one, parts of its pages, order, outcomes, divisor): the values of a row
         are compared in the order, or as strings by their bytes with None, and pass where the left one is one of the
         outcomes, which are added up; NULL is none of them. With a divisor above 0 the left one is the rest of an
         integer of at most 64 bits, with the integer's sign
-    steps: what the rows have to pass, all of it
+    steps: conditions that all have to hold
     columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)], [(page, bytes)]); items are
         what values from that row on are indices of, or 32 or 64, the bits of the offsets of strings that become indices
         of items; bytes, as an array of uint8, are handed over without a copy where
@@ -548,9 +549,9 @@ class FragmentRows:
     shapes: the columns of a batch; each column that is read is in one of them, by its number or among the members of a
         struct, as the items of a list, or as the entries of a map; None is a column of NULLs, of Arrow's type for that
     rows: int64[k, 2], ascending
-    ends: how many of the rows come before the end of each batch, int64[batches]
+    ends: the number of rows before the end of each batch, int64[batches]
     raise_failure: called with (in a test, number of the column, page or None, message); raises
-    raises: ValueError when the batches are not those of the rows
+    raises: ValueError if the batches do not match the rows
     """
 
     def __init__(
@@ -572,14 +573,14 @@ class FragmentRows:
 class BatchStream:
     """Batches in order, decoded ahead by threads of the process. Each is a struct with the columns of the schema.
 
-    Whoever iterates gets the errors of `batches` and of `FragmentRows`; an Arrow C stream has their text.
+    Iteration raises the errors of `batches` and of `FragmentRows`; an Arrow C stream returns their text.
 
-    batches: fragments and `pyarrow.RecordBatch`es; asked for the next one when it is needed
-    most_ahead: batches that are decoded or wait to be taken
-    eager: from the first one on; otherwise the first is decoded alone
-    at_end: called when nobody wants more of it, by a thread of the kernels, behind the last batch that was decoded
+    batches: fragments and `pyarrow.RecordBatch`es; the next one is requested on demand
+    most_ahead: maximum batches that are decoded or wait to be consumed
+    eager: decode ahead from the first batch on; otherwise the first is decoded alone
+    at_end: called when the consumer is done, by a thread of the kernels, after the last decoded batch
 
-    `batches` is let go of by a thread of the kernels, too, unless it is at its end: a signal that came while the main
+    A thread of the kernels also frees `batches`, unless it is at its end: a signal that arrives while the main
     thread closes a generator would be lost.
     """
 
@@ -595,93 +596,94 @@ class BatchStream:
     def __iter__(self) -> BatchStream: ...
     def __next__(self) -> NativeArray: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """A capsule with the stream itself, for one consumer; the schema is always the stream's."""
+        """Returns a capsule with the stream itself, for one consumer; the schema is always the stream's."""
 
 class FileMapping:
-    """The bytes of a whole file as memory, until it is let go of. It needs no descriptor."""
+    """The bytes of a whole file, mapped into memory until it is freed. It needs no descriptor."""
 
     def __init__(self, descriptor: int, num_bytes: int) -> None:
         """
-        descriptor: of a file that is open for reading, and not needed afterwards
-        num_bytes: all of them, more than 0
-        raises: OSError; InvalidDataError where the file has fewer
+        descriptor: of a file open for reading, not needed afterwards
+        num_bytes: size of the file, more than 0
+        raises: OSError; InvalidDataError if the file is shorter
         """
     @property
     def address(self) -> int: ...
     @property
     def num_bytes(self) -> int: ...
     def give_back(self) -> None:
-        """Takes what was looked at out of the memory of the process."""
+        """Removes accessed pages from the memory of the process."""
 
 @final
 class ProcessShare:
-    """What one holder has of something that the process has a bounded number of; given back when it is let go of.
-    Thread-safe; a forked process has what its parent had."""
+    """One holder's share of a bounded resource of the process; returned when it is freed.
+    Thread-safe; a forked process inherits the shares of its parent."""
 
     def take(self, number: int, most: int) -> int:
-        """How many of so many more it may have, where all holders of the process have `most` at the most."""
+        """Takes up to `number` more units, as long as all holders of the process have at most `most`. Returns the units
+        taken."""
     @staticmethod
     def total() -> int:
-        """What all holders of the process have."""
+        """Returns the units of all holders of the process."""
 
 def limit_decode_threads(most: int) -> None:
-    """So many threads decode at most, but those that run stay."""
+    """Limits the number of decoding threads. Running threads stay."""
 
 def stop_decoding(most_seconds: float) -> None:
-    """At exit: streams end with an error from now on. Returns when no thread decodes, and none of others is inside of a
-    stream, for which it waits so long at most."""
+    """Stops decoding at exit: streams end with an error from now on. Returns when no thread decodes and no other thread
+    is inside a stream, after at most this wait for the latter."""
 
 def forget_decode_threads() -> None:
-    """Begins anew in a forked process; streams of the parent cannot be read there."""
+    """Resets the threads in a forked process; streams of the parent cannot be read there."""
 
 def limit_wait_for_interpreter(seconds: float) -> None:
-    """Streams whose consumer does not hold the interpreter's lock wait for it at most so long while nobody gets it, and
-    end with an error then; 0, as at first: for ever."""
+    """Limits how long streams whose consumer does not hold the interpreter's lock wait for it while no thread gets it;
+    they then end with an error. 0, the default, means no limit."""
 
 def keep_buffers(most_bytes: int) -> None:
-    """Up to so many bytes of released arrays are kept for the next ones, from now on."""
+    """Recycles buffers of released arrays for later ones, up to so many bytes, from now on."""
 
 def kept_buffers() -> tuple[int, int]:
-    """Bytes that are kept, and bytes of large buffers that arrays hold."""
+    """Returns the bytes of recycled buffers, and of large buffers held by arrays."""
 
 def forget_buffers() -> None:
-    """Begins anew in a forked process."""
+    """Resets the recycled buffers in a forked process."""
 
 def compression_library(compression: Compression) -> str | None:
-    """The name and the version of the library that decompresses, as "libzstd.so.1 1.5.4"; None where there is none."""
+    """Returns the name and the version of the library that decompresses, as "libzstd.so.1 1.5.4", or None."""
 
 def decompress_with(decompress: Callable[[Compression, bytes], Buffer]) -> None:
-    """What decompresses a buffer where a library is missing."""
+    """Sets the function that decompresses a buffer if a library is missing."""
 
 def use_compression_libraries(are_used: bool) -> None:
-    """For tests: False is as if there were none."""
+    """Enables the libraries; for tests. False behaves as if there were none."""
 
 @final
 class Chunks:
-    """The chunks of one mini-block page of which some bytes are in memory.
+    """The chunks of one mini-block page, with some bytes in memory.
 
     data: bytes [data_start, data_start + len(data)) of the page's chunk buffer, kept alive by this object
-    A kernel that needs a chunk that is not completely inside raises ValueError.
+    A kernel that needs a chunk that is not completely in memory raises ValueError.
     """
 
     def __init__(self, table: ChunkTable, data: Buffer, data_start: int = 0) -> None: ...
     def value_buffer_ranges(self, buffer_index: int, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
-        """Where value buffer `buffer_index` of each chunk lies in `data`: int64[n, 2], a new array."""
+        """Returns the place of value buffer `buffer_index` of each chunk in `data`: int64[n, 2], a new array."""
     def decompressed(self, compression: Compression, ranges: Buffer) -> Chunks:
-        """The same chunks with value buffer 0 decompressed, of those that hold some of the items.
+        """Decompresses value buffer 0 of the chunks with some of the items.
 
         ranges: of items
-        raises: ValueError for buffers that are damaged, or claim to become more than a compressor can make so small
+        raises: ValueError for damaged buffers, or claimed sizes beyond the ratio of any compressor
         """
     @property
     def num_decompressed(self) -> int:
-        """The bytes that were decompressed."""
+        """Number of decompressed bytes."""
 
 # Values of a mini-block page. `ranges`: int64[k, 2], sorted disjoint half-open item ranges of the page; the
 # output holds their items one after the other.
 
 def flat(c: Chunks, ranges: Buffer, buffer_index: int, bits_per_value: int, out: Buffer) -> None:
-    """The plain values in value buffer `buffer_index` of each chunk.
+    """Decodes the plain values in value buffer `buffer_index` of each chunk.
 
     out: items * bits_per_value / 8 bytes, rounded up; values that are not whole bytes are packed from bit 0
     on and the bits after the last are zero
@@ -689,7 +691,7 @@ def flat(c: Chunks, ranges: Buffer, buffer_index: int, bits_per_value: int, out:
     """
 
 def inline_bitpacking(c: Chunks, ranges: Buffer, word_bits: int, out: Buffer) -> None:
-    """Unpacked values; value buffer 0 of a chunk is a word holding W, then 128 * W bytes in FastLanes order.
+    """Unpacks values; value buffer 0 of a chunk is a word with W, then 128 * W bytes in FastLanes order.
 
     word_bits: 8, 16, 32 or 64
     out: items * word_bits / 8 bytes
@@ -697,14 +699,14 @@ def inline_bitpacking(c: Chunks, ranges: Buffer, word_bits: int, out: Buffer) ->
     """
 
 def byte_stream_split(c: Chunks, ranges: Buffer, num_bytes: int, out: Buffer) -> None:
-    """Values of `num_bytes` bytes; value buffer 0 of a chunk holds byte 0 of all its values, then byte 1, ...
+    """Decodes values of `num_bytes` bytes; value buffer 0 of a chunk has byte 0 of all its values, then byte 1, ...
 
     out: items * num_bytes bytes
     source: message ByteStreamSplit
     """
 
 def rle(c: Chunks, ranges: Buffer, value_bits: int, out: Buffer) -> None:
-    """Repeated values: value i of buffer 0 stands u8 i of buffer 1 times; the sum must be the chunk's items.
+    """Decodes repeated values: value i of buffer 0 occurs u8 i of buffer 1 times; the sum must be the chunk's items.
 
     value_bits: 8, 16, 32 or 64
     out: items * value_bits / 8 bytes
@@ -716,7 +718,7 @@ def variable_offsets(c: Chunks, ranges: Buffer, offset_bits: int, out_offsets: B
 
     offset_bits: of the chunks, 32 or 64; out_offset_bits: of the output, 32 or 64
     out_offsets: items + 1 offsets
-    raises: InvalidDataError also when the offsets do not rise inside of their chunk, or the bytes exceed 32-bit
+    raises: InvalidDataError also if the offsets do not rise inside their chunk, or the bytes exceed 32-bit
     offsets
     source: message Variable
     """
@@ -728,7 +730,7 @@ def variable_bytes(c: Chunks, ranges: Buffer, offset_bits: int, out: Buffer) -> 
     """
 
 def fsst_bound(c: Chunks, ranges: Buffer, offset_bits: int) -> int:
-    """Stored (compressed) bytes of the values; they become at most 8 times as many."""
+    """Returns the stored (compressed) bytes of the values; they expand to at most 8 times as many."""
 
 def fsst(
     c: Chunks,
@@ -742,8 +744,8 @@ def fsst(
 ) -> tuple[int, int]:
     """Decodes values from row `start_row` on; returns (rows done, bytes done), both counted from row 0.
 
-    symbol_table: 2312 bytes; if it says that no codes are in use the values are copied
-    out_offsets: items + 1 offsets; entry `start_row` says where to go on (0 is written when start_row is 0)
+    symbol_table: 2312 bytes; if it has no codes in use, the values are copied
+    out_offsets: items + 1 offsets; entry `start_row` is the position to continue at (0 is written if start_row is 0)
     out: stops, without an error, before the first part of a range inside one chunk for which less than
     8 * stored bytes + 8 (stored bytes, if no codes are in use) are left; with a larger `out` that holds the
     bytes done, call again with start_row = rows done
@@ -762,15 +764,15 @@ def fsst_values(
     out_offset_bits: int,
     out: Buffer,
 ) -> tuple[int, int]:
-    """The same for values whose stored bytes are data[offsets[i] : offsets[i + 1]].
+    """Decodes values like `fsst`, with stored bytes data[offsets[i] : offsets[i + 1]].
 
-    Stops before a run of rows of up to 4 KiB, or one longer row, for which there is no room.
+    Stops before a run of rows of up to 4 KiB, or one longer row, that does not fit.
     """
 
 # Levels. `num_bits` counts only for LevelCodec.PACKED.
 
 def num_levels(c: Chunks, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
-    """Level entries of each chunk of [first_chunk, end_chunk): a new array."""
+    """Counts the level entries of each chunk of [first_chunk, end_chunk): a new array."""
 
 def levels(
     c: Chunks, first_chunk: int, end_chunk: int, kind: LevelKind, codec: LevelCodec, num_bits: int, out: Buffer
@@ -790,7 +792,7 @@ def validity(c: Chunks, ranges: Buffer, codec: LevelCodec, num_bits: int, thresh
 # Blocks: whole buffers, such as the items of a dictionary.
 
 def unpack(packed: Buffer, word_bits: int, num_bits: int, num_values: int, out: Buffer) -> None:
-    """Values of out-of-line bitpacking: groups of 1024; the rest is one more group or plain words.
+    """Unpacks values of out-of-line bitpacking: groups of 1024; the rest is one more group or plain words.
 
     packed: exactly the groups and the rest; word_bits: 8, 16, 32 or 64
     out: num_values words
@@ -798,19 +800,19 @@ def unpack(packed: Buffer, word_bits: int, num_bits: int, num_values: int, out: 
     """
 
 def unpack_block(packed: Buffer, word_bits: int, num_values: int, out: Buffer) -> None:
-    """Up to 1024 values of inline bitpacking: a word holding W, then 128 * W bytes."""
+    """Unpacks up to 1024 values of inline bitpacking: a word with W, then 128 * W bytes."""
 
 def rle_block(block: Buffer, value_bits: int, num_values: int, out: Buffer) -> None:
-    """Values of a run-length block: u64 byte length of the run values, the values, a u8 length for each."""
+    """Decodes a run-length block: u64 byte length of the run values, the values, a u8 length for each."""
 
 def lz4_size(block: Buffer) -> int:
-    """The bytes that a raw LZ4 block becomes, counted without decompressing it.
+    """Returns the size of a decompressed raw LZ4 block, without decompressing it.
 
-    raises: InvalidDataError for a block that ends inside of a sequence; distances are not looked at
+    raises: InvalidDataError for a block that ends inside a sequence; distances are not checked
     """
 
 def jsonb_from_text(offsets: Buffer, data: Buffer, valid: Buffer, out_offsets: Buffer, out: Buffer) -> tuple[int, str]:
-    """Stored JSON of texts, and where the first one is that is not JSON, with the reason; -1 when there is none.
+    """Converts texts to stored JSON; returns the position of the first text that is not JSON, or -1, and the reason.
 
     offsets: int64, one more than there are texts; valid: a byte for each text, 0 for one that is skipped
     out_offsets: as offsets; out: at least 4 bytes for each byte of text, and 24 for each text
@@ -831,7 +833,7 @@ def gather_fixed(
     width_bytes: int,
     out: Buffer,
 ) -> None:
-    """Items of `width_bytes` by index: out is num_indices * width_bytes bytes."""
+    """Gathers items of `width_bytes` by index: out is num_indices * width_bytes bytes."""
 
 def gather_variable_offsets(
     indices: Buffer,
@@ -846,7 +848,7 @@ def gather_variable_offsets(
     """Writes num_indices + 1 offsets of items of variable width, beginning with 0; returns the last.
 
     item_offsets: num_items + 1 offsets of 32 or 64 bits; out_offset_bits: 32 or 64
-    raises: InvalidDataError also when the offsets fall, or the bytes exceed 32-bit offsets
+    raises: InvalidDataError also if the offsets fall, or the bytes exceed 32-bit offsets
     """
 
 def gather_variable_bytes(
@@ -883,7 +885,7 @@ def list_layer(
     out_rep: Buffer,
     out_def: Buffer | None,
 ) -> tuple[int, int, int]:
-    """Offsets and validity of one list layer, and the levels that remain; returns (slots, kept, valid).
+    """Writes offsets and validity of one list layer, and the remaining levels; returns (slots, kept, valid).
 
     base: definition levels used up by the layers inside; an entry at or below owns one element
     empty_level: the level of an empty list, 0 if the layer has none
@@ -896,7 +898,7 @@ def list_layer(
     """
 
 def item_layer(def_: Buffer, num_entries: int, max_slot_level: int, base: int, out: Buffer) -> tuple[int, int]:
-    """Validity of an item layer; returns (slots, valid): bit = (level <= base) of each slot.
+    """Writes the validity of an item layer; returns (slots, valid): bit = (level <= base) of each slot.
 
     max_slot_level: entries above belong to a null or empty list further out and have no slot here
     out: bitmap of the slots; num_entries bits are always enough
@@ -911,11 +913,11 @@ def select_rows(
     skip_rows: int,
     num_rows: int,
 ) -> tuple[int, int, int, int]:
-    """Where num_rows rows lie: (entry_start, entry_end, items_before, num_items).
+    """Locates num_rows rows: (entry_start, entry_end, items_before, num_items).
 
     A row begins where rep == max_rep; entries before the first such one end an earlier row and belong to no
     row here. An entry owns an item if def <= max_visible. items_before counts all items before entry_start.
-    raises: InvalidDataError also when there are fewer rows
+    raises: InvalidDataError also if there are fewer rows
     """
 
 # Full-zip pages: entries [control word][length][bytes] (file format 2.1, FullZipLayout). `length_bytes`: 4
@@ -949,7 +951,7 @@ def unzip(
     out_offset_bits: int,
     out_values: Buffer,
 ) -> tuple[int, int, int]:
-    """Takes the entries of data[start:end) apart; returns what unzip_scan does.
+    """Splits the entries of data[start:end); returns the result of unzip_scan.
 
     out_rep, out_def: u16[entries], or None
     out_offsets: visible + 1 offsets of 32 or 64 bits into out_values, from 0, or None; null values have no
@@ -968,7 +970,7 @@ def unzip_fixed(
     out_values: Buffer,
     out_def: Buffer | None,
 ) -> None:
-    """Values of fixed width and their definition levels in a page without lists.
+    """Splits values of fixed width and their definition levels in a page without lists.
 
     data: bytes [data_start, data_start + len(data)) of the page's entries
     ranges: int64[k, 2], sorted disjoint row ranges of the page's num_rows
@@ -985,7 +987,7 @@ def unzip_row_offsets(
     out_offsets: Buffer,
     out_offset_bits: int,
 ) -> int:
-    """Offsets of values of variable width in a page without lists; returns the last.
+    """Writes offsets of values of variable width in a page without lists; returns the last.
 
     row_starts: int64[num_rows], positions in `data`
     out_def: u16[num_rows], or None; out_offsets: num_rows + 1 offsets of 32 or 64 bits, from 0
@@ -997,13 +999,13 @@ def unzip_row_bytes(
     """Copies the bytes of the same values; returns their number."""
 
 def mask_to_ranges(bitmap: Buffer, bit_offset: int, num_bits: int) -> npt.NDArray[np.int64]:
-    """The runs of ones among num_bits bits from bit_offset on: half-open ranges, int64[k, 2]."""
+    """Returns the runs of ones among num_bits bits from bit_offset on: half-open ranges, int64[k, 2]."""
 
 def narrow_decimal(values: Buffer, num_values: int, out: Buffer) -> bool:
-    """Writes the low 8 of every 16 bytes; False if a value needs more (`out` is then useless)."""
+    """Writes the low 8 of every 16 bytes; returns False if a value needs more (`out` is then invalid)."""
 
 def contains(offsets: Buffer, offset_bits: int, num_strings: int, data: Buffer, text: Buffer, out: Buffer) -> None:
-    """Sets the bit of each string that has the bytes of `text`, which is not empty, and clears those of all others.
+    """Sets the bit of each string that contains the bytes of `text`, which is not empty, and clears all others.
 
     offsets: of the strings in `data`: num_strings + 1 of 32 or 64 bits, ascending
     """
@@ -1025,12 +1027,12 @@ def assemble_chunks(
     large: bool,
     out: Buffer,
 ) -> None:
-    """The chunks of a mini-block page from their parts: headers, levels, value buffers, padding.
+    """Assembles the chunks of a mini-block page from their parts: headers, levels, value buffers, padding.
 
-    chunk_starts: int64[n + 1], where each chunk begins in `out`; must be what its parts take
+    chunk_starts: int64[n + 1], start of each chunk in `out`; must match the sizes of its parts
     num_levels: u16[n]
     rep, def_, values: bytes and int64[n + 1] offsets into them, part i for chunk i
-    raises: InvalidDataError also for sizes that the header has no room for
+    raises: InvalidDataError also for sizes that do not fit the header
     """
 
 def variable_chunks(
@@ -1042,19 +1044,20 @@ def variable_chunks(
     out_starts: Buffer,
     out: Buffer,
 ) -> int:
-    """The value buffers of chunks of strings: offsets from the start of the buffer, bytes, zeros up to an offset.
+    """Writes the value buffers of chunks of strings: offsets from the start of the buffer, bytes, zeros up to an
+    offset.
 
     offsets: num_values + 1 of them, rising, of any first one; item_starts, out_starts: int64[n + 1], the first item
-    of each chunk and where its buffer begins in `out`
+    of each chunk and the start of its buffer in `out`
     """
 
 def group_widths(values: Buffer, word_bits: int, num_values: int, item_starts: Buffer, out: Buffer) -> None:
-    """The bits of the widest value of each chunk of up to 1024 values: u8[n]; item_starts: int64[n + 1]."""
+    """Writes the bits of the widest value of each chunk of up to 1024 values: u8[n]; item_starts: int64[n + 1]."""
 
 def pack_inline(
     values: Buffer, word_bits: int, num_values: int, item_starts: Buffer, widths: Buffer, out: Buffer
 ) -> None:
-    """Each chunk of up to 1024 values as a word that holds its width (u8[n]), and 128 bytes for each bit of it."""
+    """Packs each chunk of up to 1024 values: a word with its width (u8[n]), and 128 bytes for each bit of it."""
 
 def pack(
     values: Buffer,
@@ -1065,28 +1068,28 @@ def pack(
     out_starts: Buffer,
     out: Buffer,
 ) -> None:
-    """Each chunk as groups of 1024 values of num_bits; a last group that is not full is packed, or plain values.
+    """Packs each chunk as groups of 1024 values of num_bits; a last group that is not full is packed, or plain values.
 
-    out_starts: int64[n + 1], where the groups of each chunk begin; says by the sizes which last groups are plain
+    out_starts: int64[n + 1], start of the groups of each chunk; the sizes determine which last groups are plain
     """
 
 def align_bits(
     bits: Buffer, bits_per_value: int, num_values: int, item_starts: Buffer, out_starts: Buffer, out: Buffer
 ) -> None:
-    """The bits of the values of each chunk from a whole byte on; out_starts: int64[n + 1], in bytes."""
+    """Aligns the bits of the values of each chunk to a whole byte; out_starts: int64[n + 1], in bytes."""
 
 def split_bytes(values: Buffer, width: int, num_values: int, item_starts: Buffer, out: Buffer) -> None:
-    """The bytes of the values of each chunk, transposed; width: 2, 4, 8 or 16 bytes."""
+    """Transposes the bytes of the values of each chunk; width: 2, 4, 8 or 16 bytes."""
 
 def number_facts(pages: Sequence[Buffer], word_bits: int, num_values: int) -> npt.NDArray[np.int64]:
-    """What decides how pages of as many words each are encoded: int64[pages, 2], a new array.
+    """Returns facts for the choice of the encoding of pages with as many words each: int64[pages, 2], a new array.
 
-    columns: how many words differ from the one before; bytes that they take bit-packed, in groups of 1024
+    columns: number of words that differ from the one before; bit-packed bytes, in groups of 1024
     raises: InvalidDataError for pages without values, and for fewer bytes than they take
     """
 
 def distinct_numbers(pages: Sequence[Buffer], width: int, num_values: int, num_tried: int) -> npt.NDArray[np.int64]:
-    """How many of the first num_tried values of each page differ from each other: int64[pages], a new array.
+    """Counts the distinct values among the first num_tried values of each page: int64[pages], a new array.
 
     pages: num_values values of `width` bytes each, 8 or 16
     raises: InvalidDataError for fewer values than are tried, and for fewer bytes than they take
@@ -1095,7 +1098,7 @@ def distinct_numbers(pages: Sequence[Buffer], width: int, num_values: int, num_t
 def number_pages(
     pages: Sequence[Buffer], word_bits: int, num_values: int, log2_items: int, is_packed: bool, large: bool
 ) -> list[tuple[bytes, bytes]]:
-    """Mini-block pages without levels, of as many words each: the words that describe the chunks, and the chunks.
+    """Encodes mini-block pages without levels, of as many words each: the chunk words, and the chunks.
 
     log2_items: of a chunk, 10 where is_packed
     is_packed: bit-packed, each chunk as wide as its widest word; otherwise as they are
@@ -1104,56 +1107,56 @@ def number_pages(
     """
 
 def count_changes(values: Buffer, value_bits: int, num_values: int) -> int:
-    """How many values differ from the one before."""
+    """Counts the values that differ from the one before."""
 
 def count_runs(values: Buffer, value_bits: int, num_values: int, item_starts: Buffer, out: Buffer) -> None:
-    """The runs of up to 255 values in each chunk: int64[n]."""
+    """Counts the runs of up to 255 values in each chunk: int64[n]."""
 
 def encode_runs(
     values: Buffer, value_bits: int, num_values: int, item_starts: Buffer, out_values: Buffer, out_lengths: Buffer
 ) -> None:
-    """The runs of all chunks: their values, and their lengths in one byte each."""
+    """Encodes the runs of all chunks: their values, and their lengths in one byte each."""
 
 def encode_run_blocks(
     values: Buffer, value_bits: int, num_values: int, item_starts: Buffer, run_counts: Buffer, out: Buffer
 ) -> None:
-    """The runs of each chunk as one block, side by side: u64 bytes of the run values, the values, the lengths.
+    """Encodes the runs of each chunk as one block, side by side: u64 bytes of the run values, the values, the lengths.
 
-    run_counts: what `count_runs` gives
+    run_counts: result of `count_runs`
     """
 
 def number_fixed(values: Buffer, width: int, num_values: int, out_indices: Buffer, out_firsts: Buffer) -> int:
-    """Numbers distinct values as they appear; returns how many they are, or -1 when they are too many,
-    or when a thousand share their hash.
+    """Numbers distinct values in order of appearance. Returns their number, or -1 if there are too many,
+    or if a thousand share their hash.
 
     values: of `width` 8 or 16 bytes
     out_indices: u32[num_values], the number of each value
-    out_firsts: int64, where the value of each number is first; as many as there may be
+    out_firsts: int64, the first position of the value of each number; its length is the limit
     """
 
 def number_strings(
     offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, out_indices: Buffer, out_firsts: Buffer
 ) -> int:
-    """The same for strings."""
+    """Numbers distinct strings like `number_fixed`."""
 
 def sample_fixed(values: Buffer, width: int, num_values: int, num_blocks: int, block_items: int) -> int:
-    """How many distinct values are in `num_blocks` runs of `block_items` values, spread over all of them."""
+    """Counts the distinct values in `num_blocks` runs of `block_items` values, spread over all values."""
 
 def sample_strings(
     offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, num_blocks: int, block_items: int
 ) -> int:
-    """The same for strings."""
+    """Counts distinct strings like `sample_fixed`."""
 
 def check_offsets(offsets: Buffer, offset_bits: int, num_values: int, num_items: int) -> None:
-    """Refuses num_values + 1 offsets that do not rise, or end behind `num_items`."""
+    """Refuses num_values + 1 offsets that do not rise, or end after `num_items`."""
 
 def longest_string(offsets: Buffer, offset_bits: int, num_values: int) -> int:
-    """Bytes of the longest string; refuses offsets that do not rise."""
+    """Returns the bytes of the longest string; refuses offsets that do not rise."""
 
 def fsst_train(
     offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, sample_bytes: int, out: Buffer
 ) -> None:
-    """A symbol table of 2312 bytes for the strings, made from a sample of about `sample_bytes` of them."""
+    """Trains a symbol table of 2312 bytes for the strings, on a sample of about `sample_bytes` of them."""
 
 def fsst_encode(
     offsets: Buffer,
@@ -1164,7 +1167,7 @@ def fsst_encode(
     out_offsets: Buffer,
     out: Buffer,
 ) -> int:
-    """The strings as codes of the table; returns their bytes.
+    """Encodes the strings as codes of the table; returns their bytes.
 
     out_offsets: num_values + 1, from 0, of the width of `offsets`; out: room for twice the bytes of the strings
     raises: InvalidDataError also for a table that `fsst_train` did not make: it may have symbols that cannot be found
@@ -1186,7 +1189,7 @@ def zip(
     out: Buffer,
     out_row_starts: Buffer | None,
 ) -> int:
-    """Full-zip entries from levels (u16, None: all zero) and values; returns their bytes.
+    """Writes full-zip entries from levels (u16, None: all zero) and values; returns their bytes.
 
     values: of value_bytes each, or by `offsets` where length_bytes is 4 or 8; one for each entry with
     def <= max_visible, also where variable ones are null and not stored
@@ -1194,28 +1197,28 @@ def zip(
     """
 
 def split_manifest(manifest: Buffer) -> tuple[bytes, bytes]:
-    """The fields of a serialized Manifest: its fragments, back to back, and all others; each as it is stored.
+    """Returns the fields of a serialized Manifest: its fragments, back to back, and all others; each as stored.
 
     raises: InvalidDataError for bytes that are not a message
     """
 
 def schema_fields(manifest: Buffer) -> tuple[list[str], list[int], list[int], list[str], list[bool], list[int]]:
-    """The fields of the schema in a serialized Manifest, in their order: names, ids, ids of parents, logical types, and
-    whether values may be NULL. Then the places of those that have a dictionary, an extension or metadata besides.
+    """Returns the fields of the schema in a serialized Manifest, in order: names, ids, ids of parents, logical types,
+    and nullability. Then the positions of those that also have a dictionary, an extension or metadata.
 
     raises: InvalidDataError for bytes that are not a message; UnicodeDecodeError for names that are not UTF-8
     source: message lance.file.Field
     """
 
 def schema_part(manifest: Buffer) -> bytes:
-    """The fields and the metadata of the schema in a serialized Manifest, each as it is stored.
+    """Returns the fields and the metadata of the schema in a serialized Manifest, each as stored.
 
     raises: InvalidDataError for bytes that are not a message
     source: message lance.table.Manifest
     """
 
 def fragment_table(fragments: Buffer, with_bounds: bool) -> npt.NDArray[np.int64]:
-    """What the fragments of `split_manifest` say of themselves: int64[fragments, columns], a new array.
+    """Returns the properties of the fragments of `split_manifest`: int64[fragments, columns], a new array.
 
     columns: those of `FragmentColumn`. Unsigned values keep their bits; a sequence that cannot be bounded has 0 and
         2^64 - 1 as its least and greatest value
@@ -1225,28 +1228,28 @@ def fragment_table(fragments: Buffer, with_bounds: bool) -> npt.NDArray[np.int64
     """
 
 def key_filter(keys: Buffer, width: int, bits: int) -> bytes:
-    """A table of 2^bits bytes that are 1 where the hash of one of the keys is, a product as in Fibonacci hashing.
+    """Returns a table of 2^bits bytes that are 1 at the hashes of the keys, a product as in Fibonacci hashing.
 
     keys: numbers of `width` bytes, 1, 2, 4 or 8
     raises: InvalidDataError for other widths, and for tables of less than 1 or more than 30 bits
     """
 
 def passing_keys(keys: Buffer, width: int, flags: Buffer) -> npt.NDArray[np.int64]:
-    """The positions of keys whose flag is set in a table of `key_filter`, ascending.
+    """Returns the positions of keys whose flag is set in a table of `key_filter`, ascending.
 
-    All that are among the keys of that table pass, and a few others.
+    All keys of that table pass, and a few others.
 
     raises: InvalidDataError as for `key_filter`
     """
 
 @final
 class FragmentNames:
-    """Which files the fragments of versions name, each fragment looked at once."""
+    """The files that the fragments of versions refer to; each fragment is parsed once."""
 
     def __init__(self) -> None: ...
     def add(self, fragments: Buffer) -> tuple[list[tuple[NamedKind, int | None, str]], list[int]]:
-        """What fragments as of `split_manifest` name that were not given before, and the places of those that are left
-        to the caller: with overlays, parts that are not known or given twice, names that are not ASCII, and damage.
+        """Returns the new references of fragments as of `split_manifest`, and the positions of fragments left
+        to the caller: with overlays, unknown or repeated parts, names that are not ASCII, and damage.
 
         returns: for each file its kind, its base id, and its name in the folder of its kind; of a sequence the path
         raises: InvalidDataError for bytes that are not fields of a manifest with fragments
@@ -1254,7 +1257,7 @@ class FragmentNames:
         """
 
 def ipc_column(file: Buffer) -> tuple[bool, list[tuple[int, int, int, int, IpcCodec]]]:
-    """Where the values of an Arrow IPC file of one column of 32-bit integers without NULLs lie.
+    """Locates the values of an Arrow IPC file of one column of 32-bit integers without NULLs.
 
     Returns whether they are signed, and for each record batch: its rows; where its values begin in the file, and their
     bytes; these bytes once decompressed, padding included, at least 4 for each row; and how they are compressed.
@@ -1266,15 +1269,15 @@ def ipc_column(file: Buffer) -> tuple[bool, list[tuple[int, int, int, int, IpcCo
 def parse_column(
     metadata: Buffer, file_size: int
 ) -> tuple[bytes, list[tuple[int, list[tuple[int, int]], bytes | None]]]:
-    """The serialized ColumnMetadata of a column: the bytes that describe its encoding, and for each page its rows, the
-    (start, end) of its buffers, and the bytes that describe its encoding, None where these are elsewhere.
+    """Parses a serialized ColumnMetadata: the bytes of its encoding, and for each page its rows, the
+    (start, end) of its buffers, and the bytes of its encoding, None if these are elsewhere.
 
     raises: InvalidDataError for bytes that are not a message, and for buffers outside of a file of `file_size` bytes
     source: message lance.file.v2.ColumnMetadata
     """
 
 def serialize_column(encoding: bytes, pages: Sequence[tuple[int, tuple[tuple[int, int], ...], bytes, int]]) -> bytes:
-    """The serialized ColumnMetadata of a column, byte for byte as protobuf writes it.
+    """Serializes the ColumnMetadata of a column, byte for byte like protobuf.
 
     encoding: the bytes that describe the column as a whole
     pages: of each its rows, the (start, end) of its buffers, the bytes that describe its encoding, and its first row
@@ -1283,14 +1286,14 @@ def serialize_column(encoding: bytes, pages: Sequence[tuple[int, tuple[tuple[int
     """
 
 def num_rows_of_file(descriptor: Buffer) -> int:
-    """The number of rows that a serialized FileDescriptor names.
+    """Returns the number of rows in a serialized FileDescriptor.
 
     raises: InvalidDataError for bytes that are not a message, and for more than 2^48 rows
     """
 
 @final
 class FlatPages:
-    """Mini-block pages of values that are NULL or not, without nesting, by the bytes that describe them."""
+    """Known encodings of mini-block pages of values or NULLs, without nesting, by their bytes."""
 
     def __init__(self) -> None: ...
     def add(
@@ -1305,19 +1308,19 @@ class FlatPages:
         num_buffers: int,
         definition: tuple[LevelCodec, int] | None = None,
     ) -> None:
-        """Makes an encoding known.
+        """Registers an encoding.
 
         codec, bits: as in `PageReader.mini_block`, one that needs nothing but the chunks: FLAT to VARIABLE
         large, has_def, num_buffers: as in `ChunkTable`
         definition: codec and bit width of the definition levels, None where all values are valid
         """
     def add_constant(self, encoding: bytes, value: bytes | None) -> None:
-        """Makes an encoding known as one of a page without buffers, all of whose values are this one; None for NULLs.
+        """Registers an encoding of a page without buffers, with this value for all rows; None for NULLs.
 
         value: as a page stores it: little endian, a byte for a boolean, the bytes of a string
         """
     def add_other(self, encoding: bytes) -> None:
-        """Makes an encoding known as one that is not such a page."""
+        """Registers an encoding of any other page."""
 
 def read_small_files(
     pages: FlatPages,
@@ -1326,7 +1329,7 @@ def read_small_files(
     formats: Sequence[tuple[bool, int]],
     column_indices: Buffer,
 ) -> tuple[list[bool], list[bytes], list[NativeArray]]:
-    """Columns of many small local data files of version 2.1 and 2.2.
+    """Reads columns of many small local data files of version 2.1 and 2.2.
 
     A file is left out that has other rows than expected, more than 64 KiB, a column of several pages or of pages that
     are not in `pages`, or any damage. Links are not followed.
@@ -1339,14 +1342,14 @@ def read_small_files(
     """
 
 def read_tail(path: str, most_bytes: int) -> tuple[int, bytes] | None:
-    """The size of a local file and its last bytes, or all of a shorter one; None where it is missing, or is not a plain
-    file. Links are not followed.
+    """Returns the size of a local file and its last bytes, or all of a shorter one; None if it is missing, or not a
+    plain file. Links are not followed.
     """
 
 def read_many_columns(
     pages: FlatPages, file: Buffer, num_rows: int, formats: Sequence[tuple[bool, int]], column_indices: Buffer
 ) -> tuple[list[bytes], list[NativeArray | None]]:
-    """Columns of one data file of version 2.1 or 2.2, each by itself.
+    """Reads columns of one data file of version 2.1 or 2.2 separately.
 
     A column is left out that has several pages or a page that is not in `pages`, or any damage; all of them are where
     the file has other rows than expected.
@@ -1358,32 +1361,32 @@ def read_many_columns(
 
 @final
 class BlockHasher:
-    """xxHash64 of each block of bytes that come piece by piece. Nothing of them is kept."""
+    """xxHash64 of each block of bytes that arrive piece by piece. The bytes are not stored."""
 
     def __init__(self, block_bytes: int) -> None: ...
     def update(self, data: Buffer) -> None:
         """Adds bytes."""
     def finish(self) -> bytes:
-        """The hashes of the blocks, the last of which may be shorter: 8 bytes each, little-endian. More may be added
-        afterwards."""
+        """Returns the hashes of the blocks, the last of which may be shorter: 8 bytes each, little-endian. More bytes
+        may be added afterwards."""
 
 def hash_fixed(values: Buffer, width: int, num_values: int, out: Buffer) -> None:
-    """xxHash64 with seed 0 of values of `width` bytes each, into u64[num_values]."""
+    """Writes the xxHash64 with seed 0 of values of `width` bytes each to u64[num_values]."""
 
 def hash_strings(offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, out: Buffer) -> None:
-    """The same of the byte strings between num_values + 1 offsets; refuses offsets that do not rise."""
+    """Hashes the byte strings between num_values + 1 offsets like `hash_fixed`; refuses offsets that do not rise."""
 
 def bloom_insert(hashes: Buffer, filter: Buffer) -> None:
     """Sets the bits of hashes, u64, in a split block bloom filter of whole blocks of 32 bytes."""
 
 class NearestRows:
-    """The `k` nearest of the rows that it was shown, for each of some queries: by distance, then by number. Rows whose
+    """The `k` nearest of the added rows, for each of some queries: by distance, then by number. Rows whose
     distance is NaN or infinite are left out. For one thread at a time."""
 
     def __init__(self, num_queries: int, k: int, low: float, high: float) -> None:
         """
         k: 0 for all rows
-        low, high: distances are from `low` on and below `high`; -inf and +inf take all of them
+        low, high: distances from `low` on and below `high` count; -inf and +inf include all of them
         """
 
     def add_vectors(
@@ -1398,7 +1401,7 @@ class NearestRows:
         rows: Buffer,
         num_rows: int,
     ) -> None:
-        """Shows it vectors, one a row.
+        """Adds vectors, one for each row.
 
         value_bits: 16, 32 or 64 of floats, 8 of unsigned bytes
         queries: one after the other, in the type of the values; f32 for those of 16 bits
@@ -1418,26 +1421,26 @@ class NearestRows:
         rows: Buffer,
         num_rows: int,
     ) -> None:
-        """Shows it rows of several vectors each, for one query of `num_vectors`. The distance is the sum, over the
+        """Adds rows of several vectors each, for one query of `num_vectors`. The distance is the sum, over the
         vectors of the query, of the smallest distance to any vector of the row.
 
         offsets: i64[num_rows + 1], in vectors
         """
 
     def add_distances(self, query: int, distances: Buffer, allowed: Buffer | None, rows: Buffer, num_rows: int) -> None:
-        """Shows it rows with their distances, f32.
+        """Adds rows with their distances, f32.
 
         allowed: a byte for each row, 0 for those that are left out
         """
 
     def join(self, other: NearestRows) -> None:
-        """Shows it the rows of another one."""
+        """Adds the rows of another one."""
 
     def count(self, query: int) -> int:
-        """How many rows there are for a query."""
+        """Returns the number of rows for a query."""
 
     def result(self, query: int, rows: Buffer, distances: Buffer) -> None:
-        """The rows, u64, and distances, f32, of a query, best first."""
+        """Writes the rows, u64, and distances, f32, of a query, best first."""
 
 def vector_distances(
     metric: Metric, value_bits: int, dimension: int, query: Buffer, values: Buffer, num_rows: int, out: Buffer
@@ -1454,16 +1457,16 @@ def decode_postings(
     documents: Buffer,
     frequencies: Buffer,
 ) -> None:
-    """The documents of a posting list and how often each has the token, u32 each.
+    """Decodes the documents of a posting list and the frequency of the token in each, u32 each.
 
     offsets: i64, of the blocks, and the end of the last one
     block_size: documents of a block, 128 or 256
-    is_varint: the last, partial block has differences in as few bytes as they take, else numbers of 32 bits
+    is_varint: the last, partial block has variable-length differences, else numbers of 32 bits
     raises: InvalidDataError for documents that do not ascend, or are not below `most_documents`
     """
 
 class WordDictionary:
-    """Texts taken apart into words; each distinct one has a number, as they came. Not for several threads at once."""
+    """Numbers of distinct words, in order of appearance. For one thread at a time."""
 
     def __init__(self, splitting: Splitting, least: int, most: int, prefix_only: bool, word_characters: Buffer) -> None:
         """
@@ -1473,7 +1476,7 @@ class WordDictionary:
         """
 
     def add(self, text: Buffer, offsets: Buffer, num_texts: int) -> tuple[bytes, bytes]:
-        """The words of some texts by their numbers, u32, and where those of each text end, i64.
+        """Tokenizes texts: returns word numbers, u32, and the end of the words of each text, i64.
 
         offsets: i64, of the texts in `text`, and the end of the last one
         raises: InvalidDataError for offsets outside
@@ -1481,29 +1484,29 @@ class WordDictionary:
 
     @property
     def num_words(self) -> int:
-        """Distinct words."""
+        """Number of distinct words."""
 
     @property
     def num_bytes(self) -> int:
         """The memory that they take, roughly."""
 
     def words(self, first: int) -> list[bytes]:
-        """The words from a number on."""
+        """Returns the words from a number on."""
 
 class PostingLists:
-    """Lists of the documents of each word, being built. Not for several threads at once."""
+    """Posting lists of each word, being built. For one thread at a time."""
 
     def __init__(self, has_positions: bool, has_no_order: bool) -> None:
         """
-        has_positions: where words are is kept
-        has_no_order: they are all at place 0
+        has_positions: whether to store positions of words
+        has_no_order: all positions are 0
         """
 
     def add(self, tokens: Buffer, ends: Buffer, num_texts: int, words: Buffer, is_document: Buffer) -> None:
-        """Adds texts, of which those without words are no documents.
+        """Adds texts; those without words do not count as documents.
 
         tokens, ends: as of `WordDictionary.add`
-        words: u32, for each number of tokens the word that it is; 2^32 - 1 for one that is left out
+        words: u32, the word of each token number; 2^32 - 1 for one that is left out
         is_document: a byte for each text, written
         raises: InvalidDataError for numbers outside
         """
@@ -1521,7 +1524,7 @@ class PostingLists:
         """Texts with words."""
 
     def lengths(self) -> bytes:
-        """Words of each document, u32."""
+        """Returns the number of words of each document, u32."""
 
     def encode(
         self, order: Buffer
@@ -1530,11 +1533,11 @@ class PostingLists:
         greatest scores, f32, and counts, u32, of each word; positions as bytes, i64 ends of words, u32 starts of blocks
         and i32 ends of the lists of these. All ends begin with 0.
 
-        raises: InvalidDataError for words that there are not
+        raises: InvalidDataError for unknown words
         """
 
 def token_set(words: Buffer, ends: Buffer, num_words: int) -> bytes:
-    """The transducer of words in the order of their bytes; each has its place as its number.
+    """Builds the transducer of words in byte order; the number of each is its position.
 
     ends: i64, with a 0 in front
     raises: InvalidDataError for words out of order
@@ -1551,9 +1554,9 @@ def nearest_centroids(
     numbers: Buffer,
     distances: Buffer | None,
 ) -> None:
-    """The centroid that is nearest to each row by the squared distance: numbers, u32, and distances, f32.
+    """Finds the nearest centroid of each row by the squared distance: numbers, u32, and distances, f32.
 
-    rows: f32, `stride` values each, of which `dimension` count from `first` on
+    rows: f32, `stride` values each, of which `dimension` from `first` on are used
     centroids: f32 [num_centroids, dimension]
     """
 
@@ -1568,22 +1571,22 @@ def sum_by_centroid(
     sums: Buffer,
     counts: Buffer,
 ) -> None:
-    """Adds rows to the sums, f64 [num_centroids, dimension], and counts, i64, of the centroids that they belong to."""
+    """Adds rows to the sums, f64 [num_centroids, dimension], and counts, i64, of their centroids."""
 
 def product_codes(
     rows: Buffer, num_rows: int, dimension: int, codebook: Buffer, num_parts: int, num_bits: int, out: Buffer
 ) -> None:
-    """For each part of each row the nearest item of its codebook, u8 [num_rows, num_parts * num_bits / 8].
+    """Finds the nearest codebook item for each part of each row, u8 [num_rows, num_parts * num_bits / 8].
 
     rows: f32 [num_rows, dimension]
     codebook: f32 [num_parts, 2^num_bits, dimension / num_parts]
     """
 
 class CodedPartitions:
-    """Partitions of product codes, which are compared with a query together.
+    """Partitions of product codes that are compared with a query together.
 
     items: the codebook, f32 [num_parts, 2^num_bits, size]
-    of_products: codes are of vectors, for dot; else of what is left of them without their centroids
+    of_products: codes are of vectors, for dot; else of residuals to their centroids
     columns: byte j of row i is at j * num_rows + i; else at i * (bytes of a row) + j
     """
 
@@ -1593,22 +1596,23 @@ class CodedPartitions:
     def add(self, asked: Buffer, codes: Buffer, rows: Buffer, num_rows: int) -> None:
         """Adds a partition.
 
-        asked: the query, or what is left of it without the centroid, f32
+        asked: the query, or its residual to the centroid, f32
         codes: of 8 bits, or 4, the low ones of a byte first
-        rows: i64, negative for those that are not there
+        rows: i64, negative for missing ones
         """
 
     def show(self, nearest: NearestRows, query: int, allowed: Buffer) -> int:
-        """Shows the rows of all partitions, for one query; how many took part. Several threads share them.
+        """Adds the rows of all partitions to `nearest`, for one query; returns how many took part. Uses several
+        threads.
 
         allowed: a byte for each number of a row
         raises: InvalidDataError for buffers that are too short
         """
 
 def rotate(rows: Buffer, num_rows: int, dimension: int, signs: Buffer, out: Buffer) -> None:
-    """Rows turned by signs and Walsh-Hadamard transforms, four times; f32 [num_rows, dimension] before and after.
+    """Rotates rows by signs and Walsh-Hadamard transforms, four times; f32 [num_rows, dimension] before and after.
 
-    signs: of each round ceil(dimension / 8) bytes, whose set bits are values that are negated
+    signs: ceil(dimension / 8) bytes for each round, whose set bits are negated values
     """
 
 def rotated_bits(
@@ -1622,19 +1626,19 @@ def rotated_bits(
     of_products: bool,
     out: Buffer,
 ) -> None:
-    """Turned rows coded by `num_bits` bits a value, 1 to 9, and the factors of their distances.
+    """Codes rotated rows by `num_bits` bits a value, 1 to 9, with the factors of their distances.
 
-    rows: f32 [num_rows, dimension], what is left of vectors without their centroids; the dimension is divisible by 8
+    rows: f32 [num_rows, dimension], residuals of vectors to their centroids; the dimension is divisible by 8
     numbers: u32, the centroid of each row
-    centroids: f32 [num_centroids, dimension], turned as the rows
+    centroids: f32 [num_centroids, dimension], rotated like the rows
     of_products: factors for products instead of squared distances
     out: of each row dimension / 8 bytes of signs, and f32 summand, factor and error of these; with more than one bit
         ceil(dimension / 64) blocks of 8 * (num_bits - 1) bytes, and f32 summand and factor
-    raises: InvalidDataError for a row of a centroid that there is not
+    raises: InvalidDataError for a row of an unknown centroid
     """
 
 class QueriedWords:
-    """The words of a query, of which documents are put in order."""
+    """The words of a query, for ranking of documents."""
 
     def add(
         self, documents: Buffer, ratios: Buffer, starts: Buffer, greatest: Buffer, factor: float, times: int
@@ -1642,19 +1646,20 @@ class QueriedWords:
         """Adds a word with its documents, u32, and what `prepare_word_list` has made of them.
 
         factor: of ratios
-        times: places of the query that have the word
+        times: number of occurrences of the word in the query
         """
 
     def show(
         self, nearest: NearestRows, rows: Buffer, num_documents: int, allowed: Buffer, needed: int, k: int
     ) -> None:
-        """Shows rows with their negative scores: the sums of factor times ratio over the words, in their order.
+        """Adds rows to `nearest` with their negative scores: the sums of factor times ratio over the words, in their
+        order.
 
-        rows: i64, of each document; negative for one that does not count
+        rows: i64, of each document; negative for one to ignore
         allowed: a byte for each number of a row
-        needed: words that a document has at least
-        k: only so many of the best are sure to be shown; 0 for all
-        raises: InvalidDataError for lists that do not fit together
+        needed: minimum number of query words in a document
+        k: only the best `k` are guaranteed to be added; 0 for all
+        raises: InvalidDataError for inconsistent lists
         """
 
 def prepare_word_list(
@@ -1667,8 +1672,8 @@ def prepare_word_list(
     starts: Buffer,
     greatest: Buffer,
 ) -> None:
-    """Ratios, f32, 2.2 * f / (f + norm), of a list of documents and frequencies, u32; for each window of 512
-    documents where it begins in the list, u32 with the end of the last one, and its greatest ratio, f32.
+    """Computes the ratios, f32, 2.2 * f / (f + norm), of a list of documents and frequencies, u32; and for each window
+    of 512 documents its start in the list, u32 with the end of the last one, and its greatest ratio, f32.
 
     norms: f32, of all documents
     raises: InvalidDataError for documents outside

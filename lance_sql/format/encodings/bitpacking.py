@@ -1,4 +1,4 @@
-"""Bit-packing: each word cut to the bits that it needs, in groups of 1024 words in FastLanes order, or side by side.
+"""Bit-packing: words truncated to the bits in use, in groups of 1024 words in FastLanes order, or side by side.
 
 In groups, signed integers and floats are packed as their unsigned bit patterns.
 Source: messages InlineBitpacking, OutOfLineBitpacking and Bitpacked; Afroozeh and Boncz, "The FastLanes Compression
@@ -20,20 +20,20 @@ GROUP = 1024
 LOG2_GROUP = 10
 
 MAX_ZEROS = 1 << 24
-"""Values of 0 bits take no bytes; more of them in one block are taken for damage."""
+"""Limit of values of 0 bits, which take no bytes, in one block; more count as damage."""
 
 _UNPACKED_VALUES = 1 << 16
 
 
 def mini_block(encoding: InlineBitpacking, rows: ChunkRows) -> FixedWidth:
-    """The values of `rows`; every chunk is one group and says its own width."""
+    """Decodes the values of `rows`; every chunk is one group with its own width."""
     out = pa.allocate_buffer(rows.num_items * encoding.word_bits // 8)
     _kernels.inline_bitpacking(rows.chunks, rows.ranges, encoding.word_bits, out)
     return FixedWidth(rows.num_items, encoding.word_bits, out)
 
 
 def chunks(values: FixedWidth) -> ChunkCodec:
-    """One group for each chunk, as wide as its widest value; values of 8, 16, 32 or 64 bits."""
+    """Encodes one group for each chunk, as wide as its widest value; values of 8, 16, 32 or 64 bits."""
     bits, count = values.bits_per_value, values.num_values
 
     def widths_of(starts: Starts) -> U8:
@@ -56,9 +56,9 @@ def chunks(values: FixedWidth) -> ChunkCodec:
 
 
 def encode_blocks(data: pa.Buffer, word_bits: int, num_bits: int, starts: Starts) -> Parts:
-    """The values of each chunk as a block of `OutOfLineBitpacking(word_bits, num_bits)`."""
+    """Encodes the values of each chunk as a block of `OutOfLineBitpacking(word_bits, num_bits)`."""
     full, tail = np.divmod(np.diff(starts), GROUP)
-    # a last group that takes as many bytes packed as plain is read as a plain one
+    # a last group with the same size packed and plain is read as a plain one
     packed_bytes, plain_bytes = 128 * num_bits, tail * (word_bits // 8)
     out_starts = np.zeros(len(starts), np.int64)
     np.cumsum(full * packed_bytes + np.minimum(packed_bytes, plain_bytes), out=out_starts[1:])
@@ -68,13 +68,13 @@ def encode_blocks(data: pa.Buffer, word_bits: int, num_bits: int, starts: Starts
 
 
 def encode_block(values: FixedWidth, num_bits: int) -> pa.Buffer:
-    """All values as one block of `OutOfLineBitpacking`."""
+    """Encodes all values as one block of `OutOfLineBitpacking`."""
     starts = np.array([0, values.num_values], np.int64)
     return encode_blocks(values.data, values.bits_per_value, num_bits, starts).data
 
 
 def width(values: FixedWidth) -> int:
-    """Bits of the widest value, at least one."""
+    """Returns the bits of the widest value, at least one."""
     widths = np.empty(-(-values.num_values // GROUP), np.uint8)
     starts = uniform_starts(values.num_values, LOG2_GROUP)
     _kernels.group_widths(values.data, values.bits_per_value, values.num_values, starts, widths)
@@ -86,7 +86,7 @@ def _group_bytes(widths: U8, word_bits: int) -> I64:
 
 
 def inline_block(encoding: InlineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """One group of at most 1024 values behind the word that holds its width."""
+    """Decodes one group of at most 1024 values after the word with its width."""
     if num_values > GROUP:
         raise CorruptFile(f"{num_values} values in one bit-packed group of {GROUP}")
     out = pa.allocate_buffer(num_values * encoding.word_bits // 8)
@@ -95,7 +95,7 @@ def inline_block(encoding: InlineBitpacking, data: pa.Buffer, num_values: int) -
 
 
 def out_of_line_block(encoding: OutOfLineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """Groups of one width; the last, short group may be stored unpacked."""
+    """Decodes groups of one width; the last, short group may be stored unpacked."""
     if encoding.num_bits == 0 and num_values > MAX_ZEROS:
         raise CorruptFile(f"{num_values} values of 0 bits")
     needed = num_values // GROUP * 128 * encoding.num_bits
@@ -107,16 +107,16 @@ def out_of_line_block(encoding: OutOfLineBitpacking, data: pa.Buffer, num_values
 
 
 def side_by_side(encoding: Bitpacked, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """Words side by side; a signed word is extended by its highest bit.
+    """Decodes adjacent words; a signed word is extended by its highest bit.
 
-    raises: CorruptFile when `data` is too short for them
+    raises: CorruptFile if `data` is too short for them
     """
     word, width = encoding.word_bits, encoding.num_bits
     if data.size * 8 < num_values * width:
         raise CorruptFile(f"{num_values} values of {width} bits in {data.size} bytes")
     packed = np.frombuffer(data, np.uint8)
     out = np.empty((num_values, word // 8), np.uint8)
-    # the bits of a few values at a time: unpacked, each takes a byte
+    # a few values at a time, because each unpacked bit takes a byte
     for start in range(0, num_values, _UNPACKED_VALUES):
         count = min(_UNPACKED_VALUES, num_values - start)
         part = packed[start * width // 8 : ((start + count) * width + 7) // 8]

@@ -1,7 +1,7 @@
-"""Decoded values before they become Arrow: buffers in Arrow's own layout, without the validity of the outermost level.
+"""Decoded values before conversion to Arrow: buffers in Arrow's layout, without the validity of the outermost level.
 
-Codecs make blocks; `to_array` lays a block under an Arrow type. Widths are those of the encoding, so a type that
-does not fit the block is found here and nowhere else.
+Codecs return blocks; `to_array` converts a block to an Arrow type. Widths are those of the encoding, so a type that
+does not fit the block is detected only here.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Struct:
 class Dictionary:
     """Indices into `items`, each of them checked.
 
-    validity: of the items, where some are NULL, to which no index of a value leads
+    validity: of the items, if some are NULL; no index of a value refers to these
     """
 
     num_values: int
@@ -69,7 +69,7 @@ class Dictionary:
 
 @dataclass(frozen=True, slots=True)
 class Nulls:
-    """Values of which none is there."""
+    """Values that are all NULL."""
 
     num_values: int
 
@@ -78,9 +78,9 @@ Block: TypeAlias = FixedWidth | VariableWidth | Lists | Struct | Dictionary | Nu
 
 
 def to_array(block: Block, type: pa.DataType, validity: pa.Buffer | None = None, null_count: int = 0) -> pa.Array:
-    """The block as an Arrow array of `type`; validity is a bitmap of `block.num_values` bits, 1 = valid.
+    """Converts the block to an Arrow array of `type`; validity is a bitmap of `block.num_values` bits, 1 = valid.
 
-    raises: CorruptFile when the widths of the block cannot hold the type
+    raises: CorruptFile if the widths of the block do not fit the type
     """
     if isinstance(type, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type, to_array(block, type.storage_type, validity, null_count))
@@ -113,14 +113,14 @@ def to_array(block: Block, type: pa.DataType, validity: pa.Buffer | None = None,
 
 
 def makes_items(type: pa.DataType) -> bool:
-    """Whether strings without a dictionary become arrays of the type: indices of the distinct ones among them."""
+    """Whether strings without a dictionary can become arrays of the type: indices of the distinct ones among them."""
     if not pa.types.is_dictionary(type) or type.ordered or type.index_type != pa.int32():
         return False
     return any(is_type(type.value_type) for is_type in (*_NARROW_OFFSETS, *_WIDE_OFFSETS))
 
 
 def materialize(block: Dictionary) -> Block:
-    """The values themselves, gathered from the dictionary."""
+    """Returns the values themselves, gathered from the dictionary."""
     indices, items, count = block.indices, block.items, block.num_values
     match items:
         case FixedWidth() if items.bits_per_value % 8 == 0:
@@ -165,7 +165,7 @@ def _fixed_width_array(block: FixedWidth, type: pa.DataType, validity: pa.Buffer
             raise CorruptFile(f"a value does not fit {type}")
         bits, data = 64, narrow
     if pa.types.is_fixed_size_list(type):
-        # what a writer stored as one wide value, such as a list of items without nulls
+        # a writer stored it as one wide value, such as a list of items without nulls
         items = block.num_values * type.list_size
         inner = FixedWidth(items, bits // type.list_size if type.list_size else bits, data)
         return to_array(Lists(block.num_values, type.list_size, inner, None), type, validity, null_count)
@@ -223,12 +223,12 @@ def _dictionary_array(block: Dictionary, type: pa.DictionaryType, validity: pa.B
 
 
 def bitmap_or(a: pa.Buffer, b: pa.Buffer, num_bits: int) -> pa.Buffer:
-    """The bits that are set in `a` or in `b`, which have at least `num_bits` bits from bit 0."""
+    """Returns the bits that are set in `a` or in `b`, which have at least `num_bits` bits from bit 0."""
     return pa.py_buffer(_bitmap(a, num_bits) | _bitmap(b, num_bits))
 
 
 def bitmap_and(a: pa.Buffer, b: pa.Buffer, num_bits: int) -> pa.Buffer:
-    """The bits that are set in `a` and in `b`, which have at least `num_bits` bits from bit 0."""
+    """Returns the bits that are set in `a` and in `b`, which have at least `num_bits` bits from bit 0."""
     return pa.py_buffer(_bitmap(a, num_bits) & _bitmap(b, num_bits))
 
 

@@ -13,7 +13,7 @@ CHUNK_BYTES = 1 << 12
 
 
 def chunks(values: FixedWidth) -> ChunkCodec:
-    """The values of each chunk, transposed; values of 32 or 64 bits."""
+    """Transposes the values of each chunk; values of 32 or 64 bits."""
     width = values.bits_per_value // 8
 
     def encode(starts: Starts) -> ChunkedValues:
@@ -25,7 +25,7 @@ def chunks(values: FixedWidth) -> ChunkCodec:
 
 
 def mini_block(encoding: ByteStreamSplit, rows: ChunkRows) -> FixedWidth:
-    """The values of `rows`: stream j of a chunk holds byte j (little endian) of its values."""
+    """Decodes the values of `rows`: stream j of a chunk contains byte j (little endian) of its values."""
     inner = encoding.values
     if not isinstance(inner, Flat) or inner.bits_per_value not in (16, 32, 64, 128):
         raise UnsupportedFeature(f"byte stream split over {inner} is not supported")

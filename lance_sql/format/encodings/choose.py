@@ -1,4 +1,4 @@
-"""Which encoding the values of a page get: the one that takes the fewest bytes, within what the field asks for."""
+"""Choice of the encoding of a page's values: the smallest one, within the preferences of the field."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -27,39 +27,40 @@ from lance_sql.format.encodings.tree import Compression, Encoding, Flat, General
 from lance_sql.format.file_versions import PageRules
 
 CHUNK_BYTES = 1 << 14
-"""Values of a chunk in bytes, where chunks may be that large."""
+"""Maximum bytes of the values of a chunk, if chunks may be that large."""
 
 DENSE_CHUNK_BYTES = 1 << 15
-"""Of strings that are compressed to be small: what repeats is found within a chunk, all of which a row needs."""
+"""Larger chunks for strings with strong compression: repetitions are found within a chunk, and a row needs all of
+it."""
 
 FEW_VALUES = dictionary.SAMPLED_VALUES
-"""Of a page of so many, nothing is found out on a sample."""
+"""Pages with fewer values are encoded without sampling."""
 
 _BITPACKED = (8, 16, 32, 64)
 _SPLIT = (32, 64)
-"""Widths of the values that bit-packing, and byte stream split, are for."""
+"""Widths of values for bit-packing and byte stream split."""
 
 _TRIAL_VALUES = 1 << 14
 _TRIED_RUNS = 0.25
 
 _FEWEST_SYMBOL_BYTES = 1 << 15
 _SHORTEST_SYMBOLS = 5
-"""Strings for FSST: enough of them to make up for the table, and long enough for symbols."""
+"""Limits for FSST: enough strings to compensate for the table, and long enough for symbols."""
 
 _COMPRESSED_VALUE_BYTES = 1 << 15
 _COMPRESSED_AVERAGE_BYTES = 1 << 12
-"""Strings that are worth being compressed one by one."""
+"""Strings of at least this average size are compressed individually."""
 
 _DICTIONARY_DIVISOR = 2
 _DICTIONARY_RATIO = 0.8
 _EXPECTED_SYMBOLS = 0.5
-"""The share of the bytes of strings that FSST is expected to leave, where the choice comes before the trial."""
+"""The expected share of the bytes of strings after FSST, for decisions before a trial."""
 
 
 def chunk_codec(values: Block, preferences: Preferences, rules: PageRules) -> ChunkCodec:
-    """How the values become chunks of a mini-block page.
+    """Returns the codec of the values for chunks of a mini-block page.
 
-    raises: UnsupportedFeature for values that chunks cannot hold
+    raises: UnsupportedFeature for values that chunks do not support
     """
     most_bytes = _most_bytes(rules)
     match values:
@@ -78,9 +79,9 @@ def chunk_codec(values: Block, preferences: Preferences, rules: PageRules) -> Ch
 def dictionary_of(
     values: Block, preferences: Preferences, rules: PageRules, otherwise: ChunkCodec | None
 ) -> Dictionary | None:
-    """The values as a dictionary, where that takes clearly less than anything else.
+    """Returns the values as a dictionary, if that is clearly smaller than anything else.
 
-    otherwise: how values of one width would be encoded without
+    otherwise: codec of fixed-width values without a dictionary
     """
     most_items = values.num_values // (preferences.dictionary_divisor or _DICTIONARY_DIVISOR)
     ratio = preferences.dictionary_ratio or _DICTIONARY_RATIO
@@ -100,10 +101,10 @@ def dictionary_of(
 def numbers(
     pages: Sequence[pa.Buffer], bits: int, count: int, rules: PageRules
 ) -> Iterator[tuple[InlineBitpacking | Flat | None, int, list[int]]]:
-    """What pages of a few words become, where that is found out at a glance and no field asks for anything.
+    """Yields encodings of pages of a few words that are obvious, without preferences of a field.
 
-    How they are encoded, None for pages of one value everywhere; the binary logarithm of the items of a chunk; and
-    which pages these are. Those that may become runs or a dictionary are left out.
+    Yields the encoding, None for pages of one constant value; the binary logarithm of the items of a chunk; and
+    the page numbers. Pages that may become runs or a dictionary are left out.
 
     pages: `count` words of `bits` bits each, fewer than FEW_VALUES
     """
@@ -124,12 +125,12 @@ def numbers(
 
 
 def _most_bytes(rules: PageRules) -> int:
-    """Of the values of a chunk."""
+    """Returns the maximum bytes of the values of a chunk."""
     return min(CHUNK_BYTES, rules.max_chunk_bytes // 2)
 
 
 def _fixed_width(values: FixedWidth, preferences: Preferences, most_bytes: int) -> ChunkCodec:
-    """Runs, bit-packing or the plain values, whichever takes the fewest bytes."""
+    """Returns runs, bit-packing or the plain values, whichever is smallest."""
     codec = flat.chunks(values, most_bytes)
     if preferences.plain or values.bits_per_value not in _BITPACKED:
         return _compressed(codec, preferences)
@@ -140,11 +141,11 @@ def _fixed_width(values: FixedWidth, preferences: Preferences, most_bytes: int) 
 
 
 PACKINGS: Final[list[Callable[[FixedWidth], ChunkCodec]]] = [bitpacking.chunks]
-"""How words of a mini-block page become shorter, beside runs; the one that takes the fewest bytes is taken."""
+"""Encodings of words of a mini-block page, besides runs; the smallest one is used."""
 
 
 def _runs(values: FixedWidth, preferences: Preferences, other: ChunkCodec) -> ChunkCodec | None:
-    """Runs, where they take less than `other` and the share of values that begin one is small enough."""
+    """Returns runs, if they are smaller than `other` and the share of values that begin one is small enough."""
     fewest = rle.num_changes(values) + 1
     if fewest >= values.num_values * _most_runs(preferences):
         return None
@@ -159,7 +160,7 @@ def _most_runs(preferences: Preferences) -> float:
 
 
 def _before_compression(values: FixedWidth, preferences: Preferences, most_bytes: int) -> ChunkCodec:
-    """The encoding that compression makes the most of, found out on the first values."""
+    """Returns the encoding that compresses best, by a trial on the first values."""
     candidates: list[Callable[[FixedWidth], ChunkCodec]] = []
     if preferences.byte_stream_split is not False and values.bits_per_value in _SPLIT:
         candidates.append(byte_stream_split.chunks)
@@ -185,7 +186,7 @@ def _compressed(codec: ChunkCodec, preferences: Preferences) -> ChunkCodec:
 
 
 def _strings(values: VariableWidth, preferences: Preferences, rules: PageRules) -> ChunkCodec:
-    """Codes of symbols where that helps, or the plain strings."""
+    """Returns FSST codes if that helps, or the plain strings."""
     most_bytes, chunk_bytes = _most_bytes(rules), preferences.chunk_bytes or variable.CHUNK_BYTES
     if preferences.compression is Compression.ZSTD:
         most_bytes = min(DENSE_CHUNK_BYTES, rules.max_chunk_bytes // 2)
@@ -202,13 +203,13 @@ def _suits_symbols(values: VariableWidth, preferences: Preferences) -> bool:
 
 
 def value_strings(values: VariableWidth, preferences: Preferences) -> tuple[Encoding, VariableWidth]:
-    """How strings are stored one by one, as full-zip pages do."""
+    """Returns the encoding of individual strings, as in full-zip pages."""
     total, longest = variable.num_bytes(values), variable.longest(values)
     plain = Variable(values.offset_bits)
     if total >= _FEWEST_SYMBOL_BYTES and not preferences.plain and not preferences.symbols:
         is_large = longest > _COMPRESSED_VALUE_BYTES and total >= _COMPRESSED_AVERAGE_BYTES * values.num_values
         if preferences.compression is not None or (is_large and general.shrinks(values)):
-            # lz4 is not for single values
+            # lz4 is not used for single values
             compressed = general.encode_values(values, Compression.ZSTD, preferences.compression_level)
             return General(Compression.ZSTD, plain), compressed
         if is_large:

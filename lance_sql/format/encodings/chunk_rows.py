@@ -1,4 +1,4 @@
-"""The items of some rows of a mini-block page: what a codec decodes in the mini-block context."""
+"""The items of some rows of a mini-block page: the input of codecs in the mini-block context."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from lance_sql.values.row_ranges import RowRanges
 
 @dataclass(frozen=True, slots=True)
 class ChunkRows:
-    """`ranges` of items of a page, and the chunks that hold them.
+    """`ranges` of items of a page, and their chunks.
 
     ranges: sorted, disjoint, relative to the page's first item; `num_items` is their total
-    data: bytes of the page's chunk buffer, in which `chunks` finds them
-    num_bytes: of the chunks, with what was decompressed
+    data: bytes of the page's chunk buffer that `chunks` refers to
+    num_bytes: of the chunks, including decompressed data
     """
 
     table: _kernels.ChunkTable
@@ -26,9 +26,9 @@ class ChunkRows:
     num_bytes: int
 
     def allocate(self, bits_per_value: int) -> pa.Buffer:
-        """Room for the items as plain values of `bits_per_value` bits.
+        """Allocates the items as plain values of `bits_per_value` bits.
 
-        raises: CorruptFile when the chunks have fewer bytes than that, before anything is allocated
+        raises: CorruptFile if the chunks have fewer bytes than that, before anything is allocated
         """
         needed = (self.num_items * bits_per_value + 7) // 8
         if needed > self.num_bytes:

@@ -1,4 +1,4 @@
-"""Values on their way into the chunks of a mini-block page: what codecs encode in the mini-block context."""
+"""Values for the chunks of a mini-block page: the output of codecs in the mini-block context."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lance_sql.format.encodings.tree import Encoding
 from lance_sql.values.arrays import I64
 
 Starts = I64
-"""Where the chunks of a page begin, then the end of the last: int64[chunks + 1], from 0."""
+"""The starts of the chunks of a page, then the end of the last: int64[chunks + 1], from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ChunkedValues:
 class ChunkCodec:
     """A way to encode the values of a page in chunks of `1 << log2_items` items, or fewer.
 
-    num_bytes: what the values will take, roughly
+    num_bytes: approximate size of the values
     """
 
     log2_items: int
@@ -47,13 +47,13 @@ class ChunkCodec:
 
 
 def log2_items(bits_per_value: int, most_bytes: int, most_items: int) -> int:
-    """The largest power of two of items that keeps within both; at least two items."""
+    """Returns the largest power of two of items within both limits; at least two items."""
     count = max(min(most_items, most_bytes * 8 // max(bits_per_value, 1)), 2)
     return count.bit_length() - 1
 
 
 def uniform_starts(num_items: int, log2_items: int) -> Starts:
-    """The chunks of `1 << log2_items` items each; the last one has the rest."""
+    """Returns the starts of chunks of `1 << log2_items` items each; the last one has the rest."""
     starts = np.arange(0, num_items + (1 << log2_items), 1 << log2_items, dtype=np.int64)
     starts[-1] = num_items
     return starts

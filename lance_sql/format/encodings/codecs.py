@@ -1,6 +1,6 @@
-"""Which codec decodes which encoding, in each of the contexts: one table each, at the end of this file.
+"""Dispatch of encodings to codecs: one table for each context, at the end of this file.
 
-The sets are closed by the specification; what is not in a table is refused by name.
+The specification closes these sets. Encodings without a codec raise an error that names them.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,30 +43,30 @@ T = TypeVar("T")
 
 
 def decode_mini_block(encoding: Encoding, rows: ChunkRows) -> Block:
-    """The items of `rows`, whose chunks hold the value buffers of `encoding`."""
+    """Decodes the items of `rows`, whose chunks contain the value buffers of `encoding`."""
     return _codec(MINI_BLOCK, encoding, "a mini-block page")(encoding, rows)
 
 
 def decode_block(encoding: Encoding, data: pa.Buffer, num_values: int) -> Block:
-    """`num_values` values from one buffer."""
+    """Decodes `num_values` values from one buffer."""
     return _codec(BLOCK, encoding, "a block")(encoding, data, num_values)
 
 
 def decode_stored(encoding: Encoding, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """The first `num_values` values of a buffer that a tree names, or of a part of it that begins a unit.
+    """Decodes the first `num_values` values of a buffer of a tree, or of a part of it that begins a unit.
 
-    See `stored.unit`; bit-packed groups come whole.
+    See `stored.unit`; bit-packed groups are always complete.
     """
     return _codec(STORED, encoding, "a buffer of its own")(encoding, data, num_values)
 
 
 def decode_fixed_values(encoding: Encoding, data: pa.Buffer, num_values: int) -> Block:
-    """`num_values` values of one width, as a full-zip page holds them side by side."""
+    """Decodes `num_values` adjacent values of one width of a full-zip page."""
     return _codec(FIXED_VALUES, encoding, "a full-zip page of fixed width")(encoding, data, num_values)
 
 
 def decode_variable_values(encoding: Encoding, values: VariableWidth) -> Block:
-    """The values behind the byte strings of a full-zip page."""
+    """Decodes the byte strings of a full-zip page."""
     return _codec(VARIABLE_VALUES, encoding, "a full-zip page of variable width")(encoding, values)
 
 
@@ -88,14 +88,14 @@ def _general_block(encoding: General, data: pa.Buffer, num_values: int) -> Block
 
 
 def _out_of_line_groups(encoding: OutOfLineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:
-    # the last group is a whole one as well
+    # the last group is complete as well
     num_groups = -(-num_values // bitpacking.GROUP)
     return bitpacking.out_of_line_block(encoding, data, num_groups * bitpacking.GROUP)
 
 
 def _flat_values(encoding: Flat, data: pa.Buffer, num_values: int) -> FixedWidth:
     if encoding.bits_per_value == 1:
-        # single bits take a byte of their own here
+        # single bits take a whole byte here
         encoding = Flat(8)
     values = flat.block(encoding, data, num_values)
     if values.data.size != data.size:

@@ -1,4 +1,4 @@
-"""Dictionaries: the distinct values of a page once, and for each value the number of its item."""
+"""Dictionaries: the distinct values of a page, and the number of an item for each value."""
 
 import math
 from collections.abc import Sequence
@@ -29,32 +29,32 @@ INDEX_BITS = 32
 FEWEST_VALUES = 100
 MAX_ITEMS = 100_000
 MAX_BYTES = 1 << 19
-"""Of the items: reading one value of the page means reading all of them, and looking up means staying in a cache."""
+"""Maximum bytes of the items: reading one value of the page reads all of them, and lookups should stay in a cache."""
 
 _BLOCKS, _BLOCK_ITEMS, _FEWEST_BLOCK_ITEMS = 32, 128, 8
-"""The sample: runs of values from all over the page."""
+"""The sample: runs of values, spread over the page."""
 
 SAMPLED_VALUES = _BLOCKS * _BLOCK_ITEMS
-"""From so many values on, a sample may tell enough."""
+"""Minimum number of values for sampling."""
 
 _FEWEST_VALUES_TRIED = 64
 
 _PACKED_BITS = (8, 16, 32, 64)
 _SMALL_BYTES = 256
 _WORTHWHILE = 0.8
-"""Items are packed or compressed where that leaves no more than this share."""
+"""Items are packed or compressed if the result is at most this share."""
 
 
 def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float) -> Dictionary | None:
-    """The values as a dictionary of at most `most_items` items that takes at most `most_bytes` with its indices.
+    """Returns the values as a dictionary of at most `most_items` items and `most_bytes` bytes with its indices.
 
-    None when there is none, found out on a sample where that is enough to know. Values of 8 or 16 bytes, or strings.
+    None if there is none, decided by a sample if that is enough. Values of 8 or 16 bytes, or strings.
     """
     count = values.num_values
     most_items = min(most_items, MAX_ITEMS)
     if count < FEWEST_VALUES:
         return None
-    # a few values of a short page may be too many items already
+    # a few values of a short page may already exceed the limit
     if count < SAMPLED_VALUES and _num_bytes(values, _num_first(values, _FEWEST_VALUES_TRIED)) > most_bytes:
         return None
     expected = min(_estimate(values), count)
@@ -76,7 +76,7 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
 
 
 def may_help(pages: Sequence[pa.Buffer], bits: int, count: int, most_bytes: npt.NDArray[np.float64]) -> BoolMask:
-    """For which short pages `make` may have a dictionary.
+    """Returns for which short pages `make` may return a dictionary.
 
     pages: `count` words of `bits` bits each, fewer than SAMPLED_VALUES
     most_bytes: of each page
@@ -97,7 +97,7 @@ _NOTHING = pa.py_buffer(b"")
 
 
 def _num_bytes(values: FixedWidth | VariableWidth, num_items: float) -> float:
-    """What a dictionary of so many items takes, with its indices, if the items are like the values."""
+    """Returns the size of a dictionary of so many items, with its indices, if the items are like the values."""
     return num_items * _item_bytes(values) + _index_bytes(values.num_values, num_items)
 
 
@@ -114,9 +114,9 @@ def _index_bytes(count: int, num_items: float) -> float:
 
 
 def _estimate(values: FixedWidth | VariableWidth) -> float:
-    """How many distinct values there are, if the ones in the sample were drawn from equally frequent ones."""
+    """Estimates the number of distinct values, assuming a sample of equally frequent ones."""
     count = values.num_values
-    # of large values fewer tell as much: a dictionary may have only so many bytes
+    # fewer large values are enough, because the bytes of a dictionary are limited
     block_items = min(_BLOCK_ITEMS, max(int(2 * MAX_BYTES / _item_bytes(values)) // _BLOCKS, _FEWEST_BLOCK_ITEMS))
     blocks, items = (_BLOCKS, block_items) if count >= _BLOCKS * block_items else (1, count)
     match values:
@@ -138,7 +138,7 @@ def _estimate(values: FixedWidth | VariableWidth) -> float:
 
 
 def _num_first(values: FixedWidth | VariableWidth, count: int) -> int:
-    """How many distinct values there are among the first ones, at most as many as there are."""
+    """Counts the distinct values among the first ones."""
     match values:
         case FixedWidth(bits_per_value=bits):
             return _kernels.sample_fixed(values.data, bits // 8, values.num_values, 1, count)
@@ -149,7 +149,7 @@ def _num_first(values: FixedWidth | VariableWidth, count: int) -> int:
 def _gather(
     values: FixedWidth | VariableWidth, positions: "np.ndarray[tuple[int], np.dtype[np.int64]]"
 ) -> FixedWidth | VariableWidth:
-    """The values at `positions`."""
+    """Gathers the values at `positions`."""
     count = len(positions)
     match values:
         case FixedWidth(bits_per_value=bits):
@@ -178,9 +178,9 @@ class DictionaryBlock:
 
 
 def encode_items(items: Block, preferences: Preferences, rules: PageRules) -> DictionaryBlock:
-    """The items, bit-packed or compressed where the file version allows it and it helps.
+    """Encodes the items, bit-packed or compressed if the file version allows it and it helps.
 
-    raises: UnsupportedFeature for items that dictionaries cannot hold
+    raises: UnsupportedFeature for items that dictionaries do not support
     """
     encoding: Encoding
     match items:

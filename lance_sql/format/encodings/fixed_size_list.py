@@ -1,4 +1,4 @@
-"""Fixed-size lists: the items of all lists side by side, behind a bitmap for each level that has nulls."""
+"""Fixed-size lists: the items of all lists side by side, after a bitmap for each level with nulls."""
 
 import math
 from dataclasses import replace
@@ -17,11 +17,11 @@ from lance_sql.format.encodings.tree import Constant, Encoding, FixedSizeList, F
 from lance_sql.values.arrays import BoolMask
 
 MAX_ITEMS = 1 << 32
-"""Items of one value over all levels; more is taken for damage."""
+"""Maximum items of one value over all levels; more count as damage."""
 
 
 def levels(encoding: FixedSizeList) -> tuple[list[FixedSizeList], Encoding]:
-    """The nested lists from the outside, and the encoding of the innermost items."""
+    """Returns the nested lists from the outside, and the encoding of the innermost items."""
     lists: list[FixedSizeList] = []
     inner: Encoding = encoding
     num_items = 1
@@ -39,7 +39,7 @@ def levels(encoding: FixedSizeList) -> tuple[list[FixedSizeList], Encoding]:
 
 
 def mini_block(encoding: FixedSizeList, rows: ChunkRows) -> Block:
-    """The lists of `rows`: chunk buffers are a bitmap for each level with nulls, then the items."""
+    """Decodes the lists of `rows`: chunk buffers are a bitmap for each level with nulls, then the items."""
     lists, items = levels(encoding)
     buffer_index = 0
     width = 1
@@ -58,7 +58,7 @@ def mini_block(encoding: FixedSizeList, rows: ChunkRows) -> Block:
 
 
 def per_value(encoding: FixedSizeList, data: pa.Buffer, num_values: int) -> Block:
-    """The lists of a full-zip page: each value is its bitmaps, whole bytes each, then its items."""
+    """Decodes the lists of a full-zip page: each value is its bitmaps, in whole bytes each, then its items."""
     lists, items = levels(encoding)
     item_bits = items.bits_per_value if isinstance(items, Flat) else 0
     widths = np.cumprod([level.dimension for level in lists]).tolist()
@@ -87,7 +87,7 @@ def per_value(encoding: FixedSizeList, data: pa.Buffer, num_values: int) -> Bloc
 
 
 def _repack(rows: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]", num_bits: int) -> pa.Buffer:
-    """The first `num_bits` bits of every row, without the bits that fill up its last byte."""
+    """Returns the first `num_bits` bits of every row, without the padding of its last byte."""
     bits = np.unpackbits(rows, axis=1, count=num_bits, bitorder="little")
     return pa.py_buffer(np.packbits(bits, bitorder="little"))
 
@@ -106,9 +106,9 @@ def _nest(lists: list[FixedSizeList], bitmaps: list[pa.Buffer | None], items: Bl
 
 
 def shape(lists: Lists) -> tuple[list[Lists], FixedWidth, FixedSizeList]:
-    """The nested lists from the outside, the innermost items, and how all of it is encoded.
+    """Returns the nested lists from the outside, the innermost items, and their encoding.
 
-    raises: UnsupportedFeature for items that vary in length
+    raises: UnsupportedFeature for items of variable length
     """
     nested = [lists]
     while isinstance(nested[-1].items, Lists):
@@ -124,7 +124,7 @@ def shape(lists: Lists) -> tuple[list[Lists], FixedWidth, FixedSizeList]:
 
 
 def without_hidden_nulls(lists: Lists, nulls: BoolMask | None) -> Lists:
-    """The lists without the bitmaps in which no item is NULL but those of lists that are NULL themselves."""
+    """Removes bitmaps whose NULL items all belong to lists that are NULL themselves."""
     items = lists.items
     hidden = np.repeat(nulls, lists.dimension) if nulls is not None else None
     if lists.validity is not None:
@@ -139,13 +139,13 @@ def without_hidden_nulls(lists: Lists, nulls: BoolMask | None) -> Lists:
 
 
 def bits_per_list(lists: Lists) -> int:
-    """Bits of the items of one list, over all levels."""
+    """Returns the bits of the items of one list, over all levels."""
     nested, items, _ = shape(lists)
     return math.prod(level.dimension for level in nested) * items.bits_per_value
 
 
 def chunks(lists: Lists, most_bytes: int) -> ChunkCodec:
-    """The lists as they are, behind a bitmap for each level with NULLs."""
+    """Encodes the lists unchanged, after a bitmap for each level with NULLs."""
     nested, items, encoding = shape(lists)
     bits = bits_per_list(lists)
 
@@ -166,7 +166,7 @@ def _has_bits(nested: list[Lists], items: FixedWidth) -> bool:
 
 
 def encode_values(lists: Lists) -> tuple[Encoding, int, pa.Buffer]:
-    """The lists as a full-zip page holds them: the encoding, the bits of a value, the values side by side."""
+    """Encodes the lists for a full-zip page: the encoding, the bits of a value, the values side by side."""
     nested, items, encoding = shape(lists)
     num_values = lists.num_values
     if not _has_bits(nested, items):
@@ -182,7 +182,7 @@ def encode_values(lists: Lists) -> tuple[Encoding, int, pa.Buffer]:
 
 
 def _rows_of_bits(data: pa.Buffer, num_rows: int, num_bits: int) -> "np.ndarray[tuple[int, int], np.dtype[np.uint8]]":
-    """`num_bits` bits for each row, filled up to whole bytes."""
+    """Returns `num_bits` bits for each row, padded to whole bytes."""
     if num_bits % 8 == 0:
         return np.frombuffer(data, np.uint8, num_rows * num_bits // 8).reshape(num_rows, num_bits // 8)
     bits = np.unpackbits(np.frombuffer(data, np.uint8), count=num_rows * num_bits, bitorder="little")

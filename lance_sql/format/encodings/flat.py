@@ -11,14 +11,14 @@ from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts,
 from lance_sql.format.encodings.tree import Flat
 
 CHUNK_ITEMS = 4096
-"""Values of a chunk: enough to make up for its header, few enough to be read for one of them."""
+"""Values of a chunk: enough to compensate for its header, few enough to be read for one of them."""
 
 CHUNK_BITS = 1 << 14
 """Booleans of a chunk."""
 
 
 def mini_block(encoding: Flat, rows: ChunkRows) -> FixedWidth:
-    """The values of `rows`; booleans stay packed."""
+    """Decodes the values of `rows`; booleans stay packed."""
     bits = encoding.bits_per_value
     out = rows.allocate(bits)
     _kernels.flat(rows.chunks, rows.ranges, 0, bits, out)
@@ -26,7 +26,7 @@ def mini_block(encoding: Flat, rows: ChunkRows) -> FixedWidth:
 
 
 def chunks(values: FixedWidth, most_bytes: int) -> ChunkCodec:
-    """The values as they are, in chunks of at most `most_bytes` bytes; booleans stay packed."""
+    """Encodes the values unchanged, in chunks of at most `most_bytes` bytes; booleans stay packed."""
     bits = values.bits_per_value
 
     def encode(starts: Starts) -> ChunkedValues:
@@ -36,12 +36,12 @@ def chunks(values: FixedWidth, most_bytes: int) -> ChunkCodec:
 
 
 def log2_chunk_items(bits_per_value: int, most_bytes: int) -> int:
-    """The binary logarithm of the items of a chunk."""
+    """Returns the binary logarithm of the items of a chunk."""
     return log2_items(bits_per_value, most_bytes, CHUNK_BITS if bits_per_value == 1 else CHUNK_ITEMS)
 
 
 def parts(data: pa.Buffer, bits_per_value: int, starts: Starts) -> Parts:
-    """The values of each chunk; a copy only where a chunk does not begin at a whole byte."""
+    """Returns the values of each chunk; copies only if a chunk does not begin at a whole byte."""
     bounds = starts * bits_per_value
     if not (bounds[:-1] % 8).any():
         return Parts(data, (bounds + 7) // 8)
@@ -53,9 +53,9 @@ def parts(data: pa.Buffer, bits_per_value: int, starts: Starts) -> Parts:
 
 
 def block(encoding: Flat, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """The first `num_values` values of `data`, without a copy.
+    """Returns the first `num_values` values of `data`, without a copy.
 
-    raises: CorruptFile when `data` is too short for them
+    raises: CorruptFile if `data` is too short for them
     """
     needed = (num_values * encoding.bits_per_value + 7) // 8
     if data.size < needed:

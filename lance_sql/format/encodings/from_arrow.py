@@ -1,4 +1,4 @@
-"""Arrow arrays -> blocks: the inverse of `blocks.to_array`, without copies where the array begins at a whole byte."""
+"""Conversion of Arrow arrays to blocks: the inverse of `blocks.to_array`, without copies for byte-aligned arrays."""
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,9 @@ _EMPTY = pa.py_buffer(b"")
 
 
 def from_array(array: pa.Array) -> Block:
-    """The values of `array` without its own validity; NULLs keep a slot with whatever it holds.
+    """Returns the values of `array` without its own validity; NULLs keep a slot with arbitrary content.
 
-    raises: UnsupportedFeature for types that are no leaf
+    raises: UnsupportedFeature for types that are not a leaf
     """
     type = array.type
     if pa.types.is_primitive(type):
@@ -50,14 +50,14 @@ def from_array(array: pa.Array) -> Block:
 
 
 def bitmap(array: pa.Array) -> pa.Buffer | None:
-    """The validity of `array` from bit 0; None when no value is NULL."""
+    """Returns the validity of `array` from bit 0, or None without NULLs."""
     if array.null_count == 0:
         return None
     return _bits(array.buffers()[0], array.offset, len(array))
 
 
 def _bits(buffer: pa.Buffer | None, start: int, count: int) -> pa.Buffer:
-    """`count` bits from bit `start`; zeros where there is no buffer at all."""
+    """Returns `count` bits from bit `start`; zeros without a buffer."""
     if buffer is None:
         return pa.py_buffer(bytes((count + 7) // 8))
     if start % 8 == 0:

@@ -19,24 +19,24 @@ from lance_sql.values.arrays import U8
 
 SYMBOL_TABLE_BYTES = 2312
 MAX_EXPANSION = 8
-"""A code of one byte stands for at most 8 bytes."""
+"""A code of one byte expands to at most 8 bytes."""
 
 _FIRST_GUESS = 3.0
 _HEADROOM = 1.1
 _SLACK = 64 * 1024
-"""The kernel stops before a piece that might not fit; this leaves room for a whole chunk at the end."""
+"""The kernel stops before a piece that might not fit; this reserves space for a whole chunk at the end."""
 
 _MAX_KNOWN = 1024
 _known_expansion: dict[bytes, float] = {}
-"""By symbol table, how many bytes a byte of codes stood for when the table was last used: pages are read in batches."""
+"""Expansion of codes by symbol table, as of its last use: pages are read in batches."""
 
 _SAMPLE_BYTES = 1 << 15
 _TRIAL_BYTES = 1 << 16
 _NOISE_BYTES = 1 << 14
 _NOISE_ENTROPY = 7.8
-"""Bits of information in a byte, above which bytes are taken for noise."""
+"""Bits of information in a byte above which bytes count as noise."""
 _WORTHWHILE = 0.95
-"""Codes of more than this share of the bytes are not worth decoding."""
+"""If codes take more than this share of the bytes, FSST is not used."""
 
 Decode = Callable[[int, pa.Buffer, pa.Buffer], tuple[int, int]]
 
@@ -53,7 +53,7 @@ def mini_block(encoding: Fsst, rows: ChunkRows) -> VariableWidth:
 
 
 def encode(values: VariableWidth) -> tuple[Fsst, VariableWidth] | None:
-    """The strings as codes of a table that is made for them; None when that saves next to nothing."""
+    """Encodes the strings with a table trained for them; returns None if that saves next to nothing."""
     if _is_noise(values):
         return None
     table = np.empty(SYMBOL_TABLE_BYTES, np.uint8)
@@ -65,7 +65,7 @@ def encode(values: VariableWidth) -> tuple[Fsst, VariableWidth] | None:
 
 
 def _is_noise(values: VariableWidth) -> bool:
-    """Whether the bytes are spread so evenly that there can hardly be symbols, as in compressed data."""
+    """Whether the bytes are distributed so evenly that symbols are unlikely, as in compressed data."""
     bounds = variable.bounds_of(values)
     middle = (int(bounds[0]) + int(bounds[-1]) - _NOISE_BYTES) // 2
     start = max(middle, int(bounds[0]))
@@ -85,7 +85,7 @@ def _encode(values: VariableWidth, table: U8) -> VariableWidth:
 
 
 def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int) -> ChunkCodec | None:
-    """The strings as codes, in chunks like those of plain strings; None when that saves next to nothing."""
+    """Encodes the strings in chunks like those of plain strings; returns None if that saves next to nothing."""
     encoded = encode(values)
     if encoded is None:
         return None
@@ -97,7 +97,7 @@ def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int) -> ChunkCod
 
 
 def per_value(encoding: Fsst, values: VariableWidth) -> VariableWidth:
-    """The decoded form of `values`, whose bytes are codes."""
+    """Decodes `values`, whose bytes are codes."""
     bits = offset_bits(encoding)
 
     def decode(start: int, offsets: pa.Buffer, data: pa.Buffer) -> tuple[int, int]:
@@ -117,7 +117,7 @@ def per_value(encoding: Fsst, values: VariableWidth) -> VariableWidth:
 
 
 def offset_bits(encoding: Fsst) -> int:
-    """The offset width of the strings below.
+    """Returns the offset width of the strings.
 
     raises: CorruptFile for a symbol table of another size, UnsupportedFeature for values other than Variable
     """
@@ -129,7 +129,7 @@ def offset_bits(encoding: Fsst) -> int:
 
 
 def _grow(decode: Decode, symbol_table: bytes, num_values: int, bits: int, compressed: int) -> VariableWidth:
-    """Decodes into a buffer that grows when the guess of its size was too low."""
+    """Decodes into a buffer that grows if its estimated size was too low."""
     offsets = pa.allocate_buffer((num_values + 1) * bits // 8)
     most = compressed * MAX_EXPANSION + 2 * MAX_EXPANSION
     expansion = _known_expansion.get(symbol_table, _FIRST_GUESS) * _HEADROOM
@@ -151,5 +151,5 @@ def _remember(symbol_table: bytes, expansion: float) -> None:
     _known_expansion.pop(symbol_table, None)
     _known_expansion[symbol_table] = expansion
     while len(_known_expansion) > _MAX_KNOWN:
-        # another thread may have taken the oldest one
+        # another thread may have removed the oldest one
         _known_expansion.pop(next(iter(_known_expansion), b""), None)

@@ -1,7 +1,7 @@
 """General: buffers of another encoding, compressed as opaque bytes with LZ4 or Zstandard.
 
-LZ4: u32 uncompressed size, then one raw block. Zstandard: u64 uncompressed size, then one frame; old writers left the
-size out. Source: message General.
+LZ4: u32 uncompressed size, then one raw block. Zstandard: u64 uncompressed size, then one frame; old writers omitted
+the size. Source: message General.
 """
 
 import struct
@@ -20,10 +20,10 @@ from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts,
 from lance_sql.format.encodings.tree import Compression, General
 
 MAX_UNCOMPRESSED = 1 << 31
-"""No buffer may claim to be larger than this, in bytes."""
+"""Maximum uncompressed bytes of a buffer."""
 
 MAX_RATIO = {Compression.LZ4: 256, Compression.ZSTD: 1 << 16}
-"""A buffer that claims to shrink further is not one that the compressor can have made."""
+"""A buffer with a higher ratio cannot come from the compressor."""
 
 KERNEL_COMPRESSIONS = {Compression.LZ4: _kernels.Compression.LZ4, Compression.ZSTD: _kernels.Compression.ZSTD}
 
@@ -44,9 +44,9 @@ def _codec(compression: Compression) -> pa.Codec:
 
 
 def decompress(compression: Compression, data: pa.Buffer) -> pa.Buffer:
-    """The bytes that `data` was made from.
+    """Decompresses `data`.
 
-    raises: CorruptFile when `data` is no such buffer, or claims a size beyond MAX_UNCOMPRESSED or MAX_RATIO
+    raises: CorruptFile if `data` is not such a buffer, or claims a size beyond MAX_UNCOMPRESSED or MAX_RATIO
     """
     if data.size == 0:
         return _EMPTY
@@ -64,7 +64,7 @@ def decompress(compression: Compression, data: pa.Buffer) -> pa.Buffer:
 
 
 def _decompress(compression: Compression, body: pa.Buffer, size: int) -> pa.Buffer:
-    # Arrow does not say how many bytes of its buffer LZ4 has filled
+    # Arrow does not return how many bytes of its buffer LZ4 has filled
     if compression is Compression.LZ4 and _kernels.lz4_size(body) != size:
         raise CorruptFile(f"an lz4 buffer does not hold the {size} bytes that it claims")
     try:
@@ -74,7 +74,7 @@ def _decompress(compression: Compression, body: pa.Buffer, size: int) -> pa.Buff
 
 
 def _without_size(data: pa.Buffer) -> pa.Buffer:
-    """A bare frame, in pieces: what `read` is asked for it allocates."""
+    """Decompresses a bare frame, in pieces, because `read` allocates the requested size."""
     most = min(MAX_UNCOMPRESSED, data.size * MAX_RATIO[Compression.ZSTD])
     pieces = []
     size = 0
@@ -91,9 +91,9 @@ def _without_size(data: pa.Buffer) -> pa.Buffer:
 
 
 def compress(compression: Compression, data: pa.Buffer, level: int | None = None) -> bytes:
-    """The buffer that `decompress` takes: the size, then the block or frame.
+    """Compresses a buffer for `decompress`: the size, then the block or frame.
 
-    raises: InvalidArgument for data that LZ4 cannot hold
+    raises: InvalidArgument for data too large for LZ4
     """
     if compression is Compression.LZ4 and data.size >= 1 << 31:
         raise InvalidArgument(f"{data.size} bytes are too many for one LZ4 block")
@@ -110,7 +110,7 @@ def _encoder(compression: Compression, level: int | None) -> pa.Codec:
 
 
 def chunks(inner: ChunkCodec, compression: Compression, level: int | None) -> ChunkCodec:
-    """The chunks of `inner` with their first buffer compressed, where that makes the page smaller."""
+    """Compresses the first buffer of the chunks of `inner`, if that makes the page smaller."""
 
     def encode(starts: Starts) -> ChunkedValues:
         values = inner.encode(starts)
@@ -129,14 +129,14 @@ def chunks(inner: ChunkCodec, compression: Compression, level: int | None) -> Ch
 
 
 def encode_values(values: VariableWidth, compression: Compression, level: int | None = None) -> VariableWidth:
-    """Each value as a compressed buffer of its own."""
+    """Compresses each value individually."""
     pieces = [compress(compression, piece, level) for piece in _pieces(values)]
     offsets = np.array([0, *accumulate(map(len, pieces))], np.int64)
     return VariableWidth(values.num_values, 64, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces)))
 
 
 def shrinks(values: VariableWidth) -> bool:
-    """Whether compression makes some of the values clearly smaller, as it does not with images or sound."""
+    """Whether compression makes some of the values clearly smaller, unlike for images or sound."""
     pieces = _pieces(values)
     some = [_part(piece) for piece in pieces[:: max(len(pieces) // _TRIAL_VALUES, 1)]]
     after = sum(len(compress(Compression.ZSTD, piece, 1)) for piece in some)
@@ -144,7 +144,7 @@ def shrinks(values: VariableWidth) -> bool:
 
 
 def _part(value: pa.Buffer) -> pa.Buffer:
-    """The middle of a long value, which tells as much as all of it."""
+    """Returns the middle of a long value, as a sample of it."""
     return value.slice(max(value.size - _TRIAL_BYTES, 0) // 2, min(value.size, _TRIAL_BYTES))
 
 
@@ -154,16 +154,16 @@ def _pieces(values: VariableWidth) -> list[pa.Buffer]:
 
 
 def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:
-    """The same items over chunks whose first value buffer is decompressed; only chunks that hold some are touched.
+    """Decompresses the first value buffer of the chunks of these items, and of no other chunks.
 
-    raises: ValueError for buffers that are damaged
+    raises: ValueError for damaged buffers
     """
     chunks = rows.chunks.decompressed(KERNEL_COMPRESSIONS[compression], rows.ranges)
     return replace(rows, chunks=chunks, num_bytes=rows.num_bytes + chunks.num_decompressed)
 
 
 def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:
-    """The decompressed form of `values`, each of which is a compressed buffer of its own."""
+    """Decompresses `values`, each of which is compressed individually."""
     bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
     pieces = [decompress(compression, values.data.slice(start, end - start)) for start, end in pairwise(bounds)]
     offsets = np.zeros(values.num_values + 1, np.int64)
@@ -175,9 +175,9 @@ def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:
 
 
 def library(compression: Compression) -> str:
-    """What decompresses the chunks and values of pages, such as "libzstd.so.1 1.5.4".
+    """Returns the library that decompresses chunks and values of pages, such as "libzstd.so.1 1.5.4".
 
-    Without a library of the system it is pyarrow, which threads call one after the other.
+    Without a system library it is pyarrow, which serves one thread at a time.
     """
     return _kernels.compression_library(KERNEL_COMPRESSIONS[compression]) or f"pyarrow {pa.__version__}"
 

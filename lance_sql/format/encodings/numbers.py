@@ -1,4 +1,4 @@
-"""Numbers that are decoded whole: levels, positions, counts and offsets of pages of file version 2.3."""
+"""Numbers that are decoded as a whole: levels, positions, counts and offsets of pages of file version 2.3."""
 
 import struct
 
@@ -22,14 +22,14 @@ from lance_sql.format.encodings.tree import (
 from lance_sql.values.arrays import I64
 
 MAX_WITHOUT_BYTES = 1 << 24
-"""Numbers that take no bytes of their own; more of them are refused."""
+"""Maximum count of numbers that take no bytes; more are refused."""
 
 _MOST = np.iinfo(np.int64).max
 _EMPTY = pa.py_buffer(b"")
 
 
 def has_buffer(encoding: Encoding) -> bool:
-    """Whether numbers in the encoding take a buffer."""
+    """Whether numbers in the encoding have a buffer."""
     match encoding:
         case Constant() | Range():
             return False
@@ -41,9 +41,9 @@ def has_buffer(encoding: Encoding) -> bool:
 
 
 def decode(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
-    """`count` numbers from 0 on.
+    """Decodes `count` numbers of at least 0.
 
-    data: None where the encoding has no buffer
+    data: None if the encoding has no buffer
     raises: CorruptFile, UnsupportedFeature
     """
     match encoding:
@@ -92,7 +92,7 @@ def decode(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
 
 
 def run_bits(encoding: Rle) -> int:
-    """The width of the values of runs.
+    """Returns the width of the values of runs.
 
     raises: UnsupportedFeature
     """
@@ -103,9 +103,9 @@ def run_bits(encoding: Rle) -> int:
 
 
 def runs(encoding: Rle, values: pa.Buffer, lengths: pa.Buffer, count: int) -> pa.Buffer:
-    """`count` values of `run_bits` bits.
+    """Decodes `count` values of `run_bits` bits from runs.
 
-    raises: CorruptFile for runs of another number
+    raises: CorruptFile for runs of another total
     """
     bits = run_bits(encoding)
     assert isinstance(encoding.run_lengths, Flat)
@@ -130,7 +130,7 @@ def _run_lengths(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
         case Flat(bits_per_value=8 | 16 | 32 | 64 as bits) if data is not None:
             return _lengths(data, bits, count)
         case Range(start=start, step=step) if start > 0:
-            # how many there are, their sum says
+            # their sum determines their number
             num_most = min(_few(count), 1 << 16)
             ends = np.cumsum(decode(encoding, None, num_most))
             last_run = int(np.searchsorted(ends, count))
@@ -141,7 +141,7 @@ def _run_lengths(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
 
 
 def _sized(data: pa.Buffer) -> tuple[pa.Buffer, pa.Buffer]:
-    """How many bytes the first part has, that part, and the rest."""
+    """Splits data after a size word: the size of the first part, that part, and the rest."""
     if data.size < 8:
         raise CorruptFile(f"runs in {data.size} bytes")
     (size,) = struct.unpack_from("<Q", data)

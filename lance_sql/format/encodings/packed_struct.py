@@ -18,12 +18,12 @@ CHUNK_ITEMS = 4096
 
 
 def is_fixed(values: Struct) -> bool:
-    """Whether the rows all have one width, so that they are values of a mini-block page."""
+    """Whether all rows have the same width, so that they can be values of a mini-block page."""
     return all(isinstance(field, FixedWidth) and field.bits_per_value % 8 == 0 for field in values.fields)
 
 
 def chunks(values: Struct, most_bytes: int) -> ChunkCodec:
-    """The rows of a struct of which `is_fixed` holds."""
+    """Encodes the rows of a struct that satisfies `is_fixed`."""
     fields = [field for field in values.fields if isinstance(field, FixedWidth)]
     bits = tuple(field.bits_per_value for field in fields)
     columns = [np.frombuffer(field.data, np.uint8).reshape(values.num_values, -1) for field in fields]
@@ -36,9 +36,9 @@ def chunks(values: Struct, most_bytes: int) -> ChunkCodec:
 
 
 def encode_rows(values: Struct) -> tuple[VariablePackedStruct, VariableWidth]:
-    """The rows as byte strings, each field behind the one before; strings behind their length.
+    """Encodes the rows as byte strings with adjacent fields; strings follow their length.
 
-    raises: UnsupportedFeature for fields that are neither of one width in bytes nor strings
+    raises: UnsupportedFeature for fields that are neither fixed-width in bytes nor strings
     """
     pieces: list[tuple[pa.Buffer, I64, I64]] = []
     fields = []
@@ -68,7 +68,7 @@ def _cells(data: pa.Buffer, num_values: int, width: int) -> tuple[pa.Buffer, I64
 
 
 def _zip_cells(pieces: list[tuple[pa.Buffer, I64, I64]], num_rows: int) -> VariableWidth:
-    """The cells of each row side by side; a piece is a column of cells: bytes, their starts and lengths."""
+    """Joins the cells of each row; a piece is a column of cells: bytes, their starts and lengths."""
     offsets = np.zeros(num_rows + 1, np.int64)
     np.cumsum(sum(lengths for _, _, lengths in pieces), out=offsets[1:])
     out = pa.allocate_buffer(int(offsets[-1]))
@@ -80,7 +80,7 @@ def _zip_cells(pieces: list[tuple[pa.Buffer, I64, I64]], num_rows: int) -> Varia
 
 
 def mini_block(encoding: PackedStruct, rows: ChunkRows) -> Struct:
-    """The rows: fields of fixed width in field order, without padding."""
+    """Decodes the rows: fields of fixed width in field order, without padding."""
     bits = encoding.field_bits
     if not bits or any(width % 8 for width in bits):
         raise UnsupportedFeature(f"packed structs with fields of {bits} bits are not supported")
@@ -92,7 +92,7 @@ def mini_block(encoding: PackedStruct, rows: ChunkRows) -> Struct:
 
 
 def split_rows(rows: FixedWidth, field_bits: tuple[int, ...]) -> Struct:
-    """The fields of rows that hold them side by side; each a number of whole bytes."""
+    """Splits rows into their adjacent fields, each a number of whole bytes."""
     table = np.frombuffer(rows.data, np.uint8).reshape(rows.num_values, rows.bits_per_value // 8)
     edges = np.cumsum([0, *(width // 8 for width in field_bits)]).tolist()
     fields: list[Block] = []
@@ -102,9 +102,9 @@ def split_rows(rows: FixedWidth, field_bits: tuple[int, ...]) -> Struct:
 
 
 class Cursor:
-    """A position in each of many byte strings, moved by one field at a time.
+    """A position in each of many byte strings, advanced by one field at a time.
 
-    Each row of a variable packed struct is one string: fields of fixed width as they are, others behind their
+    Each row of a variable packed struct is one string: fields of fixed width without a length, others after their
     length. The string of a NULL row is empty; its fields become zeros and empty strings.
     """
 
@@ -116,7 +116,7 @@ class Cursor:
         self.num_values = values.num_values
 
     def fixed(self, num_bytes: int) -> pa.Buffer:
-        """The next `num_bytes` bytes of every row, one row after the other."""
+        """Returns the next `num_bytes` bytes of every row, concatenated."""
         taken = self._take(np.full(len(self._present), num_bytes, np.int64))
         if len(self._present) == self.num_values:
             return taken
@@ -125,7 +125,7 @@ class Cursor:
         return pa.py_buffer(rows)
 
     def variable(self, length_bits: int) -> VariableWidth:
-        """The next byte string of every row, behind its length of `length_bits` bits."""
+        """Returns the next byte string of every row, after its length of `length_bits` bits."""
         lengths = np.frombuffer(self.fixed(length_bits // 8), f"<u{length_bits // 8}")
         if len(lengths) and int(lengths.max()) > self._data.size:
             raise CorruptFile(f"a packed field of {int(lengths.max())} bytes in {self._data.size} bytes of rows")
@@ -135,7 +135,7 @@ class Cursor:
         return VariableWidth(self.num_values, 64, pa.py_buffer(offsets), data)
 
     def finish(self) -> None:
-        """Raises CorruptFile unless every row was used up."""
+        """Raises CorruptFile unless every row was consumed."""
         if not np.array_equal(self._at, self._end):
             raise CorruptFile("rows of a packed struct are longer than their fields")
 

@@ -1,6 +1,6 @@
-"""What a field's metadata asks of the writer: the keys `lance-encoding:*` and their values.
+"""Writer options in a field's metadata: the keys `lance-encoding:*` and their values.
 
-Readers need none of it. Keys that are not known ask for nothing; a known key with a value that is not, is refused.
+Readers ignore them. Unknown keys have no effect; a known key with an unknown value is refused.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,17 +17,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What is preferred for one leaf; None where the writer chooses.
+    """Preferences for one leaf; None if the writer chooses.
 
     compression: of values as opaque bytes
     plain: no bit-packing, runs or symbols
     symbols: FSST or nothing
-    rle_threshold: runs are for values of which fewer than this share begin one
-    byte_stream_split: before compression only; None where the writer finds it out
-    dictionary_divisor: a dictionary has at most one item for so many values
+    rle_threshold: use runs if less than this share of the values begin one
+    byte_stream_split: only before compression; None if the writer decides by a trial
+    dictionary_divisor: a dictionary has at most one item for this many values
     dictionary_ratio: a dictionary with its indices takes at most this share of the values
-    dictionary_compression: of the items; False for none at all
-    full_zip: the layout, whatever the size of values
+    dictionary_compression: of the items; False for none
+    full_zip: the layout, for any size of values
     chunk_bytes: of a chunk of strings
     """
 
@@ -49,9 +49,9 @@ _NONE = Preferences()
 
 
 def from_metadata(metadata: Mapping[str, bytes]) -> Preferences:
-    """The preferences of a field.
+    """Parses the preferences of a field.
 
-    raises: InvalidArgument for a value that means nothing, with its key
+    raises: InvalidArgument for an invalid value, with its key
     """
 
     if not any(key.startswith(PREFIX) for key in metadata):

@@ -19,7 +19,7 @@ _LOG2_CHUNK = 12
 
 
 def value_bits(encoding: Rle) -> int:
-    """The width of the run values.
+    """Returns the width of the run values.
 
     raises: UnsupportedFeature for values or lengths that are themselves encoded (file version 2.3)
     """
@@ -31,7 +31,7 @@ def value_bits(encoding: Rle) -> int:
 
 
 def mini_block(encoding: Rle, rows: ChunkRows) -> FixedWidth:
-    """The values of `rows`: buffer 0 of a chunk has the run values, buffer 1 the lengths."""
+    """Decodes the values of `rows`: buffer 0 of a chunk has the run values, buffer 1 the lengths."""
     bits = value_bits(encoding)
     out = pa.allocate_buffer(rows.num_items * bits // 8)
     _kernels.rle(rows.chunks, rows.ranges, bits, out)
@@ -39,12 +39,12 @@ def mini_block(encoding: Rle, rows: ChunkRows) -> FixedWidth:
 
 
 def num_changes(values: FixedWidth) -> int:
-    """How many values differ from the one before: with the first, the fewest runs that there can be."""
+    """Counts the values that differ from the one before, a lower bound of the runs without the first one."""
     return _kernels.count_changes(values.data, values.bits_per_value, values.num_values)
 
 
 def chunks(values: FixedWidth) -> ChunkCodec:
-    """The runs of each chunk; values of 8, 16, 32 or 64 bits."""
+    """Encodes the runs of each chunk; values of 8, 16, 32 or 64 bits."""
     bits, count = values.bits_per_value, values.num_values
     expected = uniform_starts(count, _LOG2_CHUNK)
     num_runs = int(_count_runs(values.data, bits, expected).sum())
@@ -61,7 +61,7 @@ def chunks(values: FixedWidth) -> ChunkCodec:
 
 
 def encode_blocks(data: pa.Buffer, value_bits: int, starts: Starts) -> Parts:
-    """The runs of each chunk as a block of their own."""
+    """Encodes the runs of each chunk as a separate block."""
     runs = _count_runs(data, value_bits, starts)
     out_starts = np.zeros(len(starts), np.int64)
     np.cumsum(8 + runs * (value_bits // 8 + 1), out=out_starts[1:])
@@ -77,7 +77,7 @@ def _count_runs(data: pa.Buffer, value_bits: int, starts: Starts) -> Starts:
 
 
 def block(encoding: Rle, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """One buffer: the number of bytes of the run values, the run values, the lengths."""
+    """Decodes one buffer: the number of bytes of the run values, the run values, the lengths."""
     bits = value_bits(encoding)
     if num_values > data.size * MAX_RUN:
         raise CorruptFile(f"{num_values} values in runs of {data.size} bytes")

@@ -1,4 +1,4 @@
-"""Pages of one value: finding out that all values are the same."""
+"""Detection of pages with a single value."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ _COMPARED_BYTES = 1 << 20
 
 
 def scalar_of(values: Block, nulls: BoolMask | None) -> tuple[bytes, ...] | None:
-    """The one value that all which are not NULL have, as the Arrow buffers of an array of it; None where they differ.
+    """Returns the only value that is not NULL, as the Arrow buffers of an array of it, or None if values differ.
 
-    nulls: marks slots whose content does not count; at least one does
+    nulls: marks slots whose content is ignored; at least one slot is not marked
     """
     match values:
         case FixedWidth(bits_per_value=1):
@@ -51,7 +51,7 @@ def _bytes(values: FixedWidth, nulls: BoolMask | None) -> tuple[bytes, ...] | No
         return None
     if nulls is not None:
         table = table[~nulls]
-    # each is the one before it: a comparison of long arrays, not of short rows
+    # compares each with the one before it: long arrays instead of short rows
     raw, width = table.reshape(-1), table.shape[1]
     return (first.tobytes(),) if (raw[width:] == raw[:-width]).all() else None
 
@@ -78,9 +78,9 @@ def _string(values: VariableWidth, nulls: BoolMask | None) -> tuple[bytes, ...] 
 
 
 def _are_all(data: U8, starts: I64, value: U8) -> bool:
-    """Whether the bytes from each of `starts` on, as many as `value` has, are those of `value`.
+    """Whether the bytes at each of `starts` are equal to those of `value`.
 
-    Compares a piece of bounded size at a time, so that the number of steps depends on the bytes, not on their shape.
+    Compares pieces of bounded size, so that the number of steps depends only on the number of bytes.
     """
     if not len(value):
         return True
@@ -90,7 +90,7 @@ def _are_all(data: U8, starts: I64, value: U8) -> bool:
 
 
 def _trials(count: int, nulls: BoolMask | None) -> I64:
-    """A few slots whose content counts, from all over the page."""
+    """Returns a few slots that are not NULL, spread over the page."""
     if nulls is None:
         return np.arange(_TRIALS) * (count - 1) // (_TRIALS - 1)
     slots = np.flatnonzero(~nulls)

@@ -1,4 +1,4 @@
-"""Parts of a buffer of fixed-width values: which bytes hold which values, and taking values out of what was read."""
+"""Parts of a buffer of fixed-width values: the bytes of given values, and selection of values from bytes."""
 
 from collections.abc import Sequence
 from math import gcd
@@ -19,9 +19,9 @@ _ALIGNMENT = 8
 
 
 def unit(encoding: Encoding) -> tuple[int, int]:
-    """The smallest part of a buffer that can be decoded alone: (number of values, number of bytes).
+    """Returns the smallest part of a buffer that can be decoded alone: (number of values, number of bytes).
 
-    raises: UnsupportedFeature for encodings whose values cannot be told apart without decoding all of them
+    raises: UnsupportedFeature for encodings whose values can only be decoded all together
     """
     match encoding:
         case Flat(bits_per_value=bits) | Bitpacked(num_bits=bits):
@@ -33,7 +33,7 @@ def unit(encoding: Encoding) -> tuple[int, int]:
 
 
 def num_bytes(encoding: Encoding, num_values: int) -> int:
-    """The bytes that a buffer of `num_values` values has at least."""
+    """Returns the minimum bytes of a buffer of `num_values` values."""
     if isinstance(encoding, (Flat, Bitpacked)):
         bits = encoding.bits_per_value if isinstance(encoding, Flat) else encoding.num_bits
         return (num_values * bits + 7) // 8
@@ -42,7 +42,7 @@ def num_bytes(encoding: Encoding, num_values: int) -> int:
 
 
 def max_values(encoding: Encoding, size: int) -> int:
-    """How many values a buffer of `size` bytes can hold."""
+    """Returns the maximum number of values in a buffer of `size` bytes."""
     per_unit, unit_bytes = unit(encoding)
     if isinstance(encoding, OutOfLineBitpacking):
         return size // unit_bytes * per_unit
@@ -50,7 +50,7 @@ def max_values(encoding: Encoding, size: int) -> int:
 
 
 def select(block: FixedWidth, rows: RowRanges) -> FixedWidth:
-    """The values at `rows`, without a copy where they lie side by side."""
+    """Returns the values at `rows`, without a copy if they are adjacent."""
     bits, count = block.bits_per_value, row_ranges.count(rows)
     if bits % 8 == 0:
         width = bits // 8
@@ -72,7 +72,7 @@ def select(block: FixedWidth, rows: RowRanges) -> FixedWidth:
 
 
 def join(blocks: Sequence[FixedWidth]) -> FixedWidth:
-    """The values of all blocks (at least one, of one width) one after the other."""
+    """Concatenates the values of all blocks (at least one, of one width)."""
     if len(blocks) == 1:
         return blocks[0]
     bits, count = blocks[0].bits_per_value, sum(block.num_values for block in blocks)
@@ -83,9 +83,9 @@ def join(blocks: Sequence[FixedWidth]) -> FixedWidth:
 
 
 def integers(block: FixedWidth) -> U64:
-    """The values as unsigned integers.
+    """Returns the values as unsigned integers.
 
-    raises: UnsupportedFeature for widths that integers do not have
+    raises: UnsupportedFeature for widths other than those of integers
     """
     if block.bits_per_value not in (8, 16, 32, 64):
         raise UnsupportedFeature(f"integers of {block.bits_per_value} bits are not supported")
@@ -93,18 +93,18 @@ def integers(block: FixedWidth) -> U64:
 
 
 def bitmap(valid: BoolMask) -> pa.Buffer:
-    """The bits of a validity bitmap."""
+    """Packs a validity mask into a bitmap."""
     return _pack(valid)
 
 
 def bits(data: pa.Buffer, num_bits: int) -> BoolMask:
-    """The bits of a validity bitmap as booleans."""
+    """Unpacks a validity bitmap into booleans."""
     return _unpack(data, num_bits).view(np.bool_)
 
 
 def _aligned(data: pa.Buffer, width: int) -> pa.Buffer:
-    """The buffer at an address that consumers accept: files do not align their buffers."""
-    # values of no byte may lie anywhere
+    """Returns the buffer at an address that consumers accept, because files do not align their buffers."""
+    # values of zero bytes may have any address
     is_aligned = width == 0 or data.address % min(width & -width, _ALIGNMENT) == 0
     return data if is_aligned else pa.py_buffer(data.to_pybytes())
 

@@ -1,11 +1,11 @@
 """The encodings of the format as values: one tree of frozen dataclasses for every file version.
 
-A page says how its values became buffers by such a tree. File versions spell it differently (`wire_v2_0`,
-`wire_v2_1`, `wire_v2_3`; files of version 0.1 do not spell it at all, see `format.layouts.plain`); codecs see only the
-tree.
+A page describes the conversion of its values to buffers by such a tree. File versions spell it differently
+(`wire_v2_0`, `wire_v2_1`, `wire_v2_3`; version 0.1 does not store it at all, see `format.layouts.plain`). Codecs see
+only the tree.
 
-File versions up to 2.0 have no levels: NULLs, lists and strings are nodes of the tree as well, and its leaves name the
-buffer of the page that they are in (`Stored`).
+File versions up to 2.0 have no levels: NULLs, lists and strings are nodes of the tree as well, and its leaves name
+their buffer of the page (`Stored`).
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Constant(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class InlineBitpacking(Encoding):
-    """Groups of 1024 words in FastLanes order, each group behind a word that holds its width."""
+    """Groups of 1024 words in FastLanes order, each group after a word with its width."""
 
     word_bits: int
 
@@ -110,7 +110,7 @@ class PackedStruct(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class PackedField:
-    """One field of a `VariablePackedStruct`: of `bits_per_value`, or behind a length of `bits_per_length`."""
+    """One field of a `VariablePackedStruct`: of `bits_per_value`, or after a length of `bits_per_length`."""
 
     values: Encoding
     bits_per_value: int | None
@@ -119,14 +119,14 @@ class PackedField:
 
 @dataclass(frozen=True, slots=True)
 class VariablePackedStruct(Encoding):
-    """Rows of a struct in which some fields vary in length."""
+    """Rows of a struct with some fields of variable length."""
 
     fields: tuple[PackedField, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Range(Encoding):
-    """start, start + step, start + 2 * step, ...: no buffer (file version 2.3, as the next three)."""
+    """start, start + step, start + 2 * step, ...: no buffer (only file version 2.3, like the next three)."""
 
     bits_per_value: int
     start: int
@@ -135,7 +135,7 @@ class Range(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class Delta(Encoding):
-    """`base`, and what each further value is larger than the one before."""
+    """`base`, and the differences between consecutive values."""
 
     bits_per_value: int
     base: int
@@ -144,7 +144,7 @@ class Delta(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class DictionaryBlock(Encoding):
-    """Indices and the items that they mean, one after the other in one buffer."""
+    """Indices and the items that they refer to, in one buffer."""
 
     indices: Encoding
     items: Encoding
@@ -153,7 +153,7 @@ class DictionaryBlock(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class OffsetVariable(Encoding):
-    """Byte strings whose offsets are encoded, in a buffer of their own."""
+    """Byte strings with encoded offsets in a separate buffer."""
 
     offsets: Encoding
 
@@ -168,7 +168,7 @@ class Stored(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class Nullable(Encoding):
-    """Values beside a bitmap in which a set bit is a valid value; NULLs take room among the values."""
+    """Values with a bitmap in which a set bit is a valid value; NULLs have slots among the values."""
 
     validity: Encoding
     values: Encoding
@@ -176,7 +176,7 @@ class Nullable(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class Bitpacked(Encoding):
-    """Words cut to `num_bits` bits, side by side from the least significant bit on."""
+    """Words truncated to `num_bits` bits, adjacent from the least significant bit on."""
 
     word_bits: int
     num_bits: int
@@ -197,7 +197,7 @@ class Binary(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class OffsetBinary(Encoding):
-    """Byte strings by their offsets, one more than there are strings; NULL where one is empty and may be NULL."""
+    """Byte strings by their offsets, one more than strings; empty ones are NULL if `empty_is_null`."""
 
     offsets: Encoding
     bytes: Encoding
@@ -232,7 +232,7 @@ class List(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class OffsetList(Encoding):
-    """Lists by their offsets into `num_items` items of another column, one more than there are lists."""
+    """Lists by their offsets into `num_items` items of another column, one more than lists."""
 
     offsets: Encoding
     num_items: int
@@ -240,4 +240,4 @@ class OffsetList(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class StructHeader(Encoding):
-    """Structs whose members have columns of their own; none is NULL, and nothing is stored."""
+    """Structs whose members have their own columns; none is NULL, and nothing is stored."""

@@ -1,4 +1,4 @@
-"""Values with their NULLs, and what the nodes of a tree without levels make of them."""
+"""Values with their NULLs, and the operations of nodes of a tree without levels."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from lance_sql.format.encodings.blocks import (
 from lance_sql.format.encodings.tree import Fsst, Variable
 
 MAX_NULL_BYTES = 1 << 28
-"""NULLs take no bytes in a file; more than this in memory, for rows read at once, is taken for damage."""
+"""Maximum memory of NULLs, which take no bytes in a file, for rows read at once; more counts as damage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Values:
 
 
 def with_validity(values: Values, bits: Values) -> Values:
-    """The values, of which only those are valid whose bit is set."""
+    """Returns the values with a validity bitmap."""
     if isinstance(values.block, Nulls):
         return values
     if not isinstance(bits.block, FixedWidth) or bits.block.bits_per_value != 1 or bits.validity is not None:
@@ -43,14 +43,14 @@ def with_validity(values: Values, bits: Values) -> Values:
 
 
 def expand_symbols(values: Values, symbol_table: bytes) -> Values:
-    """The strings behind codes of a symbol table."""
+    """Decodes strings from codes of a symbol table."""
     if not isinstance(values.block, VariableWidth):
         raise CorruptFile(f"FSST codes as {type(values.block).__name__}")
     return Values(fsst.per_value(Fsst(symbol_table, Variable(64)), values.block), values.validity)
 
 
 def strings_of_one_width(values: Values, num_bytes: int) -> Values:
-    """Values of `num_bytes` bytes as strings."""
+    """Converts values of `num_bytes` bytes to strings."""
     block = values.block
     if not isinstance(block, FixedWidth) or block.bits_per_value != 8 * num_bytes:
         raise CorruptFile(f"strings of {num_bytes} bytes that are stored in another width")
@@ -59,9 +59,9 @@ def strings_of_one_width(values: Values, num_bytes: int) -> Values:
 
 
 def look_up(keys: Values, items: Values, *, has_null_key: bool) -> Values:
-    """The rows of a dictionary, given their indices.
+    """Looks up dictionary items by index.
 
-    has_null_key: index 0 is NULL, and k means item k - 1
+    has_null_key: index 0 is NULL, and k is item k - 1
     raises: CorruptFile for an index without an item
     """
     if isinstance(keys.block, Nulls):
@@ -86,7 +86,7 @@ def look_up(keys: Values, items: Values, *, has_null_key: bool) -> Values:
 
 
 def check_nulls(block: Block, type: pa.DataType) -> None:
-    """Raises CorruptFile when values of which only NULLs are stored take more memory than is reasonable."""
+    """Raises CorruptFile if values that are stored only as NULLs take an unreasonable amount of memory."""
     while isinstance(block, Lists) and pa.types.is_fixed_size_list(type):
         block, type = block.items, type.value_type
     if not isinstance(block, Nulls):

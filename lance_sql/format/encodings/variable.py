@@ -16,13 +16,13 @@ from lance_sql.format.encodings.tree import Variable
 from lance_sql.values.arrays import I64
 
 CHUNK_BYTES = 1 << 13
-"""Bytes of a chunk with its offsets: enough to make up for its header, few enough to be read for one string."""
+"""Bytes of a chunk with its offsets: enough to compensate for its header, few enough to be read for one string."""
 
 CHUNK_ITEMS = 4096
 
 
 def mini_block(encoding: Variable, rows: ChunkRows) -> VariableWidth:
-    """The values of `rows`: in a chunk the offsets count from the start of the chunk's own buffer."""
+    """Decodes the values of `rows`: offsets in a chunk count from the start of the chunk's buffer."""
     bits = encoding.offset_bits
     offsets = pa.allocate_buffer((rows.num_items + 1) * bits // 8)
     total = _kernels.variable_offsets(rows.chunks, rows.ranges, bits, offsets, bits)
@@ -32,7 +32,7 @@ def mini_block(encoding: Variable, rows: ChunkRows) -> VariableWidth:
 
 
 def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int = CHUNK_BYTES) -> ChunkCodec:
-    """The strings in chunks of about `chunk_bytes`, and of at most `most_bytes` where two strings are not longer."""
+    """Encodes the strings in chunks of about `chunk_bytes`, and at most `most_bytes` unless two strings are longer."""
     bounds = bounds_of(values)
     used = int(bounds[-1] - bounds[0]) + bounds.nbytes
     average = used / max(values.num_values, 1)
@@ -43,7 +43,7 @@ def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int = CHUNK_BYTE
 
 
 def encode_chunks(values: VariableWidth, starts: Starts) -> ChunkedValues:
-    """The strings of each chunk: offsets from the start of its buffer, bytes, zeros up to a whole offset."""
+    """Encodes the strings of each chunk: offsets from the start of its buffer, bytes, zeros up to a whole offset."""
     width = values.offset_bits // 8
     bounds = bounds_of(values)[starts].astype(np.int64)
     sizes = np.diff(bounds) + (np.diff(starts) + 1) * width
@@ -57,7 +57,7 @@ def encode_chunks(values: VariableWidth, starts: Starts) -> ChunkedValues:
 
 
 def encode_block(values: VariableWidth) -> bytes:
-    """One buffer, as `block` reads it."""
+    """Encodes one buffer in the form for `block`."""
     bounds = bounds_of(values)
     width = values.offset_bits // 8
     first, last = int(bounds[0]), int(bounds[-1])
@@ -67,24 +67,24 @@ def encode_block(values: VariableWidth) -> bytes:
 
 
 def num_bytes(values: VariableWidth) -> int:
-    """Bytes of all strings."""
+    """Returns the bytes of all strings."""
     bounds = bounds_of(values)
     return int(bounds[-1]) - int(bounds[0])
 
 
 def longest(values: VariableWidth) -> int:
-    """Bytes of the longest string."""
+    """Returns the bytes of the longest string."""
     return _kernels.longest_string(values.offsets, values.offset_bits, values.num_values)
 
 
 def lengths(values: VariableWidth) -> I64:
-    """Bytes of each string."""
+    """Returns the bytes of each string."""
     bounds = bounds_of(values).astype(np.int64, copy=False)
     return bounds[1:] - bounds[:-1]
 
 
 def head(values: VariableWidth, num_bytes: int) -> VariableWidth:
-    """The first strings, up to about `num_bytes` of them."""
+    """Returns the first strings, up to about `num_bytes` bytes."""
     bounds = bounds_of(values)
     count = max(int(np.searchsorted(bounds, bounds[0] + num_bytes)), 1)
     count = min(count, values.num_values)
@@ -92,23 +92,23 @@ def head(values: VariableWidth, num_bytes: int) -> VariableWidth:
 
 
 def starts(values: VariableWidth) -> I64:
-    """Where each string begins in the bytes."""
+    """Returns the start of each string in the bytes."""
     return bounds_of(values)[:-1].astype(np.int64)
 
 
 def bounds_of(values: VariableWidth) -> npt.NDArray[np.signedinteger[Any]]:
-    """The offsets; the first need not be 0."""
+    """Returns the offsets; the first need not be 0."""
     return np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1)
 
 
 def _largest(bounds: npt.NDArray[np.signedinteger[Any]], log2: int) -> int:
-    """Bytes of the largest chunk of so many strings, with their offsets."""
+    """Returns the bytes of the largest chunk of so many strings, with their offsets."""
     edges = np.append(bounds[: len(bounds) - 1 : 1 << log2], bounds[-1])
     return int(np.diff(edges).max(initial=0)) + ((1 << log2) + 2) * bounds.itemsize
 
 
 def block(encoding: Variable, data: pa.Buffer, num_values: int) -> VariableWidth:
-    """One buffer: the offset width, where the bytes start, `num_values + 1` offsets from 0, the bytes.
+    """Decodes one buffer: the offset width, the start of the bytes, `num_values + 1` offsets from 0, the bytes.
 
     raises: CorruptFile for offsets that leave the buffer or descend
     source: message Variable in a block; releases before 2.1 was stable put a single byte of width first

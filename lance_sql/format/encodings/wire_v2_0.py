@@ -1,4 +1,4 @@
-"""ArrayEncoding messages of file version 2.0 <-> the tree of encodings.
+"""Conversion of ArrayEncoding messages of file version 2.0 to the tree of encodings, and back.
 
 Source: messages `lance.encodings.ArrayEncoding` and its members.
 """
@@ -28,7 +28,7 @@ from lance_sql.format.encodings.tree import (
 from lance_sql.format.proto import encodings_v2_0_pb2 as pb
 
 MAX_DEPTH = 32
-"""Deeper trees than this mean nothing that a writer has a use for."""
+"""Maximum depth of trees; no writer needs deeper ones."""
 
 MAX_BITS = 1 << 32
 """Widest value that is accepted, in bits (512 MiB)."""
@@ -40,9 +40,9 @@ _WORD_BITS = (8, 16, 32, 64)
 
 
 def encoding_from_wire(message: pb.ArrayEncoding, depth: int = 0) -> Encoding:
-    """The encoding that `message` describes.
+    """Parses an encoding from `message`.
 
-    raises: UnsupportedFeature for a member this release does not know, by name; CorruptFile for impossible widths
+    raises: UnsupportedFeature for an unknown member, with its name; CorruptFile for impossible widths
     """
     if depth > MAX_DEPTH:
         raise CorruptFile(f"encodings are nested more than {MAX_DEPTH} deep")
@@ -98,14 +98,14 @@ def encoding_from_wire(message: pb.ArrayEncoding, depth: int = 0) -> Encoding:
 
 
 def page_to_wire(encoding: Encoding) -> bytes:
-    """The encoding of a page as the metadata of its column holds it."""
+    """Serializes the encoding of a page for the metadata of its column."""
     message = Any(type_url="/lance.encodings.ArrayEncoding", value=encoding_to_wire(encoding).SerializeToString())
     serialized: bytes = message.SerializeToString()
     return serialized
 
 
 def encoding_to_wire(encoding: Encoding) -> pb.ArrayEncoding:
-    """The message for an encoding that pages are written in.
+    """Returns the message of an encoding that can be written.
 
     raises: UnsupportedFeature for others
     """
@@ -139,7 +139,7 @@ def encoding_to_wire(encoding: Encoding) -> pb.ArrayEncoding:
 
 
 def _plain(encoding: Encoding) -> pb.ArrayEncoding:
-    """The message without a statement on NULLs."""
+    """Returns the message without a node for NULLs."""
     match encoding:
         case Stored(buffer_index, Flat(bits)):
             return pb.ArrayEncoding(flat=pb.Flat(bits_per_value=bits, buffer=pb.Buffer(buffer_index=buffer_index)))
@@ -158,7 +158,7 @@ def _flat(message: pb.Flat) -> Encoding:
     if bits != 1 and (bits % 8 or not 0 <= bits <= MAX_BITS):
         raise CorruptFile(f"encoding 'flat' with {bits} bits a value is not possible")
     flat: Encoding = Flat(bits)
-    # early writers name a scheme for bitmaps as well, and do not compress them
+    # early writers name a scheme for bitmaps as well, without compressing them
     if bits > 1 and message.compression.scheme not in ("", "none"):
         scheme = _COMPRESSIONS.get(message.compression.scheme)
         if scheme is None:
@@ -198,7 +198,7 @@ def _is_bytes(encoding: Encoding) -> bool:
 
 
 def _fixed_bits(encoding: Encoding) -> int:
-    """The width of a member of a packed struct; its buffer means nothing."""
+    """Returns the width of a member of a packed struct; its buffer is ignored."""
     match encoding:
         case Stored(values=Flat(bits_per_value=bits)) if bits % 8 == 0:
             return bits

@@ -1,4 +1,4 @@
-"""CompressiveEncoding messages of file versions 2.1 and 2.2 <-> the tree of encodings.
+"""Conversion of CompressiveEncoding messages of file versions 2.1 and 2.2 to the tree of encodings, and back.
 
 Source: messages `lance.encodings21.CompressiveEncoding` and its members.
 """
@@ -28,7 +28,7 @@ from lance_sql.format.encodings.tree import (
 from lance_sql.format.proto import encodings_v2_1_pb2 as pb
 
 MAX_DEPTH = 32
-"""Deeper trees than this mean nothing that a writer has a use for."""
+"""Maximum depth of trees; no writer needs deeper ones."""
 
 MAX_BITS = 1 << 32
 """Widest value that is accepted, in bits (512 MiB)."""
@@ -39,9 +39,9 @@ _WORD_BITS = (8, 16, 32, 64)
 
 
 def encoding_from_wire(message: pb.CompressiveEncoding, depth: int = 0) -> Encoding:
-    """The encoding that `message` describes.
+    """Parses an encoding from `message`.
 
-    raises: UnsupportedFeature for a member this release does not know, by name; CorruptFile for impossible widths
+    raises: UnsupportedFeature for an unknown member, with its name; CorruptFile for impossible widths
     """
     if depth > MAX_DEPTH:
         raise CorruptFile(f"encodings are nested more than {MAX_DEPTH} deep")
@@ -55,11 +55,11 @@ def encoding_from_wire(message: pb.CompressiveEncoding, depth: int = 0) -> Encod
 
 
 def encoding_to_wire(encoding: Encoding) -> pb.CompressiveEncoding:
-    """The message that describes `encoding`."""
+    """Returns the message of `encoding`."""
     spelling = BY_TYPE[type(encoding)]
     message = pb.CompressiveEncoding()
     member = getattr(message, spelling.name)
-    # it may say nothing but that it is there
+    # its presence may be all that the message contains
     member.SetInParent()
     spelling.write(encoding, member)
     return message
@@ -196,7 +196,7 @@ def _packed_field_to_wire(field: PackedField) -> pb.VariablePackedStruct.FieldEn
 
 
 def _width(bits: int, what: str) -> int:
-    # fixed-size binaries may be of no byte
+    # fixed-size binaries may have zero bytes
     if not (what != "flat") <= bits <= MAX_BITS:
         raise CorruptFile(f"encoding '{what}' with {bits} bits a value is not possible")
     return int(bits)
@@ -216,7 +216,7 @@ def _offset_bits(message: pb.CompressiveEncoding, depth: int) -> int:
 
 
 def scheme(message: pb.BufferCompression) -> Compression:
-    """The compressor that a message names.
+    """Returns the compressor of a message.
 
     raises: UnsupportedFeature for another
     """

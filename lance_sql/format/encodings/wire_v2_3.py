@@ -1,7 +1,7 @@
-"""CompressiveEncoding messages of file version 2.3 -> the tree of encodings.
+"""Conversion of CompressiveEncoding messages of file version 2.3 to the tree of encodings.
 
-2.3 has the encodings of 2.1 and 2.2, and some more inside of them: numbers as ranges and as differences, run lengths of
-two bytes, offsets of strings that are encoded, blocks with dictionaries.
+2.3 has the encodings of 2.1 and 2.2, and some additional nested ones: numbers as ranges and as differences, run lengths
+of two bytes, encoded offsets of strings, blocks with dictionaries.
 """
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
@@ -25,9 +25,9 @@ _NO_LATER = (Delta, DictionaryBlock, OffsetVariable, Range)
 
 
 def encoding_from_wire(message: pb.CompressiveEncoding, depth: int = 0) -> Encoding:
-    """The encoding that `message` describes.
+    """Parses an encoding from `message`.
 
-    raises: UnsupportedFeature for a member this release does not know, by name; CorruptFile for impossible widths
+    raises: UnsupportedFeature for an unknown member, with its name; CorruptFile for impossible widths
     """
     if depth > wire_v2_1.MAX_DEPTH:
         raise CorruptFile(f"encodings are nested more than {wire_v2_1.MAX_DEPTH} deep")
