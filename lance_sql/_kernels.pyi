@@ -1445,7 +1445,7 @@ class NearestRows:
 def vector_distances(
     metric: Metric, value_bits: int, dimension: int, query: Buffer, values: Buffer, num_rows: int, out: Buffer
 ) -> None:
-    """The distances of vectors to one query, f32; see `NearestRows.add_vectors`."""
+    """Computes the distances of vectors to one query, f32; see `NearestRows.add_vectors`."""
 
 def decode_postings(
     blocks: Buffer,
@@ -1488,7 +1488,7 @@ class WordDictionary:
 
     @property
     def num_bytes(self) -> int:
-        """The memory that they take, roughly."""
+        """Approximate memory."""
 
     def words(self, first: int) -> list[bytes]:
         """Returns the words from a number on."""
@@ -1513,15 +1513,15 @@ class PostingLists:
 
     @property
     def num_bytes(self) -> int:
-        """The memory that they take, roughly."""
+        """Approximate memory."""
 
     @property
     def num_words(self) -> int:
-        """Words that there are lists of."""
+        """Number of words with lists."""
 
     @property
     def num_documents(self) -> int:
-        """Texts with words."""
+        """Number of texts with words."""
 
     def lengths(self) -> bytes:
         """Returns the number of words of each document, u32."""
@@ -1529,9 +1529,9 @@ class PostingLists:
     def encode(
         self, order: Buffer
     ) -> tuple[tuple[bytes, bytes, bytes], tuple[bytes, bytes, bytes], bytes, bytes, bytes, bytes, bytes, bytes]:
-        """The lists of these words, u32: blocks and impacts, each as bytes, i64 ends of items and i32 ends of lists;
-        greatest scores, f32, and counts, u32, of each word; positions as bytes, i64 ends of words, u32 starts of blocks
-        and i32 ends of the lists of these. All ends begin with 0.
+        """Encodes the lists of these words, u32: blocks and impacts, each as bytes, i64 ends of items and i32 ends of
+        lists; greatest scores, f32, and counts, u32, of each word; positions as bytes, i64 ends of words, u32 starts of
+        blocks and i32 ends of the lists of these. All ends begin with 0.
 
         raises: InvalidDataError for unknown words
         """

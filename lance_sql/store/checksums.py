@@ -3,8 +3,8 @@
     bytes of a file    block 0         block 1         rest
     checksum           xxHash64        xxHash64        xxHash64        seed 0, 8 bytes each, little-endian
 
-A hash for each block tells where a long file differs, not only that it does. xxHash64 detects accidental damage. It
-does not protect against a person who changes the file and its checksum on purpose.
+A hash for each block locates differences in a long file, not only their existence. xxHash64 detects accidental damage.
+It does not protect against a person who changes the file and its checksum on purpose.
 
 Source: xxHash fast digest algorithm, XXH64.
 """

@@ -45,7 +45,7 @@ class Sink(Protocol):
         """Adds bytes at the end."""
 
     def tell(self) -> int:
-        """The number of bytes written so far."""
+        """Returns the number of bytes written so far."""
 
     def close(self) -> None:
         """Makes the file durable: once this returns, it survives a crash."""

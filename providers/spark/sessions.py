@@ -92,7 +92,7 @@ def _spark(config: Mapping[str, str]) -> Any:
 
 @cache
 def _sail_server() -> Any:
-    """The server of this process, for as long as it lives."""
+    """Starts the server of this process, which runs until the process ends."""
     os.environ.setdefault("RUST_LOG", "error")
     from pysail.spark import SparkConnectServer
 

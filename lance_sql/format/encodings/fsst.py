@@ -42,7 +42,7 @@ Decode = Callable[[int, pa.Buffer, pa.Buffer], tuple[int, int]]
 
 
 def mini_block(encoding: Fsst, rows: ChunkRows) -> VariableWidth:
-    """The values of `rows`, decoded."""
+    """Decodes the values of `rows`."""
     bits = offset_bits(encoding)
     compressed = _kernels.fsst_bound(rows.chunks, rows.ranges, bits)
 

@@ -81,7 +81,7 @@ def as_filed(field: Field) -> Field:
 
 @dataclass(frozen=True, slots=True)
 class BlobSource:
-    """Where the blobs of one data file are found.
+    """Location of the blobs of one data file.
 
     fetch: reads ranges of the data file
     store, path: the data file, with the sidecar files beside it

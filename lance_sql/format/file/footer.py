@@ -101,7 +101,7 @@ def parse_entry(table: pa.Buffer, index: int, file_size: int) -> ByteRange:
 def serialize_footer(
     file_version: FileVersion, columns: Sequence[ByteRange], global_buffers: Sequence[ByteRange], position: int
 ) -> bytes:
-    """The tables of columns and global buffers, which begin at `position`, and the footer behind them."""
+    """Serializes the tables of columns and global buffers, which begin at `position`, and the footer after them."""
     tables = [
         b"".join(_TABLE_ENTRY.pack(start, end - start) for start, end in ranges) for ranges in (columns, global_buffers)
     ]

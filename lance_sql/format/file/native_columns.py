@@ -288,7 +288,7 @@ class NativeColumn:
 
 @dataclass(frozen=True, slots=True)
 class _ColumnTest:
-    """A test, and for each page that was asked whether it has an answer."""
+    """A test, and for each requested page whether the kernels can answer it."""
 
     test: _kernels.ColumnTest
     is_known: dict[int, bool]

@@ -117,7 +117,7 @@ class VectorModel:
     def trained(
         self, values: npt.NDArray[Any], rng: np.random.Generator, after_round: Callable[[], None] = lambda: None
     ) -> VectorModel:
-        """The model with centroids and codes that fit a sample.
+        """Returns the model with centroids and codes trained on a sample.
 
         values: of `prepared`, at least one
         after_round: called after each round

@@ -34,8 +34,8 @@ def layout_from_wire(data: bytes) -> PageLayout:
 
 
 def layout_to_wire(layout: PageLayout) -> bytes:
-    """The layout as the metadata of a page holds it: the serialized message, wrapped with its name."""
-    # scalars, and what levels say of them, differ from page to page
+    """Serializes the layout for the metadata of a page: the message, wrapped with its name."""
+    # scalars, and the levels for them, differ from page to page
     return _shared(layout) if isinstance(layout, MiniBlock) else _serialize(layout)
 
 

@@ -79,7 +79,7 @@ class Field(NamedTuple):
 
     @property
     def may_be_null(self) -> bool:
-        """Whether values may be NULL, even if the schema says otherwise: early writers of files 0.1 stored empty
+        """Whether values may be NULL, even in a field that is not nullable: early writers of files 0.1 stored empty
         items of dictionaries in a form that reads as NULL."""
         return self.nullable or self.dictionary is not None
 
