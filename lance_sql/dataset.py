@@ -284,8 +284,8 @@ class Dataset(ArrowDataset):
         filter: as for `scan`, applied before ranking
         metric: "l2", which is squared, "cosine", as 1 - the cosine, or "dot", as 1 - the product; "hamming" for uint8,
             in bits. Defaults to the metric of the index, or "l2" without an index. Rows with a NULL vector or without a
-                distance, such as vectors of zeros for "cosine", are left out. Rows with equal distances are sorted by
-                row address
+            distance, such as vectors of zeros for "cosine", are left out. Rows with equal distances are sorted by
+            row address
         nprobes: number of index partitions to search; defaults to a rule that `explain` names
         refine_factor: compare this many times k candidates of an index exactly
         use_index: if false, compare every row exactly
@@ -581,9 +581,8 @@ class Dataset(ArrowDataset):
         return {record.name: record for record in cursor_files.read_all(self.snapshot.main)}
 
     def row_history(self, start: Bound | None = None, end: Bound | None = None) -> RowHistory:
-        """Returns all images that the rows had from `start` to `end`, with the versions and times between which each
-        was
-        valid: a slowly changing dimension of type 2.
+        """Returns all images that the rows had from `start` to `end`, with the versions and times of
+        their validity: a slowly changing dimension of type 2.
 
         start, end: as for `changes`
         returns: a relation with the columns of the version `end`, and with `valid_from_version`, `valid_to_version`,
@@ -815,7 +814,7 @@ class Dataset(ArrowDataset):
         progress: called with the number of rows done and their total, for each step
         options: for vectors `metric`, `num_partitions`, for "ivf_pq" `num_sub_vectors` and `num_bits`, for "ivf_rq"
             `num_bits`; for words `with_position`, `language`, `stem`, `base_tokenizer` and others, see docs/search.md
-            raises: ColumnNotFound; InvalidArgument; UnsupportedFeature for a column type that the kind does not support
+        raises: ColumnNotFound; InvalidArgument; UnsupportedFeature for a column type that the kind does not support
 
         >>> orders.create_index("status", "bitmap").indices()[0].kind
         'bitmap'
@@ -1047,7 +1046,7 @@ class Dataset(ArrowDataset):
         raises: ContractBroken if rows of the branch break a rule of this one; VersionNotFound if there is no
             such branch; CommitConflict, and nothing is published, with the rows of `plan_publish`;
             InvalidArgument for a branch that began elsewhere, and for a table without stable row ids;
-                UnsupportedFeature if the branch has other columns
+            UnsupportedFeature if the branch has other columns
         """
         from lance_sql.changes import publishing
 

@@ -1,8 +1,8 @@
 """Bounded caches of the process, counted by name.
 
     name                  | instances
-        pages                 | one for the process, shared by all readers
-        pages of versions     | one for each open version, and so on
+    pages                 | one for the process, shared by all readers
+    pages of versions     | one for each open version, and so on
 
 `lance_sql.cache_usage` lists all of them. Evicted entries are read or computed again.
 """

@@ -7,7 +7,7 @@ that it names. Places other than the table's own store are therefore read only i
     /data/t.lance          /archive/old.lance     yes: the same machine
     s3://a/t.lance         s3://a/old.lance       yes: the same bucket
     s3://a/t.lance         s3://b/old.lance       if allowed
-        /data/t.lance          http://host/x          if allowed
+    /data/t.lance          http://host/x          if allowed
 
 The allowed places are passed along in the storage options, as one text.
 """

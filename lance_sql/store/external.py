@@ -2,8 +2,8 @@
 
     _versions/<name>.manifest-<uuid>      1. staged
     (table, version) -> staged path       2. entered, unless another writer was first: from here on the version exists
-        _versions/<name>.manifest             3. copied to its own name
-        (table, version) -> own path          4. the entry is updated, and the staged file removed
+    _versions/<name>.manifest             3. copied to its own name
+    (table, version) -> own path          4. the entry is updated, and the staged file removed
 
 A reader or writer that meets an entry of step 2 completes the remaining steps first.
 

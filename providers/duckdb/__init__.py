@@ -4,8 +4,8 @@
         a table macro: SELECT * FROM query(__lance_ref(...)). The arguments are constants, so DuckDB calls the Python
         function __lance_ref while it binds the query. That opens the table, leaves it in the caller's frame under a
         fresh name, where DuckDB's scan of Python variables finds it, and returns "FROM" that name. The plan then
-        holds the table: columns and filters are pushed into it, and the name remains only while queries are
-                bound.
+        holds the table: columns and filters are pushed into it, and the name remains only while queries
+        are bound.
         filter := 'a > 7' leaves out rows that DuckDB cannot leave out, such as those of a join;
         use_indices := false reads without indices; fresh := true reads the table's write-ahead log as well
     lance_scan('lake/*.lance'), lance_scan(['a.lance', 'b.lance'])
@@ -21,7 +21,7 @@
     lance_vector_search('path', 'v', [..]::FLOAT[], k := 10, filter := 'a > 7', version := 41, since := 40, ...)
     lance_fts('path', 'body', 'words', ...), lance_hybrid_search('path', 'v', [..], 'body', 'words', alpha := 0.5, ...)
         the rows with the nearest vectors, with the words, or both; the arguments are those of the official extension
-                and of time travel
+        and of time travel
     lance_vector_join('path', 'v', 'queries.lance', k := 3), lance_vector_join('path', 'v', [[..], [..]])
         the rows nearest to each of several vectors
     lance_search_changes('path', 41, vector_column := 'v', vector := [..], text_column := 'body', query := 'words')

@@ -4,8 +4,8 @@ The protocol is private to DuckDB. `ArrowScanSource` is the base class of DuckDB
 uses an instance of it directly:
 
     rows()                    while a query is bound: the estimate that the optimizer starts with
-        accepts(condition)        while it is optimized: an accepted condition leaves the plan
-        stream(columns, filters)  when it runs: one scan
+    accepts(condition)        while it is optimized: an accepted condition leaves the plan
+    stream(columns, filters)  when it runs: one scan
 
 If DuckDB lacks this class, or has a different one, `has_sources` is false, and tables are Arrow datasets, as in 1.5.
 Both paths return the same rows.

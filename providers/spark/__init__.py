@@ -1,7 +1,7 @@
 """PySpark over Lance tables.
 
-Some modules work without PySpark, so the package imports nothing. The names of `data_source` are available
-here, too: `from lance_sql.providers.spark import LanceDataSource`.
+Some modules work without PySpark, so the package imports nothing. This package also has the names
+of `data_source`: `from lance_sql.providers.spark import LanceDataSource`.
 """
 
 from __future__ import annotations

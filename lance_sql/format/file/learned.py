@@ -1,6 +1,6 @@
 """Statistics learned while columns were read, cached for later scans of the same files.
 
-identity of a file, column  -->  ZoneBounds, with some known zones
+    identity of a file, column  -->  ZoneBounds, with some known zones
 
 Data files are immutable, so that their statistics stay valid. The store provides an identity of each file that no
 other file in its place has. Processes share learned statistics through a folder, if one is

@@ -161,9 +161,9 @@ class NativeColumn:
         return first if all(self._forms[page] == first for page in pages) else None
 
     def pieces(self, rows: RowRanges, pages: Sequence[int]) -> Iterator[tuple[Form | None, RowRanges, Sequence[int]]]:
-        """Splits rows into pieces of one form each, which become one array. The form is None for pieces that Python
-        decodes: of pages that the kernels do not support, or for which they need far more than the rows; see
-            `read_over`.
+        """Splits rows into pieces of one form each, which become one array. The form is None for pieces that
+        Python decodes, of pages that the kernels do not support or for which they need far more than the rows; see
+        `read_over`.
 
         pages: with the rows
         """

@@ -1,7 +1,7 @@
 """Rotations applied to vectors before RQ, so that information is spread evenly over the values.
 
     fast      signs and Walsh-Hadamard transforms, four times; the index stores the signs
-        matrix    of releases before 4, as a global buffer
+    matrix    of releases before 4, as a global buffer
 
 Source: RaBitQ; vector index specification, storage of RQ.
 """

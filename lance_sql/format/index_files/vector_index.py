@@ -1,7 +1,7 @@
 """The files of a vector index: centroids of partitions, and the coded vectors of each partition.
 
     index.idx        the kind, the metric, the centroids; the graph of HNSW, which is not read
-        auxiliary.idx    `_rowid` and the codes of all rows, in the order of partitions
+    auxiliary.idx    `_rowid` and the codes of all rows, in the order of partitions
 
 Source: vector index specification; messages IVF and Tensor.
 """

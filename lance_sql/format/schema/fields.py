@@ -196,7 +196,7 @@ def build(stored: Iterable[StoredField], metadata: Mapping[str, bytes] | None = 
 
     raises: CorruptFile for negative or repeated ids, missing parents, cycles, siblings of one name, a logical
         type that is malformed or does not fit its children; UnsupportedFeature for unknown logical types
-            and for more than 64 levels
+        and for more than 64 levels
     """
     return assemble([without_children(message) for message in stored], metadata)
 
