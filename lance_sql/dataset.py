@@ -371,8 +371,8 @@ class Dataset(ArrowDataset):
         oversample_factor: int = 4,
         fusion: str = "linear",
     ) -> AnswerScan:
-        """Compares the results of `search` in another version and in this one: rows that are new in the result,
-        changed, or gone from it, each with its distance or score before and now.
+        """Compares the results of `search` in another version and in this one. Returns rows that are new in the
+        result, changed, or gone from it, each with its distance or score before and now.
 
         `_change` is "new", "changed" or "gone". `_row_change` is the change of the row itself, as in the change feed:
         "insert", "update" or "delete". It is NULL for an unchanged row whose rank changed because of other rows.

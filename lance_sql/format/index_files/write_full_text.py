@@ -200,7 +200,7 @@ class FullTextBuilder:
         number = self._num_partitions
         self._num_partitions += 1
         tokens = [token.encode() for token in self._tokens.tokens]
-        # only tokens with a list are written: tokens that no text of this partition has are left out
+        # every token has a list, because tokens that only earlier batches had are not in the set
         order = sorted(range(len(tokens)), key=tokens.__getitem__)
         ordered = [tokens[each] for each in order]
         ends = np.concatenate(([0], np.cumsum([len(each) for each in ordered], dtype=np.int64))).astype(np.int64)
