@@ -152,7 +152,7 @@ class Contradicting(FailingStore):
 def test_a_store_that_contradicts_itself_is_no_refusal(tmp_path: Path) -> None:
     root = str(tmp_path / "t.lance")
     created(root)
-    with pytest.raises(OSError, match="says that it exists, and that it does not"):
+    with pytest.raises(OSError, match="reports both that it exists and that it does not"):
         commit(on(Contradicting(LocalStore(root)), latest(root)), Append(fragments(root, table([100]))))
 
 
