@@ -17,6 +17,12 @@ from lance_sql.errors import InvalidArgument, LanceError, VersionNotFound
 from lance_sql.values.durations import parse_age
 
 
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # a text that some method takes for a path makes a table in the working folder
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Dataset:
     return lance_sql.write({"id": [1, 2, 3], "i": [4, 5, 6], "d": [7, 8, 9]}, tmp_path / "t.lance")
