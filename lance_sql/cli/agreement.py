@@ -51,7 +51,9 @@ def _is_branch(path: str, name: str) -> bool:
     from lance_sql.errors import TableNotFound
 
     try:
-        return name in tables.open_table(path).branches()
+        dataset = tables.open_table(path)
+        # a name that reads as a tag must not write to a branch
+        return name in dataset.branches() and name not in dataset.tags()
     except TableNotFound:
         return False
 

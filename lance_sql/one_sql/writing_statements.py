@@ -121,8 +121,11 @@ def unversioned(path: str) -> str:
     plain, version, name = split_name(path)
     if plain == path:
         return path
-    if name is not None and refs.has_branch(open_store(plain), name):
-        return address.Address(absolute(plain), name).place
+    if name is not None:
+        store = open_store(plain)
+        # a name that reads as a tag must not write to a branch
+        if refs.has_branch(store, name) and name not in refs.tags(store):
+            return address.Address(absolute(plain), name).place
     chosen = version if version is not None else name
     raise InvalidArgument(
         f"Changes apply to the newest version: {plain} without @{chosen}, or to a branch: {plain}@BRANCH"

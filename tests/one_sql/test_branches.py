@@ -8,8 +8,10 @@ from typing import Any
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 import lance_sql
+from lance_sql.cli.main import main
 from lance_sql.errors import InvalidArgument
 
 BRANCH = "load/1"
@@ -78,6 +80,17 @@ def test_a_version_or_an_unknown_name_is_refused(connection: duckdb.DuckDBPyConn
     with pytest.raises(InvalidArgument, match=r"Changes apply to the newest version: .* or to a branch: .*@BRANCH"):
         lance_sql.sql(f"DELETE FROM {name} WHERE id = 1", connection=connection)
     assert rows() == [(1, "a"), (2, "b")]
+
+
+def test_a_name_that_reads_as_a_tag_does_not_write_to_a_branch(connection: duckdb.DuckDBPyConnection) -> None:
+    table = lance_sql.open("t.lance")
+    table.create_branch("both")
+    table.create_tag("both")
+    with pytest.raises(InvalidArgument, match="without @both, or to a branch"):
+        lance_sql.sql("DELETE FROM 't.lance@both' WHERE id = 1", connection=connection)
+    result = CliRunner().invoke(main, ["delete", "t.lance@both", "--where", "id = 1", "--yes"])
+    assert "without @both" in result.stderr
+    assert rows("both") == rows() == [(1, "a"), (2, "b")]
 
 
 def test_a_branch_is_not_dropped_as_a_table(connection: duckdb.DuckDBPyConnection) -> None:

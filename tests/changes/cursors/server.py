@@ -27,7 +27,7 @@ def postgresql() -> Iterator[str]:
 
     # the server is another user where the tests are run by root, who has no access to folders of pytest
     with tempfile.TemporaryDirectory(prefix="lance-sql-pg-", ignore_cleanup_errors=True) as folder:
-        server = pgserver.get_server(folder)  # type: ignore[attr-defined]
+        server = pgserver.get_server(folder)  # type: ignore[attr-defined]  # has no types
         try:
             yield server.get_uri()
         finally:
