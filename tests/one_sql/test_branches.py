@@ -98,3 +98,11 @@ def test_a_branch_is_not_dropped_as_a_table(connection: duckdb.DuckDBPyConnectio
         with pytest.raises(InvalidArgument, match="is the branch 'load/1' of"):
             lance_sql.sql(text.format(NAMES["path"]), connection=connection)
     assert rows(BRANCH) == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("statement", [name for name in STATEMENTS if name != "merge"])
+def test_datafusion_changes_the_branch_alone(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+    text, expected = STATEMENTS[statement]
+    lance_sql.sql(text.format(t=NAMES["path"]), engine="datafusion")
+    assert rows(BRANCH) == expected
+    assert rows() == [(1, "a"), (2, "b")]
