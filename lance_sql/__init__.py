@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from lance_sql.one_sql.views import View, materialize
     from lance_sql.providers import attach, read_spark, register
     from lance_sql.reads.scan.scan import Scan, ScanTask
+    from lance_sql.reads.search.queries import nearest, words
     from lance_sql.runtime.cache_usage import cache_usage, clear_caches
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
     from lance_sql.table.commit_origin import configure, job
@@ -93,6 +94,7 @@ __all__ = [
     "diff",
     "job",
     "materialize",
+    "nearest",
     "open",
     "read_spark",
     "register",
@@ -100,6 +102,7 @@ __all__ = [
     "salvage",
     "sql",
     "verify",
+    "words",
     "write",
 ]
 
@@ -142,6 +145,7 @@ _MODULES = {
     "diff": "lance_sql.health.differences",
     "job": "lance_sql.table.commit_origin",
     "materialize": "lance_sql.one_sql.views",
+    "nearest": "lance_sql.reads.search.queries",
     "open": "lance_sql.dataset",
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",
@@ -149,6 +153,7 @@ _MODULES = {
     "salvage": "lance_sql.health.repairs",
     "sql": "lance_sql.one_sql.running",
     "verify": "lance_sql.health.verification",
+    "words": "lance_sql.reads.search.queries",
     "write": "lance_sql.jobs.writing",
 }
 

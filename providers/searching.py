@@ -15,7 +15,7 @@ from .table_functions import PLACE, SEARCHES
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges
     from lance_sql.dataset import Dataset
-    from lance_sql.reads.search import HybridQuery, JoinQuery, Ranker, SearchRows, TextQuery, VectorQuery
+    from lance_sql.reads.search import JoinQuery, Ranker, SearchRequest, SearchRows
 
 
 def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> SearchRows | AnswerChanges:
@@ -29,21 +29,18 @@ def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> Searc
     for name in SEARCHES[function].needed:
         if name not in given:
             raise InvalidArgument(f"{function} needs a {_NEEDED[name]}, not NULL")
-    query: Ranker
-    match function:
-        case "lance_search_changes":
-            return _changes(dataset, given)
-        case "lance_vector_search":
-            query = _by_vector(dataset, given, given.get("k", 10))
-        case "lance_fts":
-            query = _by_words(dataset, given, given.get("k", 10))
-        case "lance_hybrid_search":
-            query = _hybrid(dataset, given)
-        case _:
-            query = _join(dataset, given)
-    return _rows(dataset, query, given)
+    if function == "lance_vector_join":
+        return _rows(dataset, _join(dataset, given), given)
+    request = _request(given)
+    if function == "lance_search_changes":
+        queries = [query for query in (request.nearest, request.words) if query is not None]
+        of_both = {name: given[name] for name in _OF_BOTH if name in given}
+        since, where = bound(given["since"]), given.get("filter")
+        return dataset.search_changes(*queries, since=since, k=request.k, filter=where, **of_both).changes
+    return _rows(dataset, request.over(dataset.snapshot), given)
 
 
+_OF_BOTH: Final = ("alpha", "oversample_factor", "fusion")
 _NEEDED: Final = {
     "vector_column": "column of vectors",
     "vector": "query vector",
@@ -54,10 +51,20 @@ _NEEDED: Final = {
 }
 
 
-def _by_vector(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> VectorQuery:
-    from lance_sql.reads.search import vector_query
+def _request(given: Mapping[str, Any]) -> SearchRequest:
+    """Returns the search by the vector and the words given."""
+    from lance_sql.reads.search import Nearest, SearchRequest, Words
 
-    return vector_query(dataset.snapshot, _vector(given["vector"]), given["vector_column"], k=k, **_of_vectors(given))
+    for one, other in (("vector", "vector_column"), ("query", "text_column")):
+        if (one in given) != (other in given):
+            raise InvalidArgument(f"lance_search_changes takes {one} and {other} together")
+    vector = words = None
+    if "vector" in given:
+        vector = Nearest(_vector(given["vector"]), given["vector_column"], **_of_vectors(given))
+    if "query" in given:
+        options = {name: given[name] for name in ("use_index", "fast_search") if name in given}
+        words = Words(_words(given["query"]), given["text_column"], **options)
+    return SearchRequest(vector, words, **{name: given[name] for name in ("k", *_OF_BOTH) if name in given})
 
 
 def _join(dataset: Dataset, given: Mapping[str, Any]) -> JoinQuery:
@@ -74,32 +81,6 @@ def _join(dataset: Dataset, given: Mapping[str, Any]) -> JoinQuery:
     return join_query(dataset.snapshot, queries, given["vector_column"], k=given.get("k", 10), **options)
 
 
-def _changes(dataset: Dataset, given: Mapping[str, Any]) -> AnswerChanges:
-    for one, other in (("vector", "vector_column"), ("query", "text_column")):
-        if (one in given) != (other in given):
-            raise InvalidArgument(f"lance_search_changes takes {one} and {other} together")
-    options = {name: given[name] for name in ("alpha", "oversample_factor", "fusion") if name in given}
-    result = dataset.search_changes(
-        _vector(given.get("vector")),
-        since=bound(given["since"]),
-        text=_words(given.get("query")),
-        column=given.get("vector_column"),
-        text_column=given.get("text_column"),
-        k=given.get("k", 10),
-        filter=given.get("filter"),
-        **_of_vectors(given),
-        **options,
-    )
-    return result.changes
-
-
-def _by_words(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> TextQuery:
-    from lance_sql.reads.search import text_query
-
-    options = {name: given[name] for name in ("use_index", "fast_search") if name in given}
-    return text_query(dataset.snapshot, _words(given["query"]), given["text_column"], k=k, **options)
-
-
 def _words(query: Any) -> Any:
     """Parses a text query: words, or a query object, possibly as JSON."""
     if isinstance(query, str) and query.lstrip().startswith("{"):
@@ -111,19 +92,8 @@ def _words(query: Any) -> Any:
     return query
 
 
-def _hybrid(dataset: Dataset, given: Mapping[str, Any]) -> HybridQuery:
-    from lance_sql.reads.search import HybridQuery
-
-    k, factor = given.get("k", 10), given.get("oversample_factor", 4)
-    for name, value in (("k", k), ("oversample_factor", factor)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InvalidArgument(f"{name}={value!r} is not a number of at least 1")
-    options = {name: given[name] for name in ("alpha", "fusion") if name in given}
-    return HybridQuery(_by_vector(dataset, given, k * factor), _by_words(dataset, given, k * factor), k, **options)
-
-
 def _of_vectors(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the options of `vector_query`."""
+    """Returns the options of `Nearest`, which are those of `join_query`."""
     if "nprobs" in given and "nprobes" in given:
         raise InvalidArgument("nprobs and nprobes are one argument: give it once")
     options = {name: given[name] for name in ("metric", "refine_factor", "use_index", "fast_search") if name in given}

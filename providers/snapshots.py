@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import lance_sql.dataset
-from lance_sql.dataset import Dataset, tag_or_branch
+from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.runtime.caches import LruCache
 from lance_sql.store.allowed_bases import allowed_by
@@ -38,10 +38,8 @@ def open_version(
     """
     path, version, tag = split_name(uri)
     opening = partial(lance_sql.dataset.open, use_indices=use_indices, statistics_cache=statistics_cache)
-    if path == uri:
-        opened = opening(path, **time_travel)
-    elif all(chosen is None for chosen in time_travel.values()):
-        opened = tag_or_branch(opening, path, version, tag)
+    if path == uri or all(chosen is None for chosen in time_travel.values()):
+        opened = opening(uri, **time_travel)
     else:
         given = [name for name in ("version", "tag", "as_of") if time_travel.get(name) is not None]
         if given:

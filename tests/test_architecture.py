@@ -156,7 +156,8 @@ def is_upwards(importer: str, found: str) -> bool:
     ours, theirs = importer.split("."), found.split(".")
     if ours[0] != theirs[0]:
         return theirs[0] in HEIGHT and HEIGHT[theirs[0]] >= HEIGHT[ours[0]]
-    if ours[0] not in INSIDE or ours[1:2] == theirs[1:2]:
+    # the modules that a folder's __init__ offers; a module that takes them from there is known by their names
+    if ours[0] not in INSIDE or ours[1:2] in (theirs[1:2], ["__init__"]):
         return False
     lowest = 1 - len(INSIDE[ours[0]])
     height, other = (HEIGHT_INSIDE.get(".".join(parts[:2]), lowest) for parts in (ours, theirs))

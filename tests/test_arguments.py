@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import lance_sql
@@ -141,6 +143,11 @@ ELSEWHERE = {
     "sort_by": "",
 }
 CHECKED = {"scanner", "to_table", "to_batches", "head", "count_rows"}
+OPTIONS = {
+    *("add_columns", "alter_column", "begin_write", "compact", "delete", "drop_columns", "drop_index", "drop_rule"),
+    *("enable_stable_row_ids", "merge", "optimize_indices", "publish", "rename_columns", "restore", "set_rule"),
+    *("update", "update_config", "update_field_metadata", "write", "search", "search_changes"),
+}
 
 
 def public(owner: Any, seen: set[Any]) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -160,7 +167,8 @@ def test_who_takes_any_keyword_is_known() -> None:
         for name, function in public(module, seen):
             kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
             if inspect.Parameter.VAR_KEYWORD in kinds:
-                assert name in ELSEWHERE or name in CHECKED, f"{function.__qualname__} takes any keyword"
+                known = name in ELSEWHERE or name in CHECKED or name in OPTIONS
+                assert known, f"{function.__qualname__} takes any keyword"
 
 
 @pytest.mark.parametrize("method", sorted(CHECKED))
@@ -203,6 +211,60 @@ WRONG: list[Any] = [
     (),
     "memory://",
 ]
+
+
+def _changes(table: Dataset) -> dict[str, Callable[..., Any]]:
+    """Returns every change of a table, by its name."""
+    table.create_branch("load").delete("id = 1")
+    with_index = table.create_index("i", "btree")
+    with_rule = with_index.set_rule("small", "i < 100")
+    plain = lance_sql.write({"id": [1]}, "plain.lance", stable_row_ids=False)
+    return {
+        "delete": partial(with_rule.delete, "id = 2"),
+        "update": partial(with_rule.update, {"d": 1}, "id = 3"),
+        "merge": partial(with_rule.merge, {"id": [9], "i": [9], "d": [9]}, "id"),
+        "add_columns": partial(with_rule.add_columns, {"more": "i + 1"}),
+        "rename_columns": partial(with_rule.rename_columns, {"more": "most"}),
+        "alter_column": partial(with_rule.alter_column, "most", type=pa.int32()),
+        "drop_columns": partial(with_rule.drop_columns, "most"),
+        "create_index": partial(with_rule.create_index, "d", "btree"),
+        "drop_index": partial(with_rule.drop_index, "d_idx"),
+        "optimize_indices": partial(with_rule.optimize_indices, rebuild=True),
+        "compact": with_rule.compact,
+        "restore": partial(with_rule.restore, 1),
+        "update_config": partial(with_rule.update_config, {"a": "b"}),
+        "update_field_metadata": partial(with_rule.update_field_metadata, "i", {"comment": "x"}),
+        "enable_stable_row_ids": plain.enable_stable_row_ids,
+        "set_rule": partial(with_rule.set_rule, "big", "i > 0"),
+        "drop_rule": partial(with_rule.drop_rule, "big"),
+        "publish": partial(table.publish, "load"),
+        "write": partial(lance_sql.write, {"id": [5], "i": [5], "d": [5]}, table.uri, mode="append"),
+        "begin_write": partial(lance_sql.begin_write, table.uri, table.schema, mode="append"),
+    }
+
+
+def test_every_change_takes_a_job_and_properties(table: Dataset) -> None:
+    for name, change in _changes(table).items():
+        made = change(job=f"job of {name}", properties={"ticket": name})
+        if name == "begin_write":
+            made = made.commit(made.write_fragments({"id": [6], "i": [6], "d": [6]}))
+        entry = made.history(1)[0]
+        assert (entry.job, made.snapshot.commit_properties["ticket"]) == (f"job of {name}", name), name
+
+
+def test_every_change_refuses_other_keywords(table: Dataset) -> None:
+    changes = _changes(table)
+    assert OPTIONS - {"search", "search_changes"} <= set(changes)
+    for name, change in changes.items():
+        if name == "create_index":
+            with pytest.raises(InvalidArgument, match="propreties"):
+                change(propreties={})
+            continue
+        with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'propreties'") as raised:
+            change(propreties={})
+        assert "Did you mean 'properties'?" in str(raised.value)
+        with pytest.raises(InvalidArgument, match="The name of a job is text, not 5"):
+            change(job=5)
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])

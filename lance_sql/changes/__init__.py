@@ -14,4 +14,31 @@ follow, debezium           new commits as they arrive; changes in the envelope o
 cursors                    named positions in the feed
 version_history            the versions of a table, and their operations
 contracts, publishing      data quality rules; a branch published as one commit
+
+The modules are imported on first use, so that a process that reads one version starts sooner.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lance_sql.changes import (
+        answers,
+        bounds,
+        contracts,
+        cursors,
+        feed,
+        publishing,
+        row_history,
+        version_history,
+    )
+
+__all__ = ["answers", "bounds", "contracts", "cursors", "feed", "publishing", "row_history", "version_history"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")

@@ -13,9 +13,21 @@ from typing import TypeAlias
 from lance_sql.changes.history import History
 from lance_sql.errors import InvalidArgument, VersionNotFound
 from lance_sql.table import versions
+from lance_sql.table.snapshot import Snapshot
 
 Bound: TypeAlias = int | str | datetime | date | timedelta
 """A version, a tag, or a time: see `versions.instant`. Text is a tag, or a time if no tag has that name."""
+
+
+def first_after(snapshot: Snapshot, since: Bound) -> int:
+    """Returns the first version after another version, a tag or a time.
+
+    raises: as `resolve`
+    """
+    if isinstance(since, int) and not isinstance(since, bool):
+        return since + 1
+    first, _ = resolve(History(snapshot), None, None, since)
+    return first
 
 
 def resolve(history: History, start: Bound | None, end: Bound | None, since: Bound | None) -> tuple[int, int]:

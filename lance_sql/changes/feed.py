@@ -20,11 +20,12 @@ from lance_sql.changes.reading import FeedColumn
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import arrow_field
 from lance_sql.format.schema.primary_key import naming_columns, primary_key
-from lance_sql.reads.arrow_dataset import ArrowDataset, check_keywords, column_names
+from lance_sql.reads.arrow_dataset import ArrowDataset
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arguments import column_names
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -278,14 +279,6 @@ class ChangeFeed(ArrowDataset):
             raise InvalidArgument("A column is asked for twice")
         return ChangeScan(self, chosen, self.predicate(filter), limit, batch_size)
 
-    def to_pandas(self, **options: Any) -> Any:
-        """Returns all changes as a pandas DataFrame; see `Scan.to_pandas`."""
-        return self.scan().to_pandas(**options)
-
-    def to_polars(self) -> Any:
-        """Returns all changes as a Polars DataFrame; see `Scan.to_polars`."""
-        return self.scan().to_polars()
-
     def to_reader(self) -> pa.RecordBatchReader:
         """Returns all changes as a stream of batches."""
         return self.scan().to_reader()
@@ -293,11 +286,6 @@ class ChangeFeed(ArrowDataset):
     def tasks(self, target_count: int) -> list[ChangeTask]:
         """Splits all changes into at most `target_count` tasks; each is picklable and can be read in any process."""
         return self.scan().tasks(target_count)
-
-    def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **options: Any) -> int:
-        """Counts the images that pass the filter."""
-        check_keywords("count_rows", options, ("filter",), also=("batch_size",))
-        return self.scan([], filter).count_rows()
 
     def to_html(self, filter: str | pc.Expression | Predicate | None = None) -> str:
         """Renders the rows that each commit inserted, updated and deleted, as a page in one file that needs no network.
@@ -368,9 +356,6 @@ class ChangeFeed(ArrowDataset):
         if isinstance(filter, str):
             return from_sql(filter, schema, table=str(self))
         return from_arrow(filter, schema, table=str(self))
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.scan().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # unlike a start, `since` may be the end of an empty range

@@ -72,7 +72,7 @@ def search(
     lance-sql search articles.lance "quick fox" --html found.html
     """
     from lance_sql.cli import tables
-    from lance_sql.reads.search import SearchScan, vector_column
+    from lance_sql.reads.search import Nearest, SearchScan, Words, vector_column
 
     if vector is not None and like_row is not None:
         raise click.UsageError("Give --vector or --like-row.")
@@ -89,22 +89,17 @@ def search(
         name = column or vector_column(dataset.snapshot)
         query = dataset.take([like_row], [name]).column(0)[0].as_py()
     chosen = columns.split(",") if columns is not None else None
-    asked: dict[str, Any] = {
-        "text": words,
-        "column": column,
-        "text_column": text_column,
-        "k": k,
-        "columns": chosen,
-        "filter": where,
-        "metric": metric,
-        "nprobes": nprobes,
-        "refine_factor": refine,
-    }
+    use_index = False if exact else None
+    queries: list[Nearest | Words] = []
+    if query is not None:
+        queries.append(Nearest(query, column, metric, nprobes, refine, use_index=use_index))
+    if words is not None:
+        queries.append(Words(words, text_column, use_index))
     answer: SearchScan | AnswerScan
     if changes_since is None:
-        answer = dataset.search(query, since=tables.bound(since), use_index=not exact, **asked)
+        answer = dataset.search(*queries, k=k, columns=chosen, filter=where, since=tables.bound(since))
     elif since is None:
-        answer = dataset.search_changes(query, since=tables.bound(changes_since), **asked)
+        answer = dataset.search_changes(*queries, k=k, columns=chosen, filter=where, since=tables.bound(changes_since))
     else:
         raise click.UsageError("Give --since, for rows that changed, or --changes-since, for how the answer did.")
     if chosen is None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import lance_sql.dataset
-from lance_sql.dataset import Dataset, tag_or_branch
+from lance_sql.dataset import Dataset
 from lance_sql.table.version_names import as_version, split_name
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ def open_table(
 
     raises: as `lance_sql.open`
     """
-    path, version, tag = split_name(name)
     opening = partial(lance_sql.dataset.open, use_indices=use_indices, statistics_cache=statistics_cache)
     if branch is None:
-        return tag_or_branch(opening, path, version, tag)
+        return opening(name)
+    path, version, tag = split_name(name)
     return opening(path, version=version, tag=tag, branch=branch)
 
 

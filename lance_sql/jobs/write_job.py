@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, LanceError, TableExists, TableNotFound
 from lance_sql.store.requests import concurrently
+from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.location import table_name
@@ -44,6 +45,7 @@ class WriteJob:
 
     id: the prefix of the names of the job's data files
     turn: the application and number of an idempotent write; None for a write that is repeated on every call
+    job: name of the job that its commit records; None for that of the committing process
 
     >>> job = lance_sql.begin_write(orders.uri, orders.schema, mode="append")
     >>> fragments = job.write_fragments(orders.scan(limit=10))
@@ -57,6 +59,7 @@ class WriteJob:
     id: str = dataclasses.field(default_factory=lambda: uuid4().hex)
     started: float = dataclasses.field(default_factory=time.time)
     turn: Turn | None = None
+    job: str | None = None
 
     def write_fragments(self, data: object) -> NewFragments:
         """Writes rows to new data files; all of them or none. The result is picklable; pass it to `commit`.
@@ -182,7 +185,8 @@ class WriteJob:
         files = [file for fragment in fragments for file in fragment.files]
         if time.time() - self.started > _SECONDS_UNASKED:
             self._check_files([f"data/{file.path}" for file in files])
-        summary = summarize(self.target.operation, rows, files, self.started, self.properties, self.id)
+        with commit_origin.of(job=self.job):
+            summary = summarize(self.target.operation, rows, files, self.started, self.properties, self.id)
         if self.turn is not None:
             turn = self.turn
             summary = dataclasses.replace(

@@ -11,8 +11,8 @@ behind by failed or repeated tasks are found and removed.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, Unpack
 
 import pyarrow as pa
 
@@ -20,10 +20,14 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema.compression import compressed
 from lance_sql.jobs.write_job import WriteJob
+from lance_sql.runtime.progress import reporting
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import absolute, with_manifest_store
+from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
+from lance_sql.values.arguments import check_keywords
+from lance_sql.writes.commit_options import CommitOptions
 from lance_sql.writes.statements import insert, once
 from lance_sql.writes.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
 from lance_sql.writes.statements.source import to_reader
@@ -53,50 +57,37 @@ def _resolved(
     return uri.uri, uri.branch, storage_options or uri.snapshot.storage_options
 
 
+class WriteOptions(CommitOptions, total=False):
+    """Keywords of `write` and `begin_write`; see `write`."""
+
+    file_version: str | None
+    stable_row_ids: bool | None
+    merge_schema: bool
+    max_rows_per_file: int
+    max_bytes_per_file: int
+    compression: str | Mapping[str, str] | None
+    compression_level: int | None
+    txn_app_id: str | None
+    txn_version: int | None
+    storage_options: Mapping[str, Any] | None
+    manifest_store: ManifestStore | None
+
+
 def begin_write(
     uri: str | os.PathLike[str] | Dataset,
     schema: pa.Schema,
     *,
     mode: Mode = "create",
     branch: str | None = None,
-    file_version: str | None = None,
-    stable_row_ids: bool | None = None,
-    merge_schema: bool = False,
-    max_rows_per_file: int = MAX_ROWS_PER_FILE,
-    max_bytes_per_file: int = MAX_BYTES_PER_FILE,
-    compression: str | Mapping[str, str] | None = None,
-    compression_level: int | None = None,
-    properties: Mapping[str, str] | None = None,
-    txn_app_id: str | None = None,
-    txn_version: int | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    manifest_store: ManifestStore | None = None,
+    **options: Unpack[WriteOptions],
 ) -> WriteJob:
     """Begins a write in two steps; raises errors as early as possible.
 
     schema: of the rows to write
     others, raises: as for `write`
     """
-    table_uri, branch, storage_options = _resolved(uri, branch, with_manifest_store(storage_options, manifest_store))
-    _check_compression(mode, compression, compression_level)
-    snapshot = insert.existing(table_uri, mode, branch=branch, storage_options=storage_options)
-    target = insert.target(
-        table_uri,
-        mode,
-        snapshot,
-        compressed(schema, compression, compression_level),
-        wanted_version=file_version,
-        stable_row_ids=stable_row_ids,
-        storage_options=storage_options,
-        merge_schema=merge_schema,
-    )
-    limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
-    return WriteJob(target, limits, checked, turn=once.turn(txn_app_id, txn_version))
-
-
-def _check_compression(mode: Mode, compression: str | Mapping[str, str] | None, level: int | None) -> None:
-    if mode == "append" and (compression is not None or level is not None):
-        raise InvalidArgument("A table keeps its compression when rows are appended: leave compression= out")
+    check_keywords("begin_write", options, tuple(WriteOptions.__annotations__))
+    return _write_job(uri, mode, branch, options, lambda _: schema)
 
 
 def write(
@@ -106,18 +97,7 @@ def write(
     mode: Mode = "create",
     schema: pa.Schema | None = None,
     branch: str | None = None,
-    file_version: str | None = None,
-    stable_row_ids: bool | None = None,
-    merge_schema: bool = False,
-    max_rows_per_file: int = MAX_ROWS_PER_FILE,
-    max_bytes_per_file: int = MAX_BYTES_PER_FILE,
-    compression: str | Mapping[str, str] | None = None,
-    compression_level: int | None = None,
-    properties: Mapping[str, str] | None = None,
-    txn_app_id: str | None = None,
-    txn_version: int | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    manifest_store: ManifestStore | None = None,
+    **options: Unpack[WriteOptions],
 ) -> Dataset:
     """Writes a table, or appends to one; a failed write leaves nothing behind.
 
@@ -139,7 +119,7 @@ def write(
     compression: "zstd" or "lz4" for all columns, or for some by name; stored with the table, and used for appended
         rows, too
     compression_level: of "zstd"; 3 by default
-    properties: stored in the transaction, besides the `commit_summary` of the write
+    properties, job, progress: as for every change; see `Dataset.delete`
     txn_app_id, txn_version: make the write idempotent: an application assigns ascending numbers to its writes, and a
         write whose number, or a later one, the table already has is not repeated. The table's config has the last
         number: a cleanup keeps it, a branch has it, and a restore takes it back with the rows
@@ -152,21 +132,49 @@ def write(
     >>> lance_sql.write({"id": [1, 2], "name": ["a", "b"]}, path).version
     1
     """
-    table_uri, branch, storage_options = _resolved(uri, branch, with_manifest_store(storage_options, manifest_store))
-    _check_compression(mode, compression, compression_level)
-    limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
-    turn = once.turn(txn_app_id, txn_version)
+    check_keywords("write", options, tuple(WriteOptions.__annotations__))
+    rows: list[pa.RecordBatchReader] = []
+
+    def schema_of(table: pa.Schema | None) -> pa.Schema:
+        rows.append(to_reader(data, schema, table=table))
+        return rows[0].schema
+
+    job = _write_job(uri, mode, branch, options, schema_of)
+    with reporting(options.get("progress")):
+        return job.write(rows[0])
+
+
+def _write_job(
+    uri: str | os.PathLike[str] | Dataset,
+    mode: Mode,
+    branch: str | None,
+    options: WriteOptions,
+    schema_of: Callable[[pa.Schema | None], pa.Schema],
+) -> WriteJob:
+    """Returns the job of a write.
+
+    schema_of: the schema of the rows, from that of the table they are appended to
+    """
+    storage_options = with_manifest_store(options.get("storage_options"), options.get("manifest_store"))
+    table_uri, branch, storage_options = _resolved(uri, branch, storage_options)
+    compression, level = options.get("compression"), options.get("compression_level")
+    if mode == "append" and (compression is not None or level is not None):
+        raise InvalidArgument("A table keeps its compression when rows are appended: leave compression= out")
+    limits = FileLimits(
+        options.get("max_rows_per_file", MAX_ROWS_PER_FILE), options.get("max_bytes_per_file", MAX_BYTES_PER_FILE)
+    )
+    properties = check_properties(options.get("properties"))
+    turn = once.turn(options.get("txn_app_id"), options.get("txn_version"))
     snapshot = insert.existing(table_uri, mode, branch=branch, storage_options=storage_options)
     table = snapshot.manifest.schema.arrow if mode == "append" and snapshot is not None else None
-    reader = to_reader(data, schema, table=table)
     target = insert.target(
         table_uri,
         mode,
         snapshot,
-        compressed(reader.schema, compression, compression_level),
-        wanted_version=file_version,
-        stable_row_ids=stable_row_ids,
+        compressed(schema_of(table), compression, level),
+        wanted_version=options.get("file_version"),
+        stable_row_ids=options.get("stable_row_ids"),
         storage_options=storage_options,
-        merge_schema=merge_schema,
+        merge_schema=options.get("merge_schema", False),
     )
-    return WriteJob(target, limits, checked, turn=turn).write(reader)
+    return WriteJob(target, limits, properties, turn=turn, job=commit_origin.checked_job(options.get("job")))

@@ -7,10 +7,9 @@ order.
 
 from __future__ import annotations
 
-import difflib
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import pyarrow as pa
@@ -19,7 +18,8 @@ import pyarrow as pa
 from pyarrow import _dataset
 
 from lance_sql import _kernels
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.values.arguments import check_keywords, column_names
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -61,6 +61,14 @@ class AnyScan(Protocol):
 
     def count_rows(self) -> int:
         """Counts the rows."""
+        ...
+
+    def to_pandas(self, **options: Any) -> Any:
+        """Returns all rows as a DataFrame of pandas."""
+        ...
+
+    def to_polars(self) -> Any:
+        """Returns all rows as a DataFrame of Polars."""
         ...
 
     def tasks(self, target_count: int) -> Sequence[AnyTask]:
@@ -124,7 +132,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         options: options of Arrow's own scans, which are ignored here
         raises: TypeError for others
         """
-        check_keywords("scanner", options, ("columns", "filter", "batch_size"))
+        check_keywords("scanner", options, ("columns", "filter", "batch_size"), also=IGNORED_KEYWORDS)
         return Scanner(self, self.scan(self._names(columns), filter, batch_size=batch_size))
 
     def get_fragments(self, filter: pc.Expression | None = None) -> list[Fragment]:
@@ -142,7 +150,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         **options: Any,
     ) -> Iterator[pa.RecordBatch]:
         """Returns the rows of `scanner`, batch by batch."""
-        check_keywords("to_batches", options, ("columns", "filter", "batch_size"))
+        check_keywords("to_batches", options, ("columns", "filter", "batch_size"), also=IGNORED_KEYWORDS)
         return self.scanner(columns=columns, filter=filter, batch_size=batch_size).to_batches()
 
     def to_table(
@@ -153,20 +161,42 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         **options: Any,
     ) -> pa.Table:
         """Returns the rows of `scanner`, all in memory."""
-        check_keywords("to_table", options, ("columns", "filter", "batch_size"))
+        check_keywords("to_table", options, ("columns", "filter", "batch_size"), also=IGNORED_KEYWORDS)
         return self.scanner(columns=columns, filter=filter, batch_size=batch_size).to_table()
 
     def head(
         self, num_rows: int, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **options: Any
     ) -> pa.Table:
         """Returns the first rows."""
-        check_keywords("head", options, ("num_rows", "columns", "filter"), also=("batch_size",))
+        check_keywords("head", options, ("num_rows", "columns", "filter"), also=IGNORED_KEYWORDS)
         return self.cast(self.scan(self._names(columns), filter, limit=num_rows).to_reader()).read_all()
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Counts the rows that match the filter."""
-        check_keywords("count_rows", options, ("filter",), also=("batch_size",))
+        check_keywords("count_rows", options, ("filter",), also=IGNORED_KEYWORDS)
         return self.scan([], filter).count_rows()
+
+    def to_pandas(
+        self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **options: Any
+    ) -> Any:
+        """Returns the rows as a DataFrame of pandas.
+
+        columns, filter: as for `scan`
+        options: of `pyarrow.Table.to_pandas`
+        raises: as `scan`; MissingDependency
+        """
+        return self.scan(columns, filter).to_pandas(**options)
+
+    def to_polars(self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> Any:
+        """Returns the rows as a DataFrame of Polars.
+
+        columns, filter: as for `scan`
+        raises: as `scan`; MissingDependency
+        """
+        return self.scan(columns, filter).to_polars()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.scan().__arrow_c_stream__(requested_schema)
 
     def _names(self, columns: Sequence[str] | None) -> list[str]:
         """Returns the given names, or all columns of this dataset, which may be more or fewer than those of a plain
@@ -210,24 +240,16 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         raise _unsupported("__setstate__")
 
 
-_ARROWS: Final = ("batch_readahead", "fragment_readahead", "fragment_scan_options", "use_threads", "cache_metadata")
-"""Read options of Arrow's own scans, beside their memory pool."""
-
-_OTHER_WORDS: Final = {"where": "filter", "predicate": "filter", "condition": "filter", "select": "columns"}
-
-
-def check_keywords(method: str, given: Iterable[str], known: Sequence[str], *, also: Sequence[str] = ()) -> None:
-    """Makes sure that every additional keyword is also one of Arrow's method of this name.
-
-    known: the method's own, for the message; also: ignored ones
-    raises: TypeError
-    """
-    for name in given:
-        if name in _ARROWS or name == "memory_pool" or name in also:
-            continue
-        close = _OTHER_WORDS.get(name) or next(iter(difflib.get_close_matches(name, known, n=1)), None)
-        hint = f". Did you mean {close!r}?" if close in known else f"; it has {', '.join(known)}"
-        raise TypeError(f"{method}() got an unexpected keyword argument {name!r}{hint}")
+IGNORED_KEYWORDS: Final = (
+    "batch_readahead",
+    "batch_size",
+    "cache_metadata",
+    "fragment_readahead",
+    "fragment_scan_options",
+    "memory_pool",
+    "use_threads",
+)
+"""Options of Arrow's own scans, which methods of this class accept and ignore."""
 
 
 class Scanner:
@@ -274,28 +296,9 @@ class Fragment:
 
         batch_size: ignored, because engines pass a few thousand rows by default, and small batches are slow
         """
-        check_keywords("scanner", options, ("schema", "columns", "filter", "batch_size"))
+        check_keywords("scanner", options, ("schema", "columns", "filter", "batch_size"), also=IGNORED_KEYWORDS)
         scan = self._dataset.scan(self._dataset._names(columns))
         return Scanner(self._dataset, self._task.project(scan.columns, scan.schema))
-
-
-def column_names(columns: Sequence[str] | None) -> list[str] | None:
-    """Returns the names of columns as a list; None for all of them.
-
-    raises: InvalidArgument for a text, whose letters would be used as names, and for values that are not lists of
-        names
-    """
-    if columns is None:
-        return None
-    if isinstance(columns, str):
-        raise InvalidArgument(f"columns={columns!r} is a text: give a list of names, such as [{columns!r}]")
-    if not isinstance(columns, Iterable):
-        raise InvalidArgument(f"columns={columns!r} is not a list of names")
-    names = list(columns)
-    for name in names:
-        if not isinstance(name, str):
-            raise InvalidArgument(f"columns has {name!r}: give a list of names")
-    return names
 
 
 def _unsupported(name: str) -> UnsupportedFeature:

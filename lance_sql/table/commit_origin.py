@@ -74,10 +74,18 @@ def job(name: str) -> Iterator[None]:
     >>> changed.history(1)[0].job
     'nightly-2026-11-26'
     """
-    if not isinstance(name, str):
-        raise InvalidArgument(f"The name of a job is text, not {name!r}")
-    with of(job=name):
+    with of(job=checked_job(name)):
         yield
+
+
+def checked_job(name: str | None) -> str | None:
+    """Returns the name of a job, or None.
+
+    raises: InvalidArgument for values that are not text
+    """
+    if not isinstance(name, str | None):
+        raise InvalidArgument(f"The name of a job is text, not {name!r}")
+    return name
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 from datetime import date, datetime
 from typing import Any, Final
 
-from lance_sql.errors import CorruptFile, LanceError
+from lance_sql.errors import CorruptFile, LanceError, TableNotFound, VersionNotFound
 from lance_sql.format.file.learned import Learning
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.allowed_bases import with_allowed
@@ -18,6 +18,7 @@ from lance_sql.table import address, identity, location, versions
 from lance_sql.table.files import LEARNS
 from lance_sql.table.recent_snapshots import RecentSnapshots
 from lance_sql.table.snapshot import Snapshot, read_manifest
+from lance_sql.table.version_names import split_name
 from lance_sql.table.versions import VersionFile
 
 _RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()
@@ -91,6 +92,29 @@ def open_snapshot(
     if key is not None:
         _RECENT.keep(key, snapshot)
     return snapshot
+
+
+def open_named(uri: str | os.PathLike[str], **options: Any) -> Snapshot:
+    """Opens one version of the table at a path or URI, which may end in an @ and a version, a tag or a branch if no
+    argument names a version.
+
+    options, raises: as for `open_snapshot`
+    """
+    if any(options.get(name) is not None for name in ("version", "tag", "branch", "as_of")):
+        return open_snapshot(uri, **options)
+    path, version, name = split_name(os.fspath(uri))
+    if (version, name) == (None, None):
+        return open_snapshot(uri, **options)
+    try:
+        try:
+            return open_snapshot(path, **{**options, "version": version, "tag": name})
+        except VersionNotFound:
+            if name is None or name not in open_snapshot(path, **options).branches():
+                raise
+            return open_snapshot(path, **{**options, "branch": name})
+    except TableNotFound:
+        # if the name without its suffix is not a table, the whole name may be one
+        return open_snapshot(uri, **options)
 
 
 def _key(

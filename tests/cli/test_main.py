@@ -331,10 +331,10 @@ _NOT_TO_COUNT = [
         "lance_sql.health.differences",
         "lance_sql.values.html",
         "lance_sql.catalogs",
-        "lance_sql.changes",
         "lance_sql.changes.contracts",
+        "lance_sql.changes.feed",
     ),
-    *("lance_sql.writes.statements", "lance_sql.writes.commit"),
+    *("lance_sql.writes.statements.session", "lance_sql.writes.commit"),
 ]
 _NOT_WITHOUT_TABLES = [
     *_NOT_TO_COUNT,

@@ -24,6 +24,7 @@ from lance_sql.table.fragments import Fragments
 from lance_sql.table.new_files import new_files
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import as_ranges, instant
+from lance_sql.values.arguments import check_number
 from lance_sql.values.frames import Frames
 
 # Names of operations for users, if they differ from those of transactions.
@@ -162,6 +163,7 @@ def history(
     limit, since, job: as for `Dataset.history`; the newest `limit` versions of those that `since` and `job` leave
     raises: UnsupportedFeature; InvalidArgument for an invalid time
     """
+    check_number("limit", limit, least=0)
     snapshots = snapshot.siblings()
     first = max(len(snapshots) - limit, 0) if limit is not None and job is None else 0
     if since is not None:

@@ -1,7 +1,8 @@
 """Taking rows by their ids, or by their addresses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import index
 from typing import Final
 
 import numpy as np
@@ -22,6 +23,25 @@ from lance_sql.values.arrays import I64, U64
 MAX_PART_ROWS: Final = 128 * 1024
 MAX_PART_BYTES: Final = 32 * 1024 * 1024
 """Upper bounds for one part: rows and bytes."""
+
+
+def row_id_array(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> U64:
+    """Returns row ids of the user.
+
+    raises: InvalidArgument for values that are not integers from 0 to 2^64 - 1
+    """
+    try:
+        if isinstance(values, (pa.Array, pa.ChunkedArray)):
+            array = values.cast(pa.uint64())
+        else:
+            # index() rejects values that would be rounded
+            array = pa.array([index(value) for value in values], pa.uint64())
+    except (OverflowError, TypeError, pa.ArrowException) as error:
+        raise InvalidArgument(f"Row ids are integers from 0 to 2^64 - 1: {error}") from error
+    if array.null_count:
+        raise InvalidArgument("Row ids are integers from 0 to 2^64 - 1; NULL is not one")
+    ids: U64 = array.to_numpy()
+    return ids
 
 
 def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64) -> pa.Table:

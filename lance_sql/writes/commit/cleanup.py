@@ -24,7 +24,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, InvalidArgument, RetryableConflict, VersionNotFound
+from lance_sql.errors import CorruptFile, RetryableConflict, VersionNotFound
 from lance_sql.runtime.progress import Work
 from lance_sql.store import Store
 from lance_sql.table import checksums, cursor_files, identity, versions
@@ -33,6 +33,7 @@ from lance_sql.table.open_snapshot import close_unused
 from lance_sql.table.paths import VERSIONS
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
+from lance_sql.values.arguments import age, check_number
 from lance_sql.writes.commit.needed_files import is_leftover, needed_files, owner_of, table_files
 
 _DETACHED_BIT: Final = 2**63
@@ -66,12 +67,31 @@ class CleanupPlan:
     released: tuple[str, ...] = ()
 
 
+def cleanup(
+    snapshot: Snapshot,
+    older_than: timedelta | str | None,
+    retain_versions: int | None,
+    max_lag: timedelta | str | None,
+    *,
+    dry_run: bool,
+) -> CleanupPlan:
+    """Removes old versions, and files that no version needs.
+
+    dry_run: plan only
+    others, raises: as `plan` and `execute`
+    """
+    planned = plan(snapshot, older_than=older_than, retain_versions=retain_versions, max_lag=max_lag)
+    if not dry_run:
+        execute(planned)
+    return planned
+
+
 def plan(
     snapshot: Snapshot,
     *,
-    older_than: timedelta | None = None,
+    older_than: timedelta | str | None = None,
     retain_versions: int | None = None,
-    max_lag: timedelta | None = None,
+    max_lag: timedelta | str | None = None,
     now: datetime | None = None,
 ) -> CleanupPlan:
     """Plans a cleanup of the snapshot's branch. Removes nothing.
@@ -83,15 +103,12 @@ def plan(
     raises: InvalidArgument; CorruptFile and UnsupportedFeature for an unreadable version, whose needed files are
         unknown
     """
-    if older_than is None and retain_versions is None:
-        older_than = timedelta(days=14)
-    if retain_versions is not None and retain_versions < 1:
-        raise InvalidArgument(f"retain_versions={retain_versions}: the newest version always stays")
-    for name, age in (("older_than", older_than), ("max_lag", max_lag)):
-        if age is not None and age < timedelta(0):
-            raise InvalidArgument(f"{name} is negative")
+    check_number("retain_versions", retain_versions, least=1)
+    least_age, most_lag = age("older_than", older_than), age("max_lag", max_lag)
+    if least_age is None and retain_versions is None:
+        least_age = timedelta(days=14)
     try:
-        return _planned(snapshot.latest(), older_than, retain_versions, max_lag, now or datetime.now(UTC))
+        return _planned(snapshot.latest(), least_age, retain_versions, most_lag, now or datetime.now(UTC))
     except CorruptFile as error:
         if not (error.file or "").startswith(VERSIONS):
             raise

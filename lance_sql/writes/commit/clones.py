@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 from lance_sql.errors import InvalidArgument, RetryableConflict, TableExists, UnsupportedFeature, VersionNotFound
@@ -51,14 +50,14 @@ from lance_sql.writes.commit.transactions import Transaction
 _FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, APPLIED)
 
 
-def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str, Any] | None = None) -> Snapshot:
+def shallow_clone(snapshot: Snapshot, uri: str) -> Snapshot:
     """Creates a new table that begins with this version.
 
     returns: its first version, with the number of the cloned one
     raises: TableExists; UnsupportedFeature
     """
     uri = absolute(uri)
-    store = open_store(uri, storage_options)
+    store = open_store(uri, snapshot.storage_options)
     if versions.list_versions(store):
         raise TableExists(f"there is a table at {shown(uri)!r} already")
     identity.check(snapshot)
@@ -67,7 +66,7 @@ def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str,
     if file is None:
         raise TableExists(f"there is a table at {shown(uri)!r} already: another writer was first")
     # the clone needs access to the files of its source
-    options = with_allowed(storage_options, root_of(snapshot))
+    options = with_allowed(snapshot.storage_options, root_of(snapshot))
     commit_id = commit_id_of(version.manifest)
     return Snapshot(uri, store, store, file, storage_options=options, commit_id=commit_id)
 

@@ -28,6 +28,7 @@ from lance_sql.table.row_versions import RowVersions
 from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import dictionaries, row_ranges
+from lance_sql.values.arguments import check_number
 from lance_sql.values.row_ranges import RowRanges
 from lance_sql.writes.commit.operations import Rewrite, RewriteGroup
 from lance_sql.writes.statements import copying
@@ -64,6 +65,7 @@ class Group:
 
 def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> list[Group]:
     """Returns the fragments to be rewritten together; empty if no rewrite improves anything."""
+    check_number("target_rows", target_rows, least=1)
     fragments = snapshot.manifest.fragments
     ids = fragments.ids
     covered = [snapshot.open_indices.fully_covered(segment, ids) for segment in snapshot.indices()]

@@ -75,7 +75,7 @@ def create(
             )
         raise InvalidArgument(f"There is no kind of index {spelled!r}; there are {', '.join(BUILT)}")
     if options and BUILT[kind].write is not None:
-        raise InvalidArgument(f"An index of kind {kind!r} has no options")
+        raise InvalidArgument(f"An index of kind {kind!r} has no option {next(iter(options))!r}")
     name = f"{column}_idx" if name is None else name
     if not name or name.startswith("__"):
         raise InvalidArgument(f"An index cannot have the name {name!r}")

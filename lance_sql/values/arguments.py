@@ -1,0 +1,73 @@
+"""Checks of arguments of public functions: names of columns, numbers, ages, and keywords that a function lacks."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.values.durations import parse_age
+
+_OTHER_WORDS: Final = {"where": "filter", "predicate": "filter", "condition": "filter", "select": "columns"}
+
+
+def check_keywords(function: str, given: Iterable[str], known: Sequence[str], *, also: Sequence[str] = ()) -> None:
+    """Makes sure that a function has every additional keyword.
+
+    known: the keywords to name in the message; also: others that are accepted
+    raises: TypeError
+    """
+    for name in given:
+        if name in known or name in also:
+            continue
+        close = _OTHER_WORDS.get(name) or next(iter(difflib.get_close_matches(name, known, n=1)), None)
+        hint = f". Did you mean {close!r}?" if close in known else f"; it has {', '.join(known)}"
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def column_names(columns: Sequence[str] | None) -> list[str] | None:
+    """Returns the names of columns as a list; None for all of them.
+
+    raises: InvalidArgument for a text, whose letters would be used as names, and for values that are not lists of
+        names
+    """
+    if columns is None:
+        return None
+    if isinstance(columns, str):
+        raise InvalidArgument(f"columns={columns!r} is a text: give a list of names, such as [{columns!r}]")
+    if not isinstance(columns, Iterable):
+        raise InvalidArgument(f"columns={columns!r} is not a list of names")
+    names = list(columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"columns has {name!r}: give a list of names")
+    return names
+
+
+def check_number(name: str, value: int | None, *, least: int) -> None:
+    """Makes sure that an argument is a whole number of at least `least`, or None.
+
+    raises: InvalidArgument
+    """
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidArgument(f"{name} is {value!r}, not a whole number")
+    if value < least:
+        raise InvalidArgument(f"{name} is {value}; it must be at least {least}")
+
+
+def age(name: str, value: timedelta | str | None) -> timedelta | None:
+    """Returns an age given as a timedelta, or as text such as "7d".
+
+    raises: InvalidArgument
+    """
+    if isinstance(value, str):
+        return parse_age(value)
+    if not isinstance(value, timedelta | None):
+        raise InvalidArgument(f"{name}={value!r} is not a timedelta, nor text such as '7d'")
+    if value is not None and value < timedelta(0):
+        raise InvalidArgument(f"{name} is negative")
+    return value
