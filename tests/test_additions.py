@@ -26,7 +26,7 @@ from lance_sql.format.layouts import encode, pages
 from lance_sql.format.layouts import wire_v2_1 as layout_messages
 from lance_sql.format.layouts.nest import Chain, Slots
 from lance_sql.format.layouts.reading import Reading
-from lance_sql.format.layouts.tree import Constant, Layer, PageLayout
+from lance_sql.format.layouts.tree import ConstantLayout, Layer, PageLayout
 from lance_sql.reads.scan.predicates import passing
 from lance_sql.reads.scan.pruning import index_search
 from lance_sql.reads.scan.pruning.covered import Covered
@@ -101,7 +101,7 @@ def read_halves(encoding: Halves, rows: ChunkRows) -> FixedWidth:
 
 def test_an_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # a message that only files of version 2.3 have stands for the one that the format does not have
-    spelling = encoding_messages.Spelling(
+    spelling = encoding_messages.EncodingMember(
         "range", Halves, lambda message, depth: Halves(), lambda encoding, message: message.SetInParent()
     )
     path = tmp_path / "t"
@@ -173,10 +173,12 @@ def test_a_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         added.setitem(
             layout_messages.BY_NAME,
             "constant_layout",
-            layout_messages.Spelling("constant_layout", Constant, read, write),
+            layout_messages.LayoutMember("constant_layout", ConstantLayout, read, write),
         )
         added.setitem(
-            layout_messages.BY_TYPE, SideBySide, layout_messages.Spelling("constant_layout", SideBySide, read, write)
+            layout_messages.BY_TYPE,
+            SideBySide,
+            layout_messages.LayoutMember("constant_layout", SideBySide, read, write),
         )
         added.setattr(encode, "_encode", chosen)
         lance_sql.write(table(), path)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from lance_sql.changes import answer_scan
 from lance_sql.changes.answer_scan import CHANGE, PREVIOUS, ROW_CHANGE
 from lance_sql.changes.bounds import Bound
-from lance_sql.changes.earlier_columns import Source
+from lance_sql.changes.earlier_columns import ColumnSource
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE
 from lance_sql.errors import InvalidArgument, at
@@ -198,7 +198,7 @@ class AnswerChanges:
             )
         return tuple(each for each in changed_rows if len(each.ids))
 
-    def sources_before(self) -> Mapping[str, Source]:
+    def sources_before(self) -> Mapping[str, ColumnSource]:
         """Returns the columns of the later version as the earlier version stores them, by name."""
         return {source.column.name: source for source in self.feed.range.sources(self.feed.start - 1)}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import InvalidArgument, VersionNotFound
 from lance_sql.table import versions
 from lance_sql.table.snapshot import Snapshot
@@ -26,11 +26,11 @@ def first_after(snapshot: Snapshot, since: Bound) -> int:
     """
     if isinstance(since, int) and not isinstance(since, bool):
         return since + 1
-    first, _ = resolve(History(snapshot), None, None, since)
+    first, _ = resolve(BranchHistory(snapshot), None, None, since)
     return first
 
 
-def resolve(history: History, start: Bound | None, end: Bound | None, since: Bound | None) -> tuple[int, int]:
+def resolve(history: BranchHistory, start: Bound | None, end: Bound | None, since: Bound | None) -> tuple[int, int]:
     """Returns the first and the last version of a range; for an empty range, the last is one less than the first.
 
     A range that is empty because nothing was committed yet is no error: since the newest version, or from the next one.
@@ -53,7 +53,7 @@ def resolve(history: History, start: Bound | None, end: Bound | None, since: Bou
     return begin, stop
 
 
-def last(history: History, end: Bound | None) -> int:
+def last(history: BranchHistory, end: Bound | None) -> int:
     """Returns the last version of a range; without `end`, the version of the handle.
 
     raises: InvalidArgument, VersionNotFound
@@ -70,7 +70,7 @@ def last(history: History, end: Bound | None) -> int:
     return version
 
 
-def _first(history: History, bound: Bound | None, moment: datetime | None, name: str) -> int:
+def _first(history: BranchHistory, bound: Bound | None, moment: datetime | None, name: str) -> int:
     """Returns the first version of a range.
 
     moment: the time of the bound, if it is a time
@@ -83,7 +83,7 @@ def _first(history: History, bound: Bound | None, moment: datetime | None, name:
     return _after(history, moment, included=not is_excluded)
 
 
-def _check_order(history: History, name: str, moment: datetime | None, end: Bound | None) -> None:
+def _check_order(history: BranchHistory, name: str, moment: datetime | None, end: Bound | None) -> None:
     """Raises for times that end before they begin, and for times in the future."""
     if moment is None:
         return
@@ -95,13 +95,13 @@ def _check_order(history: History, name: str, moment: datetime | None, end: Boun
         raise InvalidArgument(f"{name}={moment} is still to come: nothing can have changed after it")
 
 
-def _is_version(history: History, *bounds: Bound | None) -> bool:
+def _is_version(history: BranchHistory, *bounds: Bound | None) -> bool:
     """Whether all bounds are versions or tags."""
     return all(bound is not None and _instant(history, bound) is None for bound in bounds)
 
 
 def _wrong_range(
-    history: History, name: str, bound: Bound | None, begin: int, stop: int, end: Bound | None
+    history: BranchHistory, name: str, bound: Bound | None, begin: int, stop: int, end: Bound | None
 ) -> InvalidArgument | VersionNotFound:
     table = history.snapshot.name
     if end is not None:
@@ -122,7 +122,7 @@ def _shown(bound: Bound | None) -> str:
     return str(bound) if isinstance(bound, int | datetime | date | timedelta) else repr(bound)
 
 
-def _version(history: History, bound: Bound, name: str) -> int:
+def _version(history: BranchHistory, bound: Bound, name: str) -> int:
     if isinstance(bound, int) and not isinstance(bound, bool):
         if not 0 <= bound < 2**63:
             raise InvalidArgument(f"{name}={bound} is not the number of a version")
@@ -142,7 +142,7 @@ def _version(history: History, bound: Bound, name: str) -> int:
     return tag.version
 
 
-def _instant(history: History, bound: Bound) -> datetime | None:
+def _instant(history: BranchHistory, bound: Bound) -> datetime | None:
     """Returns the time of a bound; None for versions and tags."""
     if isinstance(bound, datetime | date | timedelta):
         return versions.instant(bound)
@@ -154,7 +154,7 @@ def _instant(history: History, bound: Bound) -> datetime | None:
         return None
 
 
-def _after(history: History, instant: datetime, *, included: bool) -> int:
+def _after(history: BranchHistory, instant: datetime, *, included: bool) -> int:
     """Returns the first version committed at or after a moment; if there is none, one more than the newest."""
     late = [
         version
@@ -164,5 +164,5 @@ def _after(history: History, instant: datetime, *, included: bool) -> int:
     return min(late, default=history.newest + 1)
 
 
-def _time(history: History, version: int) -> datetime:
+def _time(history: BranchHistory, version: int) -> datetime:
     return history.snapshot_at(version).manifest.timestamp

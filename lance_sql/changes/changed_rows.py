@@ -20,14 +20,14 @@ from lance_sql.reads.scan.plan import FragmentScan
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_fragments import OpenFragments
-from lance_sql.table.segments import Range
+from lance_sql.table.segments import IdRange
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
 from lance_sql.values.row_ranges import RowRanges
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowSelection:
     """Some rows of some fragments, in the order of the fragments and ascending in each.
 
     files: opens the fragments
@@ -38,7 +38,7 @@ class Rows:
     parts: tuple[FragmentScan, ...]
 
     @classmethod
-    def of(cls, files: OpenFragments, parts: Iterable[tuple[Fragment, RowRanges]]) -> Rows:
+    def of(cls, files: OpenFragments, parts: Iterable[tuple[Fragment, RowRanges]]) -> RowSelection:
         """Returns a set of these rows; skips fragments without rows."""
         non_empty = [(fragment, rows) for fragment, rows in parts if len(rows)]
         return cls(files, tuple(FragmentScan(fragment.without_deletions, rows) for fragment, rows in non_empty))
@@ -90,13 +90,13 @@ class Rows:
         ranges = []
         for part in self.parts:
             segments = self.open(part).row_id_sequence.segments
-            if len(segments) != 1 or not isinstance(segments[0], Range):
+            if len(segments) != 1 or not isinstance(segments[0], IdRange):
                 return False
             ranges.append((segments[0].start, segments[0].end))
         ranges.sort()
         return all(before[1] <= after[0] for before, after in pairwise(ranges))
 
-    def pick(self, positions: I64) -> Rows:
+    def pick(self, positions: I64) -> RowSelection:
         """Returns the rows at ascending positions."""
         if len(positions) == self.num_rows:
             return self
@@ -116,7 +116,7 @@ class Rows:
                 parts.append((FragmentScan(part.fragment, rows), np.array([start, end], np.int64)))
         return parts
 
-    def with_ids(self, wanted: U64) -> Rows:
+    def with_ids(self, wanted: U64) -> RowSelection:
         """Returns the rows that have one of these ids; does not expand ids that are stored as a range.
 
         wanted: ascending, each once
@@ -132,4 +132,4 @@ class Rows:
             _, offsets = sequence.positions(wanted[first:last])
             offsets = np.sort(offsets[row_ranges.within(part.rows, offsets)])
             parts.append((part.fragment, row_ranges.from_sorted(offsets)))
-        return Rows.of(self.files, parts)
+        return RowSelection.of(self.files, parts)

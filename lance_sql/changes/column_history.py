@@ -6,11 +6,11 @@ import itertools
 
 from lance_sql.changes import earlier_columns
 from lance_sql.changes.earlier_columns import Identities, Sources
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.format.schema import Schema
 
 
-def sources(history: History, first: int, last: int) -> dict[int, Sources]:
+def sources(history: BranchHistory, first: int, last: int) -> dict[int, Sources]:
     """Returns the columns of version `last` as each version from `first` on stores them.
 
     first: may be the version before the table began
@@ -35,7 +35,7 @@ def sources(history: History, first: int, last: int) -> dict[int, Sources]:
     return earlier_columns.sources(versions)
 
 
-def _where_columns_begin(history: History, first: int, last: int) -> int:
+def _where_columns_begin(history: BranchHistory, first: int, last: int) -> int:
     """Returns the version from which columns must be followed. It is earlier than `first` if a commit restored an
     earlier version with other columns."""
     began = first
@@ -52,5 +52,5 @@ def _where_columns_begin(history: History, first: int, last: int) -> int:
     return began
 
 
-def _schema(history: History, version: int) -> Schema:
+def _schema(history: BranchHistory, version: int) -> Schema:
     return history.snapshot_at(version).manifest.schema if version in history.files else Schema(())

@@ -21,17 +21,17 @@ from enum import StrEnum
 from typing import Final
 
 from lance_sql.changes import earlier_columns, lineage, values
-from lance_sql.changes.changed_rows import Rows
-from lance_sql.changes.earlier_columns import Source, Sources
-from lance_sql.changes.fragment_difference import Difference, Side, compare
+from lance_sql.changes.changed_rows import RowSelection
+from lance_sql.changes.earlier_columns import ColumnSource, Sources
+from lance_sql.changes.fragment_difference import ComparedVersion, FragmentDifference, compare
 from lance_sql.changes.history import Commit
-from lance_sql.changes.image_matching import Match, Pairs, RowIdMatch, in_place
+from lance_sql.changes.image_matching import Matching, Pairs, RowIdMatch, in_place
 from lance_sql.values.arrays import U64
 
 _BY_VALUES: Final = ("restore", "overwrite", "rewrite", None)
 
 
-class Evidence(StrEnum):
+class UpdateEvidence(StrEnum):
     """Evidence that the rows of a pair were updated."""
 
     WRITTEN = "written"
@@ -41,29 +41,29 @@ class Evidence(StrEnum):
 
 
 @dataclass(frozen=True)
-class Changed:
+class CommitChanges:
     """Rows that a commit changed, each once.
 
     updated: the updated rows with their evidence
     """
 
-    inserted: Rows
-    deleted: Rows
-    updated: tuple[tuple[Pairs, Evidence], ...]
+    inserted: RowSelection
+    deleted: RowSelection
+    updated: tuple[tuple[Pairs, UpdateEvidence], ...]
 
 
 def changed_rows(
     commit: Commit,
-    old: Side,
-    new: Side,
+    old: ComparedVersion,
+    new: ComparedVersion,
     was: Sources,
     now: Sources,
-    match: Match,
+    match: Matching,
     *,
     versions_tell: Callable[[], bool],
     given: int | None,
     inserts_only: bool = False,
-) -> Changed:
+) -> CommitChanges:
     """Returns the rows that a commit changed. Reads pages only if values must be compared.
 
     old, new: the versions before and after
@@ -77,12 +77,12 @@ def changed_rows(
     if given is not None and commit.operation is not None:
         lineage.check_recorded(commit.later.label, commit.given_ids, difference.after)
     if commit.operation == "rewrite" and _only_moves(difference):
-        return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
+        return CommitChanges(RowSelection(new.files, ()), RowSelection(old.files, ()), ())
     matched = match(difference.before, difference.after, was, now)
     if given is not None:
         lineage.check(commit.later.label, commit.operation, matched.inserted, matched.deleted, matched.pairs.ids, given)
     if inserts_only:
-        return Changed(matched.inserted, Rows(old.files, ()), ())
+        return CommitChanges(matched.inserted, RowSelection(old.files, ()), ())
     updated = []
     moved = matched.pairs
     if (
@@ -93,23 +93,23 @@ def changed_rows(
     ):
         moved = moved.where((moved.old.versions[moved.at_old] != moved.new.versions[moved.at_new]).any(axis=1))
     if moved.num_rows and (commit.operation in _BY_VALUES or not isinstance(match, RowIdMatch)):
-        updated.append((moved.where(values.differing(moved, was, now)), Evidence.VALUES))
+        updated.append((moved.where(values.differing(moved, was, now)), UpdateEvidence.VALUES))
     elif moved.num_rows:
-        updated.append((moved, Evidence.WRITTEN))
-    updated += [(pairs, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
-    return Changed(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))
+        updated.append((moved, UpdateEvidence.WRITTEN))
+    updated += [(pairs, UpdateEvidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
+    return CommitChanges(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))
 
 
 def touched_rows(
     commit: Commit,
-    old: Side,
-    new: Side,
+    old: ComparedVersion,
+    new: ComparedVersion,
     was: Sources,
     now: Sources,
     *,
     versions_tell: Callable[[], bool],
     given: int | None,
-) -> list[tuple[U64, Evidence]]:
+) -> list[tuple[U64, UpdateEvidence]]:
     """Returns the ids of the rows that a commit changed, without pairing images: an id may occur twice.
 
     The arguments are those of `changed_rows`.
@@ -118,47 +118,56 @@ def touched_rows(
     """
     if commit.operation in _BY_VALUES:
         changed = changed_rows(commit, old, new, was, now, RowIdMatch(), versions_tell=versions_tell, given=given)
-        touched = [(changed.inserted.ids, Evidence.WRITTEN), (changed.deleted.ids, Evidence.WRITTEN)]
+        touched = [(changed.inserted.ids, UpdateEvidence.WRITTEN), (changed.deleted.ids, UpdateEvidence.WRITTEN)]
         return touched + [(pairs.ids, evidence) for pairs, evidence in changed.updated]
     difference = compare(old, new, was, now)
     before, after = difference.before.ids, difference.after.ids
     if given is not None:
         lineage.check_recorded(commit.later.label, commit.given_ids, difference.after)
         lineage.check_ids(commit.later.label, commit.operation, before, after, given)
-    touched = [(before, Evidence.WRITTEN), (after, Evidence.WRITTEN)]
-    return touched + [(pairs.ids, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
+    touched = [(before, UpdateEvidence.WRITTEN), (after, UpdateEvidence.WRITTEN)]
+    return touched + [(pairs.ids, UpdateEvidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
 
 
 def split_rewritten(
-    difference: Difference, old: Side, new: Side, was: Sources, now: Sources, match: Match
-) -> Difference:
+    difference: FragmentDifference,
+    old: ComparedVersion,
+    new: ComparedVersion,
+    was: Sources,
+    now: Sources,
+    match: Matching,
+) -> FragmentDifference:
     """Moves rows at the same place that may be different rows to the rows before and after."""
     moved = [each for each in difference.rewritten if match.may_differ(each[0], each[1], was, now)]
     if not moved:
         return difference
-    before = Rows.of(old.files, [(earlier, rows) for earlier, _, rows in moved])
-    after = Rows.of(new.files, [(later, rows) for _, later, rows in moved])
+    before = RowSelection.of(old.files, [(earlier, rows) for earlier, _, rows in moved])
+    after = RowSelection.of(new.files, [(later, rows) for _, later, rows in moved])
     certain = tuple(each for each in difference.rewritten if not match.may_differ(each[0], each[1], was, now))
-    return Difference(
-        Rows(old.files, (*difference.before.parts, *before.parts)),
-        Rows(new.files, (*difference.after.parts, *after.parts)),
+    return FragmentDifference(
+        RowSelection(old.files, (*difference.before.parts, *before.parts)),
+        RowSelection(new.files, (*difference.after.parts, *after.parts)),
         certain,
     )
 
 
 def rewritten(
-    difference: Difference, old: Side, new: Side, was: Sequence[Source], now: Sequence[Source]
+    difference: FragmentDifference,
+    old: ComparedVersion,
+    new: ComparedVersion,
+    was: Sequence[ColumnSource],
+    now: Sequence[ColumnSource],
 ) -> list[Pairs]:
     """Returns the rows at the same place in both versions that have another value in a column."""
     differing = []
     for earlier, later, rows in difference.rewritten:
         touched = [i for i in range(len(was)) if earlier_columns.is_rewritten(earlier, later, was[i], now[i])]
         if touched:
-            pairs = in_place(Rows.of(old.files, [(earlier, rows)]), Rows.of(new.files, [(later, rows)]))
+            pairs = in_place(RowSelection.of(old.files, [(earlier, rows)]), RowSelection.of(new.files, [(later, rows)]))
             differing.append(pairs.where(values.differing(pairs, [was[i] for i in touched], [now[i] for i in touched])))
     return [pairs for pairs in differing if pairs.num_rows]
 
 
-def _only_moves(difference: Difference) -> bool:
+def _only_moves(difference: FragmentDifference) -> bool:
     """Whether as many rows were added as removed, as a compaction requires."""
     return not difference.rewritten and difference.before.num_rows == difference.after.num_rows

@@ -21,7 +21,7 @@ from typing import Final
 from lance_sql.changes import bounds
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
@@ -146,7 +146,7 @@ class Cursor:
         """
         latest, record = self._latest(), self._record()
         position, needs_snapshot = beginning(latest, to)
-        commit = _commit(History(latest), position)
+        commit = _commit(BranchHistory(latest), position)
         cursor_files.move(self._snapshot.main, record, position, commit, needs_snapshot=needs_snapshot, elsewhere=True)
         _check_told(latest, position, needs_snapshot=needs_snapshot)
         return self
@@ -168,7 +168,7 @@ class Cursor:
         if feed.end < feed.start:
             return Lag(0, 0, 0.0)
         newest = self._latest()
-        oldest = History(newest).snapshot_at(min(record.position + 1, newest.version)).manifest.timestamp
+        oldest = BranchHistory(newest).snapshot_at(min(record.position + 1, newest.version)).manifest.timestamp
         rows = feed.count_rows()
         if record.needs_snapshot and record.position < newest.version:
             rows += ChangeFeed(newest, since=record.position, key=self._key).count_rows()
@@ -183,7 +183,7 @@ class Cursor:
     def _feed(self, record: CursorRecord, until: Bound | None, options: Mapping[str, object]) -> ChangeFeed:
         """Returns the feed of changes after the position of a record."""
         latest = self._latest()
-        history = History(latest)
+        history = BranchHistory(latest)
         self._check(history, record.position, record.commit, "the cursor stands at")
         try:
             if record.needs_snapshot:
@@ -212,7 +212,7 @@ class Cursor:
         properties = consumed.properties(record.id, first, feed.end, commit)
         return feed.with_properties(properties, _position_text(record.id, feed.end, commit))
 
-    def _check(self, history: History, position: int, commit: str | None, what: str) -> None:
+    def _check(self, history: BranchHistory, position: int, commit: str | None, what: str) -> None:
         """Checks that a position still refers to the same commit.
 
         what: describes the commit, for the message
@@ -242,7 +242,7 @@ class Cursor:
         if id != record.id and not record.is_new:
             # the cursor was moved by seek, or created again
             return record
-        self._check(History(self._latest()), number, commit, "the database has the changes of")
+        self._check(BranchHistory(self._latest()), number, commit, "the database has the changes of")
         if id != record.id:
             return record
         return replace(record, position=number, commit=commit, needs_snapshot=False)
@@ -253,7 +253,7 @@ class Cursor:
         taken = None if config is None else consumed.up_to(config, record.id)
         if taken is None or (taken[0] <= record.position and not record.needs_snapshot):
             return record
-        self._check(History(self._latest()), *taken, "the target has the changes of")
+        self._check(BranchHistory(self._latest()), *taken, "the target has the changes of")
         return self._move(record, *taken)
 
     def _move(self, record: CursorRecord, position: int, commit: str | None) -> CursorRecord:
@@ -278,7 +278,7 @@ def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence
             position, needs_snapshot = beginning(latest, start)
             # raise errors of the feed now
             _ = SnapshotFeed(latest, key=key)
-            commit = _commit(History(latest), position)
+            commit = _commit(BranchHistory(latest), position)
             first = CursorRecord.first(name, snapshot.branch, position, commit, needs_snapshot=needs_snapshot)
             record = cursor_files.create(snapshot.main, first)
             try:
@@ -299,7 +299,7 @@ def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
         return latest.version, False
     if start == SNAPSHOT:
         return latest.version, True
-    history = History(latest)
+    history = BranchHistory(latest)
     if start != EARLIEST:
         first, _ = bounds.resolve(history, start, None, None)
         history.check_range(first, latest.version)
@@ -313,7 +313,7 @@ def _position_text(cursor_id: str, position: int, commit: str) -> str:
     return f"{cursor_id} {position} {commit}"
 
 
-def _commit(history: History, position: int) -> str | None:
+def _commit(history: BranchHistory, position: int) -> str | None:
     """Returns the identity of the commit at a position; None if there is no such version."""
     return history.snapshot_at(position).token if position in history.files else None
 
@@ -323,7 +323,7 @@ def _check_told(latest: Snapshot, position: int, *, needs_snapshot: bool) -> Non
 
     raises: VersionNotFound
     """
-    history = History(latest)
+    history = BranchHistory(latest)
     if needs_snapshot:
         history.snapshot_at(position)
     else:

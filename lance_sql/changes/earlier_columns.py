@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.casts.conversion import convert
 from lance_sql.format.layouts.page import concat
@@ -30,7 +30,7 @@ from lance_sql.values import row_ranges
 
 
 @dataclass(frozen=True)
-class Source:
+class ColumnSource:
     """Location of the values of a feed column in one version.
 
     column: of the range's last version
@@ -69,7 +69,7 @@ class Source:
             ) from error
 
 
-Sources = tuple[Source, ...]
+Sources = tuple[ColumnSource, ...]
 """One for each column of the feed."""
 
 
@@ -105,7 +105,7 @@ def sources(versions: Sequence[tuple[int, Schema, Identities]]) -> dict[int, Sou
     """
     last, schema, identities = versions[-1]
     wanted = [(field, identities[field.id]) for field in schema.fields]
-    latest = tuple(Source(field, field, last) for field in schema.fields)
+    latest = tuple(ColumnSource(field, field, last) for field in schema.fields)
     by_version = {last: latest}
     newest = list(latest)
     previous: tuple[Schema, Identities] | None = (schema, identities)
@@ -121,7 +121,7 @@ def sources(versions: Sequence[tuple[int, Schema, Identities]]) -> dict[int, Sou
             after = newest[index].stored
             if stored is not None and after is not None and not _is_alike(stored, after):
                 until = number
-            version_sources.append(Source(column, stored, until))
+            version_sources.append(ColumnSource(column, stored, until))
             if stored is not None:
                 newest[index] = version_sources[-1]
         by_version[number] = tuple(version_sources)
@@ -141,11 +141,11 @@ def are_stored_alike(was: Sources, now: Sources) -> bool:
     return True
 
 
-def read(rows: Rows, sources: Sequence[Source]) -> list[pa.Array]:
+def read(rows: RowSelection, sources: Sequence[ColumnSource]) -> list[pa.Array]:
     """Reads one array for each column, in the types of the feed; NULL if a column did not exist.
 
     rows: at least one
-    raises: InvalidArgument as for `Source.convert`
+    raises: InvalidArgument as for `ColumnSource.convert`
     """
     stored = [source.stored for source in sources if source.stored is not None]
     parts: list[list[pa.Array]] = []
@@ -161,7 +161,7 @@ def read(rows: Rows, sources: Sequence[Source]) -> list[pa.Array]:
     return [concat(column) for column in zip(*parts, strict=True)]
 
 
-def is_rewritten(old: Fragment, new: Fragment, was: Source, now: Source) -> bool:
+def is_rewritten(old: Fragment, new: Fragment, was: ColumnSource, now: ColumnSource) -> bool:
     """Whether a column of two fragments with the same rows may have other values: it is elsewhere, or one lacks it."""
     if was.stored is None or now.stored is None:
         there, fragment = (now.stored, new) if was.stored is None else (was.stored, old)

@@ -12,10 +12,10 @@ import pyarrow as pa
 from lance_sql.changes import bounds, images
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.change_scan import ChangeScan, ChangeTask
-from lance_sql.changes.history import History
-from lance_sql.changes.image_matching import Match, RowIdMatch
+from lance_sql.changes.history import BranchHistory
+from lance_sql.changes.image_matching import Matching, RowIdMatch
 from lance_sql.changes.keyed import key_match
-from lance_sql.changes.plan import Mode, Range
+from lance_sql.changes.plan import CommitRange, Mode
 from lance_sql.changes.reading import FeedColumn
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import arrow_field
@@ -50,7 +50,7 @@ class ChangeFeed(ArrowDataset):
     feed_fields: ClassVar[tuple[pa.Field, ...]] = images.FIELDS
     """Columns that describe the change of each row."""
 
-    range_type: ClassVar[type[Range]] = Range
+    range_type: ClassVar[type[CommitRange]] = CommitRange
 
     is_snapshot: ClassVar[bool] = False
     """Whether the feed contains all rows of one version instead of changes."""
@@ -81,14 +81,14 @@ class ChangeFeed(ArrowDataset):
         transaction of the rows, and passes it to `Cursor.read(after=)`. Empty unless the changes come from a cursor."""
         if mode not in MODES:
             raise InvalidArgument(f"mode={mode!r} is not one of {', '.join(map(repr, MODES))}")
-        history = History(snapshot)
+        history = BranchHistory(snapshot)
         first, last = bounds.resolve(history, start, end, since)
         self._check_range(history, first, last)
         self._snapshot = snapshot
         shown = last if last >= first else max((version for version in history.files if version <= last), default=0)
         self._last = history.snapshot_at(shown) if shown in history.files else snapshot
         manifest = self._last.manifest
-        match: Match = RowIdMatch()
+        match: Matching = RowIdMatch()
         if key is None and not (manifest.has_stable_row_ids and _began_with_ids(history, first, last, manifest)):
             key = primary_key(manifest.schema) or None
         if key is not None:
@@ -229,7 +229,7 @@ class ChangeFeed(ArrowDataset):
         same.position = position
         return same
 
-    def _check_range(self, history: History, first: int, last: int) -> None:
+    def _check_range(self, history: BranchHistory, first: int, last: int) -> None:
         """
         raises: VersionNotFound
         """
@@ -369,7 +369,7 @@ class ChangeFeed(ArrowDataset):
         return f"ChangeFeed({str(self)!r})"
 
 
-def _began_with_ids(history: History, first: int, last: int, manifest: Manifest) -> bool:
+def _began_with_ids(history: BranchHistory, first: int, last: int, manifest: Manifest) -> bool:
     """Whether rows have stable ids before a range as well; True if there is no primary key to use instead."""
     if last < first or first - 1 not in history.files or not primary_key(manifest.schema):
         return True

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from lance_sql.changes import earlier_columns
-from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.changes.earlier_columns import Sources
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.store import concurrently
@@ -38,7 +38,7 @@ _NONE: Final = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedVersion:
     """One of two versions that are compared.
 
     snapshot: None for the time before the table's first version
@@ -87,7 +87,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Difference:
+class FragmentDifference:
     """Rows by their places.
 
     before: rows whose place is not in the later version
@@ -96,12 +96,12 @@ class Difference:
         the fragment before, the fragment after, and the rows
     """
 
-    before: Rows
-    after: Rows
+    before: RowSelection
+    after: RowSelection
     rewritten: tuple[tuple[Fragment, Fragment, RowRanges], ...]
 
 
-def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
+def compare(old: ComparedVersion, new: ComparedVersion, was: Sources, now: Sources) -> FragmentDifference:
     """Compares the fragments of two versions.
 
     was, now: the columns of the feed in both. If they differ, shared fragments are compared too: files may still have
@@ -133,7 +133,7 @@ def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
             in_both = row_ranges.without(old.live(earlier), deleted_after)
             if len(in_both):
                 rewritten.append((earlier, later, in_both))
-    return Difference(Rows.of(old.files, before), Rows.of(new.files, after), tuple(rewritten))
+    return FragmentDifference(RowSelection.of(old.files, before), RowSelection.of(new.files, after), tuple(rewritten))
 
 
 def _without(rows: I64, removed: I64) -> I64:

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import Final
 
-from lance_sql.changes.fragment_difference import Side
+from lance_sql.changes.fragment_difference import ComparedVersion
 from lance_sql.errors import CorruptFile, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, concurrently
 from lance_sql.table import identity, location, versions
@@ -85,7 +85,7 @@ class _Branch:
     last: int | None
 
 
-class History:
+class BranchHistory:
     """Versions of a branch, and those of its parents from before it began.
 
     snapshot: any version of the branch
@@ -94,7 +94,7 @@ class History:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self._opened: dict[tuple[str, int], Snapshot] = {(snapshot.store.uri, snapshot.version): snapshot}
-        self._sides: dict[object, Side] = {}
+        self._sides: dict[object, ComparedVersion] = {}
         self._listed: dict[str, list[VersionFile]] = {}
         self._commits: dict[int, Commit] = {}
 
@@ -188,19 +188,19 @@ class History:
             self._opened[key] = opened
         return self._opened[key]
 
-    def side(self, snapshot: Snapshot | None) -> Side:
+    def side(self, snapshot: Snapshot | None) -> ComparedVersion:
         """Returns a version with its files; versions of one folder share open files."""
         if snapshot is None:
-            return Side(None, self.snapshot.open_fragments)
+            return ComparedVersion(None, self.snapshot.open_fragments)
         manifest = snapshot.manifest
         if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
             # their values are in the manifest file of each version
-            return Side(snapshot, snapshot.open_fragments)
+            return ComparedVersion(snapshot, snapshot.open_fragments)
         bases = tuple(sorted((number, base.path) for number, base in manifest.base_paths.items()))
         key = (snapshot.store.uri, bases, manifest.has_stable_row_ids)
         side = self._sides.get(key)
         if side is None:
-            side = self._sides[key] = Side(snapshot, snapshot.open_fragments)
+            side = self._sides[key] = ComparedVersion(snapshot, snapshot.open_fragments)
         return replace(side, snapshot=snapshot)
 
     def commit(self, version: int) -> Commit:

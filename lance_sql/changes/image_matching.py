@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.changes.earlier_columns import Sources
 from lance_sql.errors import CorruptFile
 from lance_sql.table.fragment import Fragment
@@ -24,8 +24,8 @@ class Pairs:
     at_old, at_new: the positions of both images, parallel; `at_old` ascends
     """
 
-    old: Rows
-    new: Rows
+    old: RowSelection
+    new: RowSelection
     at_old: I64
     at_new: I64
 
@@ -35,12 +35,12 @@ class Pairs:
         return len(self.at_old)
 
     @property
-    def before(self) -> Rows:
+    def before(self) -> RowSelection:
         """Earlier images."""
         return self.old.pick(self.at_old)
 
     @property
-    def after(self) -> Rows:
+    def after(self) -> RowSelection:
         """Later images."""
         return self.new.pick(np.sort(self.at_new))
 
@@ -54,7 +54,7 @@ class Pairs:
         return self if mask.all() else replace(self, at_old=self.at_old[mask], at_new=self.at_new[mask])
 
 
-def in_place(old: Rows, new: Rows) -> Pairs:
+def in_place(old: RowSelection, new: RowSelection) -> Pairs:
     """Pairs the rows at the same positions of both sets."""
     positions = np.arange(old.num_rows, dtype=np.int64)
     return Pairs(old, new, positions, positions)
@@ -69,15 +69,15 @@ class Matched:
     pairs: in both
     """
 
-    inserted: Rows
-    deleted: Rows
+    inserted: RowSelection
+    deleted: RowSelection
     pairs: Pairs
 
 
-class Match(Protocol):
+class Matching(Protocol):
     """Strategy that matches rows of two versions."""
 
-    def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
+    def __call__(self, old: RowSelection, new: RowSelection, was: Sources, now: Sources) -> Matched:
         """Compares rows before and rows after.
 
         was, now: the columns of the feed in both versions
@@ -93,7 +93,7 @@ class Match(Protocol):
 class RowIdMatch:
     """Matching by row id."""
 
-    def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
+    def __call__(self, old: RowSelection, new: RowSelection, was: Sources, now: Sources) -> Matched:
         """raises: CorruptFile when two rows of one set have the same id."""
         return by_row_id(old, new)
 
@@ -101,7 +101,7 @@ class RowIdMatch:
         return False
 
 
-def by_row_id(old: Rows, new: Rows) -> Matched:
+def by_row_id(old: RowSelection, new: RowSelection) -> Matched:
     """Matches two sets of rows by row id.
 
     raises: CorruptFile when two rows of one set have the same id
@@ -117,7 +117,7 @@ def by_row_id(old: Rows, new: Rows) -> Matched:
     return by_identity(old, new, old.ids, new.ids, "row id")
 
 
-def by_identity(old: Rows, new: Rows, old_ids: U64, new_ids: U64, what: str) -> Matched:
+def by_identity(old: RowSelection, new: RowSelection, old_ids: U64, new_ids: U64, what: str) -> Matched:
     """Matches two sets of rows by one number for each row.
 
     what: the meaning of the number, for messages

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.changes.earlier_columns import Sources
 from lance_sql.values.arrays import I64, U64, BoolMask
 
@@ -111,7 +111,7 @@ class Images:
 
     kind: str
     version: int
-    rows: Rows
+    rows: RowSelection
     sources: Sources
     feed_values: FeedValues
 

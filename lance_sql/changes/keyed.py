@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.changes import earlier_columns, values
-from lance_sql.changes.changed_rows import Rows
-from lance_sql.changes.commit import Changed, Evidence, rewritten, split_rewritten
+from lance_sql.changes.changed_rows import RowSelection
+from lance_sql.changes.commit import CommitChanges, UpdateEvidence, rewritten, split_rewritten
 from lance_sql.changes.earlier_columns import Sources
-from lance_sql.changes.fragment_difference import Side, compare
+from lance_sql.changes.fragment_difference import ComparedVersion, compare
 from lance_sql.changes.image_matching import Matched, Pairs, by_identity
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import Schema
@@ -37,7 +37,7 @@ class KeyMatch:
     names: tuple[str, ...]
     numbers: tuple[int, ...]
 
-    def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
+    def __call__(self, old: RowSelection, new: RowSelection, was: Sources, now: Sources) -> Matched:
         """raises: InvalidArgument when two changed rows of one version have the same key."""
         before, after = self.keys(old, was), self.keys(new, now)
         old_ids, new_ids = key_rule.numbered([before, after], nulls_are_equal=False)
@@ -56,7 +56,7 @@ class KeyMatch:
     def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
         return any(earlier_columns.is_rewritten(old, new, was[number], now[number]) for number in self.numbers)
 
-    def keys(self, rows: Rows, sources: Sources) -> list[pa.Array]:
+    def keys(self, rows: RowSelection, sources: Sources) -> list[pa.Array]:
         """Reads the key columns of some rows."""
         wanted = [sources[number] for number in self.numbers]
         if not rows.num_rows:
@@ -81,7 +81,9 @@ def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
     return KeyMatch(names, tuple(schema.names.index(name) for name in names))
 
 
-def net_changes(match: KeyMatch, old: Side, new: Side, was: Sources, now: Sources) -> Changed:
+def net_changes(
+    match: KeyMatch, old: ComparedVersion, new: ComparedVersion, was: Sources, now: Sources
+) -> CommitChanges:
     """Returns the net changes between two versions.
 
     was, now: the columns of the feed in both
@@ -91,8 +93,8 @@ def net_changes(match: KeyMatch, old: Side, new: Side, was: Sources, now: Source
     pairs = matched.pairs
     updated: list[Pairs] = [pairs.where(values.differing(pairs, was, now))] if pairs.num_rows else []
     updated += rewritten(difference, old, new, was, now)
-    return Changed(
-        matched.inserted, matched.deleted, tuple((each, Evidence.VALUES) for each in updated if each.num_rows)
+    return CommitChanges(
+        matched.inserted, matched.deleted, tuple((each, UpdateEvidence.VALUES) for each in updated if each.num_rows)
     )
 
 
@@ -104,7 +106,7 @@ class LastCommits:
         self._keys: list[Sequence[pa.Array]] = []
         self._numbers: list[int] = []
 
-    def add(self, number: int, changed: Changed, was: Sources, now: Sources) -> None:
+    def add(self, number: int, changed: CommitChanges, was: Sources, now: Sources) -> None:
         """Records the keys that a commit changed; commits must be added in order."""
         sets = [(changed.inserted, now), (changed.deleted, was)]
         sets += [(pairs.before, was) for pairs, _ in changed.updated]
@@ -113,7 +115,7 @@ class LastCommits:
                 self._keys.append(self._match.keys(rows, sources))
                 self._numbers.append(number)
 
-    def of(self, rows: Rows, sources: Sources) -> I64:
+    def of(self, rows: RowSelection, sources: Sources) -> I64:
         """Returns the number of the last commit for each row; the greatest for keys that no commit changed."""
         sides = [*self._keys, self._match.keys(rows, sources)]
         *earlier_keys, wanted = key_rule.numbered(sides, nulls_are_equal=False)

@@ -23,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.errors import DamagedLineage, LanceError
 from lance_sql.table import row_ids
 from lance_sql.table.transactions import GivenIds
@@ -36,7 +36,9 @@ _REMOVING: Final = frozenset({"delete", "update", "overwrite"})
 _NOT_JUDGED: Final = frozenset({"restore", "clone", "update_mem_wal_state", "append_fragment_reuse_transitions", None})
 
 
-def check(label: str, operation: str | None, added: Rows, removed: Rows, moved: U64, given: int) -> None:
+def check(
+    label: str, operation: str | None, added: RowSelection, removed: RowSelection, moved: U64, given: int
+) -> None:
     """Checks that added, removed and moved rows match the operation of a commit.
 
     label: of the version that it created, for messages
@@ -56,7 +58,7 @@ def check(label: str, operation: str | None, added: Rows, removed: Rows, moved: 
     _check_moved(label, operation, moved)
 
 
-def check_recorded(label: str, recorded: Sequence[GivenIds], added: Rows) -> None:
+def check_recorded(label: str, recorded: Sequence[GivenIds], added: RowSelection) -> None:
     """Checks that new fragments have the row ids that the transaction of their commit records.
 
     added: rows in new fragments

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from lance_sql.changes import values
-from lance_sql.changes.changed_rows import Rows
-from lance_sql.changes.commit import Changed, Evidence, rewritten
+from lance_sql.changes.changed_rows import RowSelection
+from lance_sql.changes.commit import CommitChanges, UpdateEvidence, rewritten
 from lance_sql.changes.earlier_columns import Sources
-from lance_sql.changes.fragment_difference import Side, compare
+from lance_sql.changes.fragment_difference import ComparedVersion, compare
 from lance_sql.changes.image_matching import Pairs, by_row_id
 from lance_sql.values.arrays import U64
 
@@ -40,7 +40,7 @@ class Touched:
     is_written: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def touched(commits: Iterable[Sequence[tuple[U64, Evidence]]]) -> Touched:
+def touched(commits: Iterable[Sequence[tuple[U64, UpdateEvidence]]]) -> Touched:
     """Merges the ids of changed rows, given by commit in ascending order."""
     ids: list[U64] = [np.empty(0, np.uint64)]
     of_commit: list[int] = [0]
@@ -49,7 +49,7 @@ def touched(commits: Iterable[Sequence[tuple[U64, Evidence]]]) -> Touched:
         for part, evidence in parts:
             ids.append(part)
             of_commit.append(number)
-            of_written.append(evidence is Evidence.WRITTEN)
+            of_written.append(evidence is UpdateEvidence.WRITTEN)
     lengths = [len(part) for part in ids]
     together = _joined(ids)
     # most ranges have few commits, and may have very many rows
@@ -81,8 +81,8 @@ def _joined(parts: list[U64]) -> U64:
 
 
 def net_changes(
-    touched_rows: Touched, old: Side, new: Side, was: Sources, now: Sources, *, has_restores: bool
-) -> Changed:
+    touched_rows: Touched, old: ComparedVersion, new: ComparedVersion, was: Sources, now: Sources, *, has_restores: bool
+) -> CommitChanges:
     """Returns the net changes between the ends of the range.
 
     old, new: the versions before and after
@@ -90,24 +90,24 @@ def net_changes(
     has_restores: a commit of the range restored a version, or its operation is unknown
     """
     if not len(touched_rows.ids):
-        return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
+        return CommitChanges(RowSelection(new.files, ()), RowSelection(old.files, ()), ())
     difference = compare(old, new, was, now)
     matched = by_row_id(difference.before.with_ids(touched_rows.ids), difference.after.with_ids(touched_rows.ids))
     pairs = matched.pairs
-    updated: list[tuple[Pairs, Evidence]] = []
+    updated: list[tuple[Pairs, UpdateEvidence]] = []
     if pairs.num_rows:
         is_written = touched_rows.is_written[np.searchsorted(touched_rows.ids, pairs.ids)]
         if has_restores:
             # one may have brought back the image that was there before an update
             is_written = np.zeros(pairs.num_rows, np.bool_)
-        updated.append((pairs.where(is_written), Evidence.WRITTEN))
+        updated.append((pairs.where(is_written), UpdateEvidence.WRITTEN))
         others = pairs.where(~is_written)
-        updated.append((others.where(values.differing(others, was, now)), Evidence.VALUES))
+        updated.append((others.where(values.differing(others, was, now)), UpdateEvidence.VALUES))
     if difference.rewritten:
         parts = []
         for earlier, later, rows in difference.rewritten:
-            touched_parts = Rows.of(old.files, [(earlier, rows)]).with_ids(touched_rows.ids)
+            touched_parts = RowSelection.of(old.files, [(earlier, rows)]).with_ids(touched_rows.ids)
             parts += [(earlier, later, part.rows) for part in touched_parts.parts]
         narrowed = type(difference)(difference.before, difference.after, tuple(parts))
-        updated += [(each, Evidence.VALUES) for each in rewritten(narrowed, old, new, was, now)]
-    return Changed(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))
+        updated += [(each, UpdateEvidence.VALUES) for each in rewritten(narrowed, old, new, was, now)]
+    return CommitChanges(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.changes import column_history, keyed, net, values
-from lance_sql.changes.commit import Changed, Evidence, changed_rows, touched_rows
+from lance_sql.changes.commit import CommitChanges, UpdateEvidence, changed_rows, touched_rows
 from lance_sql.changes.earlier_columns import Sources
-from lance_sql.changes.history import Commit, History
-from lance_sql.changes.image_matching import Match, Pairs, RowIdMatch
+from lance_sql.changes.history import BranchHistory, Commit
+from lance_sql.changes.image_matching import Matching, Pairs, RowIdMatch
 from lance_sql.changes.images import (
     COMMIT_TIMESTAMP,
     COMMIT_VERSION,
@@ -44,7 +44,7 @@ Part: TypeAlias = tuple[Images, Predicate | None]
 
 
 @dataclass
-class Range:
+class CommitRange:
     """Commits `first` to `last` of a history. Caches the changes of each.
 
     mode, drop_unchanged: as for `Dataset.changes`
@@ -54,16 +54,16 @@ class Range:
     trust_snapshots: if row ids contradict the operation of a commit, both versions are compared by values
     """
 
-    history: History
+    history: BranchHistory
     first: int
     last: int
     mode: Mode
     drop_unchanged: bool
     kinds: tuple[str, ...] = KINDS
-    match: Match = field(default_factory=RowIdMatch)
+    match: Matching = field(default_factory=RowIdMatch)
     trust_snapshots: bool = False
     _sources: dict[int, Sources] = field(default_factory=dict)
-    _changed: dict[int, Changed] = field(default_factory=dict)
+    _changed: dict[int, CommitChanges] = field(default_factory=dict)
     _given_by: dict[int, int] = field(default_factory=dict)
     contradicted: set[int] = field(default_factory=set)
 
@@ -102,7 +102,7 @@ class Range:
         now = [(each.column.name, each.stored) for each in self.sources(self.first - 1)]
         return frozenset(name for name, stored in now if name in ids and (stored is None or stored.id != ids[name]))
 
-    def changed(self, version: int) -> Changed:
+    def changed(self, version: int) -> CommitChanges:
         """Returns the rows that the commit of one version changed."""
         if version not in self._changed:
             commit = self.history.commit(version)
@@ -111,7 +111,7 @@ class Range:
                 _check_same_identity(commit)
             was, now = self.sources(version - 1), self.sources(version)
 
-            def change(as_commit: Commit) -> Changed:
+            def change(as_commit: Commit) -> CommitChanges:
                 return changed_rows(
                     as_commit,
                     old,
@@ -166,14 +166,14 @@ class Range:
         feed_values = Commits(versions, timestamps, touched.ids, touched.commits)
         yield from self._images(changed, self.first, self.last, feed_values)
 
-    def _touched(self, commit: Commit) -> list[tuple[U64, Evidence]]:
+    def _touched(self, commit: Commit) -> list[tuple[U64, UpdateEvidence]]:
         """Returns the ids of the rows that a commit changed."""
         if commit.earlier is not None:
             _check_same_identity(commit)
         old, new = self.history.side(commit.earlier), self.history.side(commit.later)
         was, now = self.sources(commit.version - 1), self.sources(commit.version)
 
-        def touch(as_commit: Commit) -> list[tuple[U64, Evidence]]:
+        def touch(as_commit: Commit) -> list[tuple[U64, UpdateEvidence]]:
             tell = partial(self._versions_tell, as_commit)
             return touched_rows(as_commit, old, new, was, now, versions_tell=tell, given=self._given(as_commit))
 
@@ -212,7 +212,7 @@ class Range:
             last_commits.add(number, self.changed(version), self.sources(version - 1), self.sources(version))
         return last_commits
 
-    def _images(self, changed: Changed, first: int, last: int, commits: Commits) -> Iterator[Images]:
+    def _images(self, changed: CommitChanges, first: int, last: int, commits: Commits) -> Iterator[Images]:
         """Yields the images of changed rows in the versions before and after."""
         was, now = self.sources(first - 1), self.sources(last)
         yield Images(DELETE, first - 1, changed.deleted, was, commits)
@@ -241,7 +241,7 @@ class Range:
         return False
 
 
-def _without_unchanged(changed: Changed, was: Sources, now: Sources) -> Changed:
+def _without_unchanged(changed: CommitChanges, was: Sources, now: Sources) -> CommitChanges:
     """Removes updates whose images are equal in every column."""
 
     def differing(pairs: Pairs) -> Pairs:

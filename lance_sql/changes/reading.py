@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes.earlier_columns import Source
+from lance_sql.changes.earlier_columns import ColumnSource
 from lance_sql.changes.images import Images
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.reads.scan import system_columns
@@ -140,12 +140,12 @@ def _task(
     return ScanTask(plan, pa.schema([column.arrow for column in wanted]), part.rows.parts, None, batch_size)
 
 
-def _stored_column(source: Source) -> OutputColumn:
+def _stored_column(source: ColumnSource) -> OutputColumn:
     field = _renamed(source)
     return OutputColumn(field.name, field, (), arrow_field(field).with_nullable(True))
 
 
-def _renamed(source: Source) -> Field:
+def _renamed(source: ColumnSource) -> Field:
     """Returns the stored field under its name in the feed."""
     assert source.stored is not None
     return source.stored._replace(name=source.column.name)

@@ -19,11 +19,11 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.changes.bounds import Bound
-from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import INSERT, POSTIMAGE, TIME, Images, microseconds, times
 from lance_sql.changes.narrowing import narrowed
-from lance_sql.changes.plan import Part, Range
+from lance_sql.changes.plan import CommitRange, Part
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.table.snapshot import Snapshot
@@ -95,7 +95,7 @@ class Validity:
 
 
 @dataclass
-class HistoryRange(Range):
+class HistoryRange(CommitRange):
     """Commits of a row history, and the rows before the first one."""
 
     def parts(self, predicate: Predicate | None) -> Iterator[Part]:
@@ -111,7 +111,7 @@ class HistoryRange(Range):
         timestamps = np.array([microseconds(commit.timestamp) for commit in commits], np.int64)
         ends = _Ends([self._ended(version) for version in versions.tolist()])
 
-        def images(kind: str, rows: Rows, version: int, first: int | None) -> Images:
+        def images(kind: str, rows: RowSelection, version: int, first: int | None) -> Images:
             ids = np.sort(rows.ids)
             number = -1 if first is None else int(np.searchsorted(versions, first))
             validity = Validity(first, versions, timestamps, ids, ends.after(ids, number))
@@ -120,7 +120,7 @@ class HistoryRange(Range):
         earlier = commits[0].earlier
         if earlier is not None:
             side = self.history.side(earlier)
-            there = Rows.of(side.files, [(each, side.live(each)) for each in side.fragments])
+            there = RowSelection.of(side.files, [(each, side.live(each)) for each in side.fragments])
             yield images(INSERT, there, self.first - 1, None)
         for version in versions.tolist():
             changed = self.changed(version)

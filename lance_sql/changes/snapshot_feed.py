@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lance_sql.changes.changed_rows import Rows
+from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.history import Commit, History
+from lance_sql.changes.history import BranchHistory, Commit
 from lance_sql.changes.images import INSERT, KINDS, Commits, Images
 from lance_sql.changes.narrowing import narrowed
-from lance_sql.changes.plan import Part, Range
+from lance_sql.changes.plan import CommitRange, Part
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.table.snapshot import Snapshot
 
 
 @dataclass
-class _Snapshot(Range):
+class _Snapshot(CommitRange):
     """Rows of the version `first`, which equals `last`, as if its commit had inserted all of them."""
 
     def parts(self, predicate: Predicate | None) -> Iterator[Part]:
         side = self.history.side(self.history.snapshot_at(self.last))
         side.load_deleted(side.fragments)
-        rows = Rows.of(side.files, ((fragment, side.live(fragment)) for fragment in side.fragments))
+        rows = RowSelection.of(side.files, ((fragment, side.live(fragment)) for fragment in side.fragments))
         timestamp = self.history.snapshot_at(self.last).manifest.timestamp
         images = Images(INSERT, self.last, rows, self.sources(self.last), Commits.one(self.last, timestamp))
         if INSERT in self.kinds and rows.num_rows and (part := narrowed(images, predicate)) is not None:
@@ -36,7 +36,7 @@ class _Snapshot(Range):
 class SnapshotFeed(ChangeFeed):
     """Rows of a version as inserts of that version. Its columns are those of a change feed."""
 
-    range_type: ClassVar[type[Range]] = _Snapshot
+    range_type: ClassVar[type[CommitRange]] = _Snapshot
     is_snapshot: ClassVar[bool] = True
 
     def __init__(
@@ -46,7 +46,7 @@ class SnapshotFeed(ChangeFeed):
         super().__init__(snapshot, snapshot.version, snapshot.version, mode="net", key=key, kinds=kinds)
         self._key = key
 
-    def _check_range(self, history: History, first: int, last: int) -> None:
+    def _check_range(self, history: BranchHistory, first: int, last: int) -> None:
         # the version before is not needed
         return
 

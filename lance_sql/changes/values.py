@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.changes import earlier_columns
-from lance_sql.changes.earlier_columns import Source
+from lance_sql.changes.earlier_columns import ColumnSource
 from lance_sql.changes.image_matching import Pairs
 from lance_sql.values import selection
 from lance_sql.values.arrays import BoolMask
@@ -18,7 +18,7 @@ PAIRS_AT_ONCE = 64 * 1024
 """Maximum number of pairs whose images are in memory at the same time."""
 
 
-def differing(pairs: Pairs, was: Sequence[Source], now: Sequence[Source]) -> BoolMask:
+def differing(pairs: Pairs, was: Sequence[ColumnSource], now: Sequence[ColumnSource]) -> BoolMask:
     """Returns for each pair whether its images differ in one of some columns. Reads both images of these columns.
 
     was, now: the columns before and after, parallel; one that does not exist is NULL

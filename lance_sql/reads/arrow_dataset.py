@@ -135,12 +135,12 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         check_keywords("scanner", options, ("columns", "filter", "batch_size"), also=IGNORED_KEYWORDS)
         return Scanner(self, self.scan(self._names(columns), filter, batch_size=batch_size))
 
-    def get_fragments(self, filter: pc.Expression | None = None) -> list[Fragment]:
+    def get_fragments(self, filter: pc.Expression | None = None) -> list[DatasetFragment]:
         """Returns the parts that an engine reads in parallel; one without rows if the filter matches none."""
         scan = self.scan([], filter)
         # DataFusion cannot sort a dataset without partitions
         tasks = scan.tasks(os.cpu_count() or 1) or [scan.task(())]
-        return [Fragment(self, task) for task in tasks]
+        return [DatasetFragment(self, task) for task in tasks]
 
     def to_batches(
         self,
@@ -277,7 +277,7 @@ class Scanner:
         return self._dataset.cast(self._scan.to_reader(keeps_all=True)).read_all()
 
 
-class Fragment:
+class DatasetFragment:
     """A part of a dataset's rows: one partition of an engine."""
 
     def __init__(self, dataset: ArrowDataset, task: AnyTask) -> None:

@@ -15,7 +15,7 @@ from lance_sql.table.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedFile:
     """A file that differs from the written one.
 
     error: the difference, with the path
@@ -48,30 +48,30 @@ class ComparedFiles:
     _known: dict[str, dict[str, Checksum]] = field(default_factory=dict)
     _errors: dict[tuple[str, str], LanceError | None] = field(default_factory=dict)
 
-    def of_fragment(self, snapshot: Snapshot, fragment: Fragment) -> Iterator[Changed]:
+    def of_fragment(self, snapshot: Snapshot, fragment: Fragment) -> Iterator[ChangedFile]:
         """Yields the differences of the data files and the deletion file of a fragment."""
         files = snapshot.open_fragments.files
         for file in fragment.files:
             try:
                 store, path = files.resolve(file)
             except LanceError as error:
-                yield Changed(error, data_file=file)
+                yield ChangedFile(error, data_file=file)
                 continue
             difference = self._compare(store, path, file.size_bytes or None)
             if difference is not None:
-                yield Changed(difference, data_file=file)
+                yield ChangedFile(difference, data_file=file)
         deletions = fragment.deletion_file
         if deletions is not None:
             try:
                 store, path = files.resolve_deletions(deletions, fragment.id)
             except LanceError as error:
-                yield Changed(error)
+                yield ChangedFile(error)
                 return
             difference = self._compare(store, path, None)
             if difference is not None:
-                yield Changed(difference)
+                yield ChangedFile(difference)
 
-    def of_indices(self, snapshot: Snapshot) -> Iterator[Changed]:
+    def of_indices(self, snapshot: Snapshot) -> Iterator[ChangedFile]:
         """Yields the differences of the index files of a version, including indices of unknown kinds.
 
         raises: CorruptFile for a damaged list of indices
@@ -82,11 +82,11 @@ class ComparedFiles:
                 try:
                     store, path = files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
                 except LanceError as error:
-                    yield Changed(error, index=segment.name)
+                    yield ChangedFile(error, index=segment.name)
                     continue
                 difference = self._compare(store, path, size or None)
                 if difference is not None:
-                    yield Changed(difference, index=segment.name)
+                    yield ChangedFile(difference, index=segment.name)
 
     def _compare(self, store: Store, path: str, size: int | None) -> LanceError | None:
         """Returns the difference of a file, or None.

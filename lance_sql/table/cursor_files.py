@@ -37,7 +37,7 @@ _ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class CursorStart:
     """Initial position of a cursor: see `CursorRecord` for the names."""
 
     position: int
@@ -72,7 +72,7 @@ class CursorRecord:
     token: str = field(default_factory=lambda: uuid4().hex)
     former: tuple[str, ...] = ()
     commit: str | None = None
-    origin: Origin | None = None
+    origin: CursorStart | None = None
 
     @classmethod
     def first(
@@ -84,7 +84,7 @@ class CursorRecord:
         """
         check_name(name)
         now = datetime.now(UTC)
-        origin = Origin(position, commit, needs_snapshot)
+        origin = CursorStart(position, commit, needs_snapshot)
         return cls(name, uuid4().hex, branch, position, needs_snapshot, now, now, commit=commit, origin=origin)
 
     @property
@@ -172,7 +172,7 @@ def move(
     """
     new = replace(record, position=position, commit=commit, needs_snapshot=needs_snapshot)
     if elsewhere:
-        new = replace(new, id=uuid4().hex, origin=Origin(position, commit, needs_snapshot))
+        new = replace(new, id=uuid4().hex, origin=CursorStart(position, commit, needs_snapshot))
     return _put(store, record, new)
 
 
@@ -322,7 +322,7 @@ def check_branch(record: CursorRecord, branch: str | None, table: str) -> None:
         )
 
 
-def _origin(position: object, commit: object, needs_snapshot: object) -> Origin:
+def _origin(position: object, commit: object, needs_snapshot: object) -> CursorStart:
     if not isinstance(position, int) or not isinstance(commit, str | None) or not isinstance(needs_snapshot, bool):
         raise TypeError("no place of a cursor")
-    return Origin(position, commit, needs_snapshot)
+    return CursorStart(position, commit, needs_snapshot)

@@ -37,7 +37,7 @@ LIBRARY: Final = "lance-sql"
 """Name of this writer in manifests."""
 
 
-class Origin(NamedTuple):
+class ManifestMessage(NamedTuple):
     """Source of a manifest, so that the next one preserves unknown fields.
 
     message: without its fragments
@@ -85,7 +85,7 @@ class Manifest:
     index_section: int | None
     transaction_section: int | None
     names_log: bool = False
-    origin: Origin | None = dataclasses.field(default=None, repr=False, compare=False)
+    origin: ManifestMessage | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def has_stable_row_ids(self) -> bool:
@@ -210,7 +210,7 @@ def parse(message: table_pb2.Manifest, serialized: bytes, stored_fragments: byte
         transaction_file=message.transaction_file,
         index_section=message.index_section if message.HasField("index_section") else None,
         transaction_section=_transaction_section(message),
-        origin=Origin(message, schema, len(serialized)),
+        origin=ManifestMessage(message, schema, len(serialized)),
     )
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.proto import row_ids_pb2
 from lance_sql.table import segments
-from lance_sql.table.segments import Range, Segment
+from lance_sql.table.segments import IdRange, Segment
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
 
@@ -71,7 +71,7 @@ class RowIds:
 
     def take(self, offsets: npt.NDArray[np.integer]) -> U64:
         """Returns the ids of the rows at these physical offsets, which must be below `num_rows`."""
-        if len(self.segments) == 1 and isinstance(self.segments[0], Range):
+        if len(self.segments) == 1 and isinstance(self.segments[0], IdRange):
             return np.uint64(self.segments[0].start) + offsets.astype(np.uint64)
         ids: U64 = self.expand()[offsets]
         return ids
@@ -164,8 +164,8 @@ def _joined(parts: Iterable[Segment]) -> Iterator[Segment]:
     """Yields the segments, with adjacent ranges merged."""
     held: Segment | None = None
     for part in parts:
-        if isinstance(held, Range) and isinstance(part, Range) and held.end == part.start:
-            held = Range(held.start, part.end)
+        if isinstance(held, IdRange) and isinstance(part, IdRange) and held.end == part.start:
+            held = IdRange(held.start, part.end)
             continue
         if held is not None:
             yield held
@@ -185,4 +185,4 @@ def addresses(fragment_id: int, num_rows: int) -> RowIds:
     An address has the fragment id in its high half and the physical offset in its low half.
     """
     start = fragment_id << 32
-    return RowIds((Range(start, start + num_rows),))
+    return RowIds((IdRange(start, start + num_rows),))

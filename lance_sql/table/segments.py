@@ -28,7 +28,7 @@ _NARROW: Final[Mapping[str, str]] = {"u16_array": "<u2", "u32_array": "<u4"}
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class IdRange:
     """Values of [start, end)."""
 
     start: int
@@ -55,9 +55,9 @@ class Range:
         count = min(self.num_values, 1)
         return np.zeros(count, np.int64), np.full(count, self.start, np.uint64)
 
-    def slice(self, start: int, end: int) -> Range:
+    def slice(self, start: int, end: int) -> IdRange:
         """Returns the values at positions [start, end)."""
-        return Range(self.start + start, self.start + end)
+        return IdRange(self.start + start, self.start + end)
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
         """Returns the indices in `wanted` of the values that occur here, and their positions."""
@@ -71,7 +71,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Values:
+class IdValues:
     """Explicit values, in their order.
 
     is_sorted: strictly ascending
@@ -97,8 +97,8 @@ class Values:
     def runs(self) -> tuple[I64, U64]:
         return _runs(self.values)
 
-    def slice(self, start: int, end: int) -> Values:
-        return Values(self.values[start:end], self.is_sorted)
+    def slice(self, start: int, end: int) -> IdValues:
+        return IdValues(self.values[start:end], self.is_sorted)
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
         order = None if self.is_sorted else np.argsort(self.values, kind="stable")
@@ -133,7 +133,7 @@ class RangeWithHoles:
         return self.start, self.end - 1
 
     def expand(self) -> U64:
-        return np.delete(Range(self.start, self.end).expand(), (self.holes - np.uint64(self.start)).astype(np.intp))
+        return np.delete(IdRange(self.start, self.end).expand(), (self.holes - np.uint64(self.start)).astype(np.intp))
 
     def runs(self) -> tuple[I64, U64]:
         firsts = np.concatenate((np.array([self.start], np.uint64), self.holes + np.uint64(1)))
@@ -141,11 +141,11 @@ class RangeWithHoles:
         firsts, lengths = firsts[firsts < ends], (ends - firsts)[firsts < ends].astype(np.int64)
         return np.cumsum(lengths) - lengths, firsts
 
-    def slice(self, start: int, end: int) -> Values:
-        return Values(self.expand()[start:end], is_sorted=True)
+    def slice(self, start: int, end: int) -> IdValues:
+        return IdValues(self.expand()[start:end], is_sorted=True)
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
-        indices, numbers = Range(self.start, self.end).positions(wanted)
+        indices, numbers = IdRange(self.start, self.end).positions(wanted)
         holes_before = np.searchsorted(self.holes, wanted[indices], "left")
         holes_up_to = np.searchsorted(self.holes, wanted[indices], "right")
         has_no_hole = holes_before == holes_up_to
@@ -184,20 +184,20 @@ class RangeWithBitmap:
     def runs(self) -> tuple[I64, U64]:
         return _runs(self.expand())
 
-    def slice(self, start: int, end: int) -> Values:
-        return Values(self.expand()[start:end], is_sorted=True)
+    def slice(self, start: int, end: int) -> IdValues:
+        return IdValues(self.expand()[start:end], is_sorted=True)
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
-        return Values(self.expand(), is_sorted=True).positions(wanted)
+        return IdValues(self.expand(), is_sorted=True).positions(wanted)
 
 
-Segment = Range | RangeWithHoles | RangeWithBitmap | Values
+Segment = IdRange | RangeWithHoles | RangeWithBitmap | IdValues
 
 
-def of_values(values: U64) -> Values:
+def of_values(values: U64) -> IdValues:
     """Returns the segment of these values, which become read-only."""
     values.flags.writeable = False
-    return Values(values, is_sorted=_ascends(values))
+    return IdValues(values, is_sorted=_ascends(values))
 
 
 def smallest(values: U64) -> Segment:
@@ -206,34 +206,34 @@ def smallest(values: U64) -> Segment:
     Forms of equal size are chosen as by other writers.
     """
     if len(values) == 0:
-        return Range(0, 0)
+        return IdRange(0, 0)
     values.flags.writeable = False
     if not _ascends(values):
-        return Values(values, is_sorted=False)
+        return IdValues(values, is_sorted=False)
     start, end = int(values[0]), int(values[-1]) + 1
     if end == 2**64:
         # the end of a range is a 64-bit number as well
-        return Values(values, is_sorted=True)
+        return IdValues(values, is_sorted=True)
     num_holes = end - start - len(values)
     if num_holes == 0:
-        return Range(start, end)
+        return IdRange(start, end)
     # arrays contain offsets from their least value
     width = next((np.dtype(each).itemsize for each in _NARROW.values() if end - start - 1 <= np.iinfo(each).max), 8)
     sizes = (width * num_holes, (end - start + 7) // 8, width * len(values))
     form = sizes.index(min(sizes))
     if form == 0:
-        return RangeWithHoles(start, end, np.setdiff1d(Range(start, end).expand(), values, assume_unique=True))
+        return RangeWithHoles(start, end, np.setdiff1d(IdRange(start, end).expand(), values, assume_unique=True))
     if form == 1:
         bits = np.zeros(end - start, np.uint8)
         bits[(values - np.uint64(start)).astype(np.intp)] = 1
         return RangeWithBitmap(start, end, np.packbits(bits, bitorder="little").tobytes())
-    return Values(values, is_sorted=True)
+    return IdValues(values, is_sorted=True)
 
 
 def serialize(segment: Segment) -> row_ids_pb2.U64Segment:
     """Returns the message of a segment: the inverse of `parse`."""
     match segment:
-        case Range(start, end):
+        case IdRange(start, end):
             return row_ids_pb2.U64Segment(range={"start": start, "end": end})
         case RangeWithHoles(start, end, holes):
             return row_ids_pb2.U64Segment(
@@ -241,7 +241,7 @@ def serialize(segment: Segment) -> row_ids_pb2.U64Segment:
             )
         case RangeWithBitmap(start, end, bitmap):
             return row_ids_pb2.U64Segment(range_with_bitmap={"start": start, "end": end, "bitmap": bitmap})
-        case Values(values, is_sorted):
+        case IdValues(values, is_sorted):
             array = _serialize_array(values)
             if is_sorted:
                 return row_ids_pb2.U64Segment(sorted_array=array)
@@ -266,7 +266,7 @@ def parse(message: row_ids_pb2.U64Segment) -> Segment:
     if end < start:
         raise CorruptFile(f"a row id range ends at {end}, before its start {start}")
     if form == "range":
-        return Range(start, end)
+        return IdRange(start, end)
     if form == "range_with_holes":
         holes = _array(value.holes)
         if len(holes) and (int(holes.min()) < start or int(holes.max()) >= end or not _ascends(holes)):

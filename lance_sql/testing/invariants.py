@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from lance_sql.changes.bounds import last
 from lance_sql.changes.contracts.sense import missing
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.system_columns import CREATED_AT, ROW_ID
@@ -116,7 +116,7 @@ def _dangling(table: Dataset, column: str, other: Dataset, name: str) -> list[st
 def _lost_lineage(table: Dataset, since: int | str | datetime | date) -> list[str]:
     if CREATED_AT not in table.system_columns:
         raise InvalidArgument(f"{table.uri} was created without stable row ids, so there is no lineage to be kept")
-    history = History(table.snapshot)
+    history = BranchHistory(table.snapshot)
     before = Dataset(history.snapshot_at(last(history, since)))
     old, new = (each.scan([ROW_ID, CREATED_AT]).to_table() for each in (before, table))
     joined = old.join(new, keys=ROW_ID, join_type="inner", left_suffix="_before", right_suffix="_now")

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.changes.images import INSERT, POSTIMAGE
 from lance_sql.format.schema import Field
 from lance_sql.reads.scan.filters import to_predicate
@@ -22,7 +22,7 @@ from lance_sql.values import selection
 MAX_EXAMPLES: Final = 5
 
 
-class Rows:
+class CheckedRows:
     """All rows of a version, for a check.
 
     is_part: only some of the rows are included
@@ -45,7 +45,7 @@ class Rows:
         yield scan(self.snapshot, columns, filter, limit)
 
     def _version(self, version: int) -> Snapshot | None:
-        history = History(self.snapshot)
+        history = BranchHistory(self.snapshot)
         return history.snapshot_at(version) if version in history.files else None
 
     def count(self, filter: str) -> int:
@@ -65,7 +65,7 @@ class Rows:
         return pa.concat_tables(tables, promote_options="permissive").slice(0, MAX_EXAMPLES)
 
 
-class ChangedRows(Rows):
+class CheckedChanges(CheckedRows):
     """Rows of a feed as of its end; all rows if a column has the name of an earlier column."""
 
     is_part = True
@@ -91,7 +91,7 @@ class ChangedRows(Rows):
                 yield feed.scan(names, filter, limit=limit)
 
 
-class ProposedRows(Rows):
+class ProposedRows(CheckedRows):
     """Rows of an uncommitted version in files that the newest version does not have. All rows if a column has the name
     of an earlier column: old files then have other values under this name."""
 

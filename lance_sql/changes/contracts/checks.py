@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 
 from lance_sql.changes import bounds
 from lance_sql.changes.bounds import Bound
-from lance_sql.changes.contracts.checked_rows import MAX_EXAMPLES, ChangedRows, ProposedRows, Rows, scan
+from lance_sql.changes.contracts.checked_rows import MAX_EXAMPLES, CheckedChanges, CheckedRows, ProposedRows, scan
 from lance_sql.changes.contracts.contract_report import ContractReport, RuleResult
 from lance_sql.changes.contracts.rules import CONDITION, Rule, negated, quoted, read_rules, unaccepted
 from lance_sql.changes.contracts.sense import beside, missing
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.key_matching import match
 from lance_sql.table.open_snapshot import open_snapshot
@@ -54,11 +54,11 @@ def check(
         raise InvalidArgument(f"{snapshot.name} has no rule {unknown[0]!r}; its rules: {', '.join(rules) or 'none'}")
     chosen = [rule for name, rule in rules.items() if names is None or name in names]
     if since is None:
-        return _report(snapshot.label, None, chosen, Rows(snapshot))
-    first, _ = bounds.resolve(History(snapshot), None, None, since)
+        return _report(snapshot.label, None, chosen, CheckedRows(snapshot))
+    first, _ = bounds.resolve(BranchHistory(snapshot), None, None, since)
     # rows rewritten without a change break no rule either, and need not be found
     feed = ChangeFeed(snapshot, since=first - 1, mode="net")
-    return _report(snapshot.label, first - 1, chosen, ChangedRows(snapshot, feed))
+    return _report(snapshot.label, first - 1, chosen, CheckedChanges(snapshot, feed))
 
 
 def check_proposed(latest: Snapshot, proposed: Snapshot, rules: Sequence[Rule]) -> ContractReport:
@@ -70,7 +70,7 @@ def check_proposed(latest: Snapshot, proposed: Snapshot, rules: Sequence[Rule]) 
     return _report(proposed.label, latest.version, rules, ProposedRows(latest, proposed))
 
 
-def _report(table: str, since: int | None, rules: Sequence[Rule], rows: Rows) -> ContractReport:
+def _report(table: str, since: int | None, rules: Sequence[Rule], rows: CheckedRows) -> ContractReport:
     results = []
     for rule in rules:
         started = time.perf_counter()
@@ -89,7 +89,7 @@ class _Breach:
     examples: pa.Table | None = None
 
 
-def _filtered(rows: Rows, filter: str, one: str, several: str) -> _Breach:
+def _filtered(rows: CheckedRows, filter: str, one: str, several: str) -> _Breach:
     """Returns the rows that pass a filter as a violation. one, several: wordings of the violation"""
     count = rows.count(filter)
     if not count:
@@ -98,19 +98,19 @@ def _filtered(rows: Rows, filter: str, one: str, several: str) -> _Breach:
     return _Breach(f"{_number(count)} {one if count == 1 else several}, such as {_shown(examples)}", count, examples)
 
 
-def _condition(rule: Rule, rows: Rows) -> _Breach:
+def _condition(rule: Rule, rows: CheckedRows) -> _Breach:
     return _filtered(rows, negated(rule.text), "breaks it", "break it")
 
 
-def _not_null(rule: Rule, rows: Rows) -> _Breach:
+def _not_null(rule: Rule, rows: CheckedRows) -> _Breach:
     return _filtered(rows, " OR ".join(f"{quoted(column)} IS NULL" for column in rule.columns), "has NULL", "have NULL")
 
 
-def _accepted_values(rule: Rule, rows: Rows) -> _Breach:
+def _accepted_values(rule: Rule, rows: CheckedRows) -> _Breach:
     return _filtered(rows, unaccepted(rule), "has another value", "have another value")
 
 
-def _unique(rule: Rule, rows: Rows) -> _Breach:
+def _unique(rule: Rule, rows: CheckedRows) -> _Breach:
     names = list(rule.columns)
     keys = rows.table(names)
     numbers = number(keys, nulls_are_equal=False)
@@ -142,7 +142,7 @@ def _counts(snapshot: Snapshot, keys: pa.Table) -> I64:
     return np.bincount(found, minlength=int(numbers.max(initial=0)) + 1)[wanted]
 
 
-def _foreign_key(rule: Rule, rows: Rows) -> _Breach:
+def _foreign_key(rule: Rule, rows: CheckedRows) -> _Breach:
     column, other_column = rule.columns
     other = open_snapshot(beside(rows.snapshot, rule.values[0]), storage_options=rows.snapshot.storage_options)
     values = rows.table([column]).column(0)
@@ -155,11 +155,11 @@ def _foreign_key(rule: Rule, rows: Rows) -> _Breach:
     return _Breach(f"{_number(len(left), 'value')} not in {other_column} of {other.name}: {shown}", None, examples)
 
 
-def _freshness(rule: Rule, rows: Rows) -> _Breach:
+def _freshness(rule: Rule, rows: CheckedRows) -> _Breach:
     column, age = rule.columns[0], parse_age(rule.values[0])
     newest = None
     # changed rows are usually recent enough
-    for looked_at in [rows, Rows(rows.snapshot)] if rows.is_part else [rows]:
+    for looked_at in [rows, CheckedRows(rows.snapshot)] if rows.is_part else [rows]:
         times = looked_at.table([column]).column(0)
         if pa.types.is_timestamp(times.type):
             # Python has no nanoseconds
@@ -186,7 +186,7 @@ def _moment(value: object, column: str) -> datetime:
     raise InvalidArgument(f"freshness is of a column of dates or times; {column!r} has {type(value).__name__}")
 
 
-def _row_count_change(rule: Rule, rows: Rows) -> _Breach:
+def _row_count_change(rule: Rule, rows: CheckedRows) -> _Breach:
     base = rows.before
     if base is None:
         # the rows before are unknown

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from lance_sql.changes.contracts import broken, check
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.keyed import key_match
 from lance_sql.changes.publishing import kept_state
@@ -114,7 +114,7 @@ def publish(
         latest = session.snapshot
         part = _Part.of(branch, latest)
         if part.is_empty:
-            return latest.sibling(History(latest).files[part.progress.onto][1])
+            return latest.sibling(BranchHistory(latest).files[part.progress.onto][1])
         conflicts = _conflicts(part, latest, _key(latest, key))
         if conflicts.num_rows:
             raise _conflict(part, latest, conflicts)
@@ -194,7 +194,7 @@ class _Part:
             the other branch; VersionNotFound
         """
         begins = progress(branch.ref, latest)
-        history = History(branch.head)
+        history = BranchHistory(branch.head)
         if begins.since > branch.head.version:
             raise VersionNotFound(
                 f"The branch {branch.name!r} is published up to version {begins.since}, and has version"
@@ -344,7 +344,7 @@ def _changed_before(part: _Part, latest: Snapshot, key: Sequence[str] | None) ->
     gone = np.setdiff1d(mine, np.concatenate([*there, mine[:0]]))
     if not batches:
         return gone
-    rows, history = pa.Table.from_batches(batches), History(latest)
+    rows, history = pa.Table.from_batches(batches), BranchHistory(latest)
     made = pc.unique(rows.column(LAST_UPDATED_AT)).to_pylist()
     parts = [each for each in made if each in history.files and is_part(part.branch.ref, history.snapshot_at(each))]
     rows = selection.filter(rows, pc.invert(pc.is_in(rows.column(LAST_UPDATED_AT), pa.array(parts, pa.uint64()))))

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import VersionNotFound
 from lance_sql.table.commit_summary import PUBLISHED
 from lance_sql.table.refs import Ref
@@ -59,7 +59,7 @@ def progress(ref: Ref, latest: Snapshot) -> Progress:
     head, onto = _recorded(latest.manifest.config).get(identity(ref), (None, None))
     if head is None or onto is None:
         return Progress(ref.version, ref.version)
-    history = History(latest)
+    history = BranchHistory(latest)
     wanted, made = marker(ref, head), None
     for version in range(onto + 1, latest.version + 1):
         if version not in history.files:

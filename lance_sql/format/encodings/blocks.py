@@ -55,7 +55,7 @@ class Struct:
 
 
 @dataclass(frozen=True, slots=True)
-class Dictionary:
+class DictionaryValues:
     """Indices into `items`, each of them checked.
 
     validity: of the items, if some are NULL; no index of a value refers to these
@@ -74,7 +74,7 @@ class Nulls:
     num_values: int
 
 
-Block: TypeAlias = FixedWidth | VariableWidth | Lists | Struct | Dictionary | Nulls
+Block: TypeAlias = FixedWidth | VariableWidth | Lists | Struct | DictionaryValues | Nulls
 
 
 def to_array(block: Block, type: pa.DataType, validity: pa.Buffer | None = None, null_count: int = 0) -> pa.Array:
@@ -86,7 +86,7 @@ def to_array(block: Block, type: pa.DataType, validity: pa.Buffer | None = None,
         return pa.ExtensionArray.from_storage(type, to_array(block, type.storage_type, validity, null_count))
     if isinstance(block, Nulls) or pa.types.is_null(type):
         return pa.nulls(block.num_values, type)
-    if isinstance(block, Dictionary):
+    if isinstance(block, DictionaryValues):
         if pa.types.is_dictionary(type):
             return _dictionary_array(block, type, validity, null_count)
         block = materialize(block)
@@ -119,7 +119,7 @@ def makes_items(type: pa.DataType) -> bool:
     return any(is_type(type.value_type) for is_type in (*_NARROW_OFFSETS, *_WIDE_OFFSETS))
 
 
-def materialize(block: Dictionary) -> Block:
+def materialize(block: DictionaryValues) -> Block:
     """Returns the values themselves, gathered from the dictionary."""
     indices, items, count = block.indices, block.items, block.num_values
     match items:
@@ -201,7 +201,9 @@ def _variable_width_array(
     return pa.Array.from_buffers(type, block.num_values, [validity, offsets, block.data], null_count)
 
 
-def _dictionary_array(block: Dictionary, type: pa.DictionaryType, validity: pa.Buffer | None, nulls: int) -> pa.Array:
+def _dictionary_array(
+    block: DictionaryValues, type: pa.DictionaryType, validity: pa.Buffer | None, nulls: int
+) -> pa.Array:
     indices = block.indices
     items = to_array(block.items, type.value_type)
     index_type = type.index_type

@@ -20,7 +20,7 @@ from lance_sql.format.encodings import (
     rle,
     variable,
 )
-from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.format.encodings.chunked import ChunkCodec, uniform_starts
 from lance_sql.format.encodings.preferences import Preferences
 from lance_sql.format.encodings.tree import Compression, Encoding, Flat, General, InlineBitpacking, Variable
@@ -78,7 +78,7 @@ def chunk_codec(values: Block, preferences: Preferences, rules: PageRules) -> Ch
 
 def dictionary_of(
     values: Block, preferences: Preferences, rules: PageRules, otherwise: ChunkCodec | None
-) -> Dictionary | None:
+) -> DictionaryValues | None:
     """Returns the values as a dictionary, if that is clearly smaller than anything else.
 
     otherwise: codec of fixed-width values without a dictionary

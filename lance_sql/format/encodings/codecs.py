@@ -124,7 +124,7 @@ def _general_values(encoding: General, values: VariableWidth) -> Block:
 
 
 def _variable_packed_struct(encoding: VariablePackedStruct, values: VariableWidth) -> Struct:
-    cursor = packed_struct.Cursor(values)
+    cursor = packed_struct.FieldPosition(values)
     fields: list[Block] = []
     for field in encoding.fields:
         if field.bits_per_value is not None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.encodings import bitpacking, general, variable
-from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
+from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, VariableWidth
 from lance_sql.format.encodings.preferences import Preferences
 from lance_sql.format.encodings.tree import (
     Compression,
@@ -45,7 +45,7 @@ _WORTHWHILE = 0.8
 """Items are packed or compressed if the result is at most this share."""
 
 
-def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float) -> Dictionary | None:
+def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float) -> DictionaryValues | None:
     """Returns the values as a dictionary of at most `most_items` items and `most_bytes` bytes with its indices.
 
     None if there is none, decided by a sample if that is enough. Values of 8 or 16 bytes, or strings.
@@ -72,7 +72,7 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
     size = items.data.size + (items.offsets.size if isinstance(items, VariableWidth) else 0)
     if size > MAX_BYTES or size + _index_bytes(count, num_items) > most_bytes:
         return None
-    return Dictionary(count, FixedWidth(count, INDEX_BITS, pa.py_buffer(indices)), items)
+    return DictionaryValues(count, FixedWidth(count, INDEX_BITS, pa.py_buffer(indices)), items)
 
 
 def may_help(pages: Sequence[pa.Buffer], bits: int, count: int, most_bytes: npt.NDArray[np.float64]) -> BoolMask:
@@ -169,7 +169,7 @@ def _gather(
 
 
 @dataclass(frozen=True, slots=True)
-class DictionaryBlock:
+class ItemsBlock:
     """The items of a dictionary as one block."""
 
     encoding: Encoding
@@ -177,7 +177,7 @@ class DictionaryBlock:
     data: pa.Buffer | bytes
 
 
-def encode_items(items: Block, preferences: Preferences, rules: PageRules) -> DictionaryBlock:
+def encode_items(items: Block, preferences: Preferences, rules: PageRules) -> ItemsBlock:
     """Encodes the items, bit-packed or compressed if the file version allows it and it helps.
 
     raises: UnsupportedFeature for items that dictionaries do not support
@@ -190,7 +190,7 @@ def encode_items(items: Block, preferences: Preferences, rules: PageRules) -> Di
             encoding, data = Flat(items.bits_per_value), items.data
         case _:
             raise UnsupportedFeature(f"a dictionary of {type(items).__name__} values is not supported")
-    plain = DictionaryBlock(encoding, items.num_values, data)
+    plain = ItemsBlock(encoding, items.num_values, data)
     wanted = preferences.dictionary_compression
     if not rules.compressed_blocks or wanted is False or (wanted is None and data.size < _SMALL_BYTES):
         return plain
@@ -200,14 +200,14 @@ def encode_items(items: Block, preferences: Preferences, rules: PageRules) -> Di
     compressed = general.compress(compression, data, preferences.dictionary_compression_level)
     if wanted is None and len(compressed) > data.size * _WORTHWHILE:
         return plain
-    return DictionaryBlock(General(compression, encoding), items.num_values, compressed)
+    return ItemsBlock(General(compression, encoding), items.num_values, compressed)
 
 
-def _packed_items(items: FixedWidth) -> DictionaryBlock | None:
+def _packed_items(items: FixedWidth) -> ItemsBlock | None:
     if items.bits_per_value not in _PACKED_BITS:
         return None
     num_bits = bitpacking.width(items)
     if num_bits > items.bits_per_value * _WORTHWHILE:
         return None
     data = bitpacking.encode_block(items, num_bits)
-    return DictionaryBlock(OutOfLineBitpacking(items.bits_per_value, num_bits), items.num_values, data)
+    return ItemsBlock(OutOfLineBitpacking(items.bits_per_value, num_bits), items.num_values, data)

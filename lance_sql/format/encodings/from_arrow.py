@@ -6,7 +6,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.encodings.blocks import (
     Block,
-    Dictionary,
+    DictionaryValues,
     FixedWidth,
     Lists,
     Nulls,
@@ -83,9 +83,9 @@ def _lists(array: pa.Array) -> Lists:
     return Lists(len(array), size, from_array(items), bitmap(items))
 
 
-def _dictionary(array: pa.DictionaryArray) -> Dictionary:
+def _dictionary(array: pa.DictionaryArray) -> DictionaryValues:
     if array.dictionary.null_count:
         raise InvalidArgument("a dictionary with a NULL among its values")
     indices = from_array(array.indices)
     assert isinstance(indices, FixedWidth)
-    return Dictionary(len(array), indices, from_array(array.dictionary))
+    return DictionaryValues(len(array), indices, from_array(array.dictionary))

@@ -101,7 +101,7 @@ def split_rows(rows: FixedWidth, field_bits: tuple[int, ...]) -> Struct:
     return Struct(rows.num_values, tuple(fields))
 
 
-class Cursor:
+class FieldPosition:
     """A position in each of many byte strings, advanced by one field at a time.
 
     Each row of a variable packed struct is one string: fields of fixed width without a length, others after their

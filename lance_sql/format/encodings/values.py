@@ -9,7 +9,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings import fsst, stored
 from lance_sql.format.encodings.blocks import (
     Block,
-    Dictionary,
+    DictionaryValues,
     FixedWidth,
     Lists,
     Nulls,
@@ -82,7 +82,9 @@ def look_up(keys: Values, items: Values, *, has_null_key: bool) -> Values:
     if items.validity is not None:
         valid &= stored.bits(items.validity, num_items)[indices]
     block = FixedWidth(count, 32, pa.py_buffer(indices.astype(np.uint32)))
-    return Values(Dictionary(count, block, items.block, items.validity), None if valid.all() else stored.bitmap(valid))
+    return Values(
+        DictionaryValues(count, block, items.block, items.validity), None if valid.all() else stored.bitmap(valid)
+    )
 
 
 def check_nulls(block: Block, type: pa.DataType) -> None:

@@ -243,7 +243,7 @@ def _packed_field(message: pb.VariablePackedStruct.FieldEncoding, depth: int) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class EncodingMember:
     """An encoding as a member of the message.
 
     read: takes the member, and how deep it is
@@ -257,18 +257,18 @@ class Spelling:
 
 
 _SPELLINGS: Final = (
-    Spelling("flat", Flat, _read_flat, _write_flat),
-    Spelling("variable", Variable, _read_variable, _write_variable),
-    Spelling("constant", Constant, _read_constant, _write_constant),
-    Spelling("out_of_line_bitpacking", OutOfLineBitpacking, _read_out_of_line, _write_out_of_line),
-    Spelling("inline_bitpacking", InlineBitpacking, _read_inline, _write_inline),
-    Spelling("fsst", Fsst, _read_fsst, _write_fsst),
-    Spelling("rle", Rle, _read_rle, _write_rle),
-    Spelling("byte_stream_split", ByteStreamSplit, _read_byte_stream_split, _write_byte_stream_split),
-    Spelling("general", General, _read_general, _write_general),
-    Spelling("fixed_size_list", FixedSizeList, _read_fixed_size_list, _write_fixed_size_list),
-    Spelling("packed_struct", PackedStruct, _read_packed_struct, _write_packed_struct),
-    Spelling(
+    EncodingMember("flat", Flat, _read_flat, _write_flat),
+    EncodingMember("variable", Variable, _read_variable, _write_variable),
+    EncodingMember("constant", Constant, _read_constant, _write_constant),
+    EncodingMember("out_of_line_bitpacking", OutOfLineBitpacking, _read_out_of_line, _write_out_of_line),
+    EncodingMember("inline_bitpacking", InlineBitpacking, _read_inline, _write_inline),
+    EncodingMember("fsst", Fsst, _read_fsst, _write_fsst),
+    EncodingMember("rle", Rle, _read_rle, _write_rle),
+    EncodingMember("byte_stream_split", ByteStreamSplit, _read_byte_stream_split, _write_byte_stream_split),
+    EncodingMember("general", General, _read_general, _write_general),
+    EncodingMember("fixed_size_list", FixedSizeList, _read_fixed_size_list, _write_fixed_size_list),
+    EncodingMember("packed_struct", PackedStruct, _read_packed_struct, _write_packed_struct),
+    EncodingMember(
         "variable_packed_struct", VariablePackedStruct, _read_variable_packed_struct, _write_variable_packed_struct
     ),
 )

@@ -42,7 +42,7 @@ _Counts: TypeAlias = U64
 _METADATA = {PACKED_KEYS[0]: b"true", "lance-encoding:blob": b"true"}
 
 
-class Kind(IntEnum):
+class BlobKind(IntEnum):
     """Location of the bytes of a blob."""
 
     INLINE = 0
@@ -60,7 +60,7 @@ def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArra
     positions, sizes = blob.put_values(values, put)
     nothing = np.zeros(len(values), np.uint32)
     columns = [
-        pa.array(np.full(len(values), Kind.INLINE, np.uint8)),
+        pa.array(np.full(len(values), BlobKind.INLINE, np.uint8)),
         pa.array(positions),
         pa.array(sizes),
         pa.array(nothing),
@@ -117,13 +117,13 @@ class BlobSource:
     ) -> Sequence[pa.Buffer]:
         starts, lengths = positions[rows].tolist(), sizes[rows].tolist()
         ranges = [ByteRange(start, start + length) for start, length in zip(starts, lengths, strict=True)]
-        if kind == Kind.INLINE:
+        if kind == BlobKind.INLINE:
             # the position of an empty blob is arbitrary
             return self.fetch([where if where.end > where.start else ByteRange(0, 0) for where in ranges])
-        if kind in (Kind.PACKED, Kind.DEDICATED):
+        if kind in (BlobKind.PACKED, BlobKind.DEDICATED):
             paths = [self._sidecar(blob_id) for blob_id in ids[rows].tolist()]
             return _read_files(self.store, paths, ranges)
-        if kind == Kind.EXTERNAL:
+        if kind == BlobKind.EXTERNAL:
             return [
                 self._external(base_id, uris[row].as_py() or "", where)
                 for row, base_id, where in zip(rows.tolist(), ids[rows].tolist(), ranges, strict=True)

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2
 from lance_sql.format.file.reader import FileReader
-from lance_sql.format.layouts.tree import Constant, FullZip, MiniBlock
+from lance_sql.format.layouts.tree import ConstantLayout, FullZip, MiniBlock
 from lance_sql.format.schema import Field
 
-_LAYOUTS: Final = (MiniBlock, FullZip, Constant)
+_LAYOUTS: Final = (MiniBlock, FullZip, ConstantLayout)
 
 
 @dataclass(frozen=True, slots=True)

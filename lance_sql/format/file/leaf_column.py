@@ -19,7 +19,7 @@ from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import Page, concat
 from lance_sql.format.layouts.pages import head_ranges, open_page
 from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
-from lance_sql.format.layouts.tree import Constant, FullZip, Layer, MiniBlock
+from lance_sql.format.layouts.tree import ConstantLayout, FullZip, Layer, MiniBlock
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64
@@ -107,7 +107,7 @@ class LeafColumn:
                 match page.layout:
                     case MiniBlock(dictionary=dictionary, num_dictionary_items=count) if dictionary is not None:
                         most = max(most, count)
-                    case Constant():
+                    case ConstantLayout():
                         most = max(most, 1)
                     case _:
                         return None
@@ -123,7 +123,7 @@ class LeafColumn:
                         if count > most_items or (dictionary is None and not _are_short(page)):
                             return None
                         has_dictionary = True
-                    case Constant():
+                    case ConstantLayout():
                         pass
                     case _:
                         return None
@@ -142,9 +142,9 @@ class LeafColumn:
             metadata = self.metadata.pages[page]
             layout = metadata.layout
         # an empty struct has no layers for the structs around it
-        if not isinstance(layout, (Constant, FullZip, MiniBlock)) or len(layout.layers) != len(chain.outer) + 1:
+        if not isinstance(layout, (ConstantLayout, FullZip, MiniBlock)) or len(layout.layers) != len(chain.outer) + 1:
             return None
-        if isinstance(layout, Constant) and layout.inline_value is None and len(metadata.buffers) not in (1, 3):
+        if isinstance(layout, ConstantLayout) and layout.inline_value is None and len(metadata.buffers) not in (1, 3):
             return True if layout.layers == (Layer.NULLABLE_ITEM,) and not metadata.buffers else None
         # layers are listed from the inside
         around = layout.layers[-depth:]

@@ -22,7 +22,7 @@ from lance_sql.format.encodings.tree import General, List, OffsetList
 from lance_sql.format.file.footer import Footer, parse_entry
 from lance_sql.format.file.page_cache import KNOWN
 from lance_sql.format.layouts import wire_v2_1, wire_v2_3
-from lance_sql.format.layouts.tree import ArrayTree, Blob, Constant, FullZip, MiniBlock, PageLayout
+from lance_sql.format.layouts.tree import ArrayTree, Blob, ConstantLayout, FullZip, MiniBlock, PageLayout
 from lance_sql.format.proto import encodings_v2_0_pb2, file_pb2
 from lance_sql.format.schema import Field, Schema
 from lance_sql.format.schema.fields import without_children
@@ -78,7 +78,7 @@ class PageMetadata:
         rows refer to long ones."""
         stored = self.num_bytes / max(self.num_rows, 1)
         match self.layout:
-            case Constant(inline_value=value):
+            case ConstantLayout(inline_value=value):
                 start, end = self.buffers[0] if len(self.buffers) in (1, 3) else (0, 0)
                 return float(len(value or b"") + end - start)
             case MiniBlock(dictionary=encoding, num_dictionary_items=count) if encoding and len(self.buffers) > 2:
@@ -92,7 +92,7 @@ class PageMetadata:
     def items_per_row(self) -> float:
         """Average number of values in one row of lists, by the page layout."""
         match self.layout:
-            case MiniBlock(num_items=count) | FullZip(num_items=count) | Constant(num_rep_values=count):
+            case MiniBlock(num_items=count) | FullZip(num_items=count) | ConstantLayout(num_rep_values=count):
                 return count / max(self.num_rows, 1)
         return 0.0
 

@@ -20,7 +20,7 @@ from lance_sql._kernels import ValueCodec
 from lance_sql.errors import LanceError, at
 from lance_sql.format.file.metadata_v2 import parse_layout
 from lance_sql.format.layouts.levels import level_encoding
-from lance_sql.format.layouts.tree import Constant, Layer, MiniBlock, PageLayout
+from lance_sql.format.layouts.tree import ConstantLayout, Layer, MiniBlock, PageLayout
 from lance_sql.format.layouts.value_codecs import value_codec
 
 MAX_BYTES: Final = 64 * 1024
@@ -133,7 +133,7 @@ def _learn_one(encoding: bytes) -> None:
                 definition=definition,
             )
             return
-        if isinstance(layout, Constant) and _is_plain_constant(layout):
+        if isinstance(layout, ConstantLayout) and _is_plain_constant(layout):
             _pages.add_constant(encoding, layout.inline_value)
             return
     except LanceError:
@@ -145,7 +145,7 @@ def _learn_one(encoding: bytes) -> None:
 _LAYERS: Final = ((Layer.NULLABLE_ITEM,), (Layer.ALL_VALID_ITEM,))
 
 
-def _is_plain_constant(layout: Constant) -> bool:
+def _is_plain_constant(layout: ConstantLayout) -> bool:
     """Whether all rows have the value of the layout, or all are NULL."""
     if layout.repetition is not None or layout.definition is not None or layout.layers not in _LAYERS:
         return False

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, Nulls, VariableWidth
+from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, Nulls, VariableWidth
 from lance_sql.format.encodings.stored import bitmap
 from lance_sql.format.encodings.tree import Encoding
 from lance_sql.format.file_versions import PageRules
@@ -25,7 +25,7 @@ from lance_sql.format.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.format.layouts.page import PAGE_BYTES
 from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
-from lance_sql.format.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
+from lance_sql.format.layouts.tree import ConstantLayout, Layer, max_definition, max_repetition, max_visible
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
@@ -33,14 +33,14 @@ from lance_sql.values.row_ranges import RowRanges
 MAX_INLINE_BYTES = 32
 
 
-def head_ranges(layout: Constant, buffers: Sequence[ByteRange]) -> list[ByteRange]:
+def head_ranges(layout: ConstantLayout, buffers: Sequence[ByteRange]) -> list[ByteRange]:
     """Returns every buffer of the page."""
     if len(buffers) not in ((0, 2) if layout.inline_value is not None else (0, 1, 2, 3)):
         raise CorruptFile(f"a constant page with {len(buffers)} buffers")
     return list(buffers)
 
 
-def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules) -> tuple[Constant, Buffers]:
+def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules) -> tuple[ConstantLayout, Buffers]:
     """Encodes a page of one value, or of NULLs only.
 
     scalar: the Arrow buffers of an array of the value, without its validity; None when no item has a value
@@ -66,7 +66,7 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules)
             else:
                 buffers += (pa.py_buffer(np.ascontiguousarray(given)),)
     rep, defs = levels
-    layout = Constant(
+    layout = ConstantLayout(
         layers=page.layers,
         inline_value=scalar[0] if scalar is not None and is_inline else None,
         repetition=encodings[0],
@@ -80,7 +80,7 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules)
 class ConstantPage:
     """One constant page."""
 
-    def __init__(self, layout: Constant, num_rows: int, head: Sequence[pa.Buffer]) -> None:
+    def __init__(self, layout: ConstantLayout, num_rows: int, head: Sequence[pa.Buffer]) -> None:
         self._layout = layout
         self._num_rows = num_rows
         self._scalar = _buffers_of_scalar(head[0]) if len(head) in (1, 3) else None
@@ -244,7 +244,7 @@ class ConstantPage:
         if isinstance(type, pa.DictionaryType):
             items = self._repeated(scalar, 1, type.value_type)
             indices = FixedWidth(count, 32, pa.py_buffer(np.zeros(count, np.uint32)))
-            return Dictionary(count, indices, items)
+            return DictionaryValues(count, indices, items)
         return self._repeated(scalar, count, type)
 
     def _repeated(self, scalar: list[bytes], count: int, type: pa.DataType) -> Block:

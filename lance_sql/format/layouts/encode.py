@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.encodings import choose, dictionary, fixed_size_list, packed_struct, variable
-from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.format.encodings.from_arrow import from_array
 from lance_sql.format.encodings.preferences import Preferences, from_metadata
 from lance_sql.format.encodings.scalar import scalar_of
@@ -68,7 +68,7 @@ def _encode(page: ShreddedPage, preferences: Preferences, rules: PageRules) -> t
     values = _without_null_indices(from_array(page.values), nulls)
     if isinstance(values, Lists):
         values = fixed_size_list.without_hidden_nulls(values, nulls)
-    if isinstance(values, Dictionary):
+    if isinstance(values, DictionaryValues):
         values = _used_items(values, page.values.dictionary)
         if encoded := _dictionary_page(page, values, preferences, rules):
             return encoded
@@ -207,14 +207,14 @@ def _check_packed(page: ShreddedPage) -> None:
 
 def _without_null_indices(values: Block, nulls: BoolMask | None) -> Block:
     """Sets the dictionary indices of NULLs, which are arbitrary, to 0."""
-    if nulls is None or not isinstance(values, Dictionary):
+    if nulls is None or not isinstance(values, DictionaryValues):
         return values
     indices = np.frombuffer(values.indices.data, f"<u{values.indices.bits_per_value // 8}").copy()
     indices[nulls] = 0
     return replace(values, indices=replace(values.indices, data=pa.py_buffer(indices)))
 
 
-def _used_items(values: Dictionary, dictionary_array: pa.Array) -> Dictionary:
+def _used_items(values: DictionaryValues, dictionary_array: pa.Array) -> DictionaryValues:
     """Removes unused items: a slice of an array still has the whole dictionary.
 
     raises: InvalidArgument for indices without an item
@@ -233,7 +233,7 @@ def _used_items(values: Dictionary, dictionary_array: pa.Array) -> Dictionary:
 
 
 def _dictionary_page(
-    page: ShreddedPage, values: Dictionary, preferences: Preferences, rules: PageRules
+    page: ShreddedPage, values: DictionaryValues, preferences: Preferences, rules: PageRules
 ) -> tuple[PageLayout, Buffers] | None:
     codec = choose.chunk_codec(values.indices, preferences, rules)
     return encode_mini_block.encode(page, codec, dictionary.encode_items(values.items, preferences, rules), rules)

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.format.encodings.chunked import ChunkCodec, Parts, Starts, uniform_starts
-from lance_sql.format.encodings.dictionary import DictionaryBlock
+from lance_sql.format.encodings.dictionary import ItemsBlock
 from lance_sql.format.file_versions import PageRules
 from lance_sql.format.layouts.levels import encode_levels
 from lance_sql.format.layouts.nest import Levels
@@ -20,7 +20,7 @@ _FEWEST_ITEMS = 2
 
 
 def encode(
-    page: ShreddedPage, codec: ChunkCodec, dictionary: DictionaryBlock | None, rules: PageRules
+    page: ShreddedPage, codec: ChunkCodec, dictionary: ItemsBlock | None, rules: PageRules
 ) -> tuple[MiniBlock, Buffers] | None:
     """Encodes the page with values in `codec`; returns None if its levels or values do not fit into chunks."""
     for log2_items in range(codec.log2_items, 0, -1):
@@ -32,7 +32,7 @@ def encode(
 
 
 def _encode(
-    page: ShreddedPage, codec: ChunkCodec, log2_items: int, dictionary: DictionaryBlock | None, rules: PageRules
+    page: ShreddedPage, codec: ChunkCodec, log2_items: int, dictionary: ItemsBlock | None, rules: PageRules
 ) -> tuple[MiniBlock, Buffers] | None:
     cut = _cut(page, log2_items, rules)
     if cut is None:

@@ -15,7 +15,7 @@ from lance_sql.format.encodings import choose
 from lance_sql.format.encodings.tree import Encoding, InlineBitpacking
 from lance_sql.format.file_versions import PageRules
 from lance_sql.format.layouts.shredded import EncodedPage
-from lance_sql.format.layouts.tree import Constant, Layer, MiniBlock
+from lance_sql.format.layouts.tree import ConstantLayout, Layer, MiniBlock
 from lance_sql.format.layouts.wire_v2_1 import layout_to_wire
 
 MOST_VALUES = choose.FEW_VALUES
@@ -65,7 +65,7 @@ _LAYERS = (Layer.ALL_VALID_ITEM,)
 
 
 def _layout_of_one(value: bytes) -> bytes:
-    layout = Constant(_LAYERS, value, repetition=None, definition=None, num_rep_values=0, num_def_values=0)
+    layout = ConstantLayout(_LAYERS, value, repetition=None, definition=None, num_rep_values=0, num_def_values=0)
     return layout_to_wire(layout)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql._kernels import LevelKind
 from lance_sql.errors import CorruptFile
-from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth
+from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth
 from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.format.layouts import nested
@@ -245,7 +245,7 @@ class MiniBlockPage:
         if not isinstance(block, FixedWidth) or block.bits_per_value not in (8, 16, 32, 64):
             raise CorruptFile(f"dictionary indices encoded as {self._layout.values}")
         _kernels.check_indices(block.data, block.bits_per_value, block.num_values, self._dictionary.num_values)
-        return Dictionary(block.num_values, block, self._dictionary)
+        return DictionaryValues(block.num_values, block, self._dictionary)
 
     def _chunk_rows(self, items: RowRanges, data: pa.Buffer, data_start: int) -> ChunkRows:
         chunks = _kernels.Chunks(self._table, data, data_start)

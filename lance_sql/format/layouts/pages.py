@@ -9,7 +9,7 @@ import pyarrow as pa
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.layouts import blob, constant, full_zip, mini_block, planar
 from lance_sql.format.layouts.page import Page
-from lance_sql.format.layouts.tree import Blob, Constant, FullZip, MiniBlock, PageLayout, Planar
+from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, MiniBlock, PageLayout, Planar
 from lance_sql.store import ByteRange
 
 
@@ -53,14 +53,16 @@ def _open_blob(layout: Blob, buffers: Sequence[ByteRange], num_rows: int, head: 
     return blob.BlobPage(layout, open_page(layout.inner, buffers, num_rows, head))
 
 
-def _open_constant(layout: Constant, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]) -> Page:
+def _open_constant(
+    layout: ConstantLayout, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]
+) -> Page:
     return constant.ConstantPage(layout, num_rows, head)
 
 
 LAYOUTS: Final[Mapping[type[PageLayout], Opening]] = {
     MiniBlock: Opening(mini_block.head_ranges, mini_block.MiniBlockPage),
     FullZip: Opening(full_zip.head_ranges, full_zip.FullZipPage),
-    Constant: Opening(constant.head_ranges, _open_constant),
+    ConstantLayout: Opening(constant.head_ranges, _open_constant),
     Planar: Opening(planar.head_ranges, planar.PlanarPage),
     Blob: Opening(_blob_ranges, _open_blob),
 }

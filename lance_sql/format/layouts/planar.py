@@ -14,7 +14,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings import fsst, numbers
-from lance_sql.format.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
+from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, VariableWidth
 from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.format.encodings.stored import bitmap
@@ -26,7 +26,7 @@ from lance_sql.format.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.format.layouts.page import PAGE_BYTES
 from lance_sql.format.layouts.reading import Reading, run
 from lance_sql.format.layouts.tree import (
-    Constant,
+    ConstantLayout,
     FullZip,
     MiniBlock,
     Planar,
@@ -153,7 +153,7 @@ class PlanarPage:
                 return pa.nulls(count, chain.leaf)
             case MiniBlock():
                 return chain.leaf_array(_Chunks(values, self._head, count).block(), own)
-            case Constant():
+            case ConstantLayout():
                 if count > numbers.MAX_WITHOUT_BYTES:
                     raise UnsupportedFeature(f"{count} values without bytes are not supported")
                 page = constant.ConstantPage(values, count, ())
@@ -274,7 +274,7 @@ class _Chunks:
             raise CorruptFile(f"dictionary indices encoded as {self._layout.values}")
         items = decode_block(self._layout.dictionary, self._dictionary, count)
         _kernels.check_indices(block.data, block.bits_per_value, block.num_values, items.num_values)
-        return Dictionary(block.num_values, block, items)
+        return DictionaryValues(block.num_values, block, items)
 
     def _values(self, encoding: Encoding) -> Block:
         match encoding:

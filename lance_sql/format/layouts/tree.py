@@ -101,7 +101,7 @@ class FullZip(PageLayout):
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(PageLayout):
+class ConstantLayout(PageLayout):
     """One scalar, or only nulls; see `constant`."""
 
     inline_value: bytes | None
@@ -167,5 +167,5 @@ class Planar(PageLayout):
     sparse: the layers from the outside; None in a page with levels
     """
 
-    values: "MiniBlock | FullZip | Constant | None"
+    values: "MiniBlock | FullZip | ConstantLayout | None"
     sparse: tuple[SparseLayer, ...] | None

@@ -13,7 +13,7 @@ from google.protobuf import any_pb2
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.tree import Encoding
 from lance_sql.format.encodings.wire_v2_1 import encoding_from_wire, encoding_to_wire
-from lance_sql.format.layouts.tree import Blob, Constant, FullZip, Layer, Layers, MiniBlock, PageLayout
+from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, Layer, Layers, MiniBlock, PageLayout
 from lance_sql.format.proto import encodings_v2_1_pb2 as pb
 
 TYPE_URL = "/lance.encodings21.PageLayout"
@@ -89,7 +89,7 @@ def _full_zip_to_wire(layout: FullZip, message: pb.FullZipLayout) -> None:
     message.layers.extend(_layers_to_wire(layout.layers))
 
 
-def _constant_to_wire(layout: Constant, message: pb.ConstantLayout) -> None:
+def _constant_to_wire(layout: ConstantLayout, message: pb.ConstantLayout) -> None:
     _set_levels(layout, message)
     if layout.inline_value is not None:
         message.inline_value = layout.inline_value
@@ -103,7 +103,7 @@ def _layers_to_wire(layers: Layers) -> Iterable[pb.RepDefLayer]:
     return layers  # type: ignore[return-value]
 
 
-def _set_levels(layout: MiniBlock | Constant, message: pb.MiniBlockLayout | pb.ConstantLayout) -> None:
+def _set_levels(layout: MiniBlock | ConstantLayout, message: pb.MiniBlockLayout | pb.ConstantLayout) -> None:
     if layout.repetition is not None:
         message.rep_compression.CopyFrom(encoding_to_wire(layout.repetition))
     if layout.definition is not None:
@@ -169,8 +169,8 @@ def full_zip_from_wire(message: pb.FullZipLayout) -> FullZip:
     )
 
 
-def _constant(message: pb.ConstantLayout) -> Constant:
-    return Constant(
+def _constant(message: pb.ConstantLayout) -> ConstantLayout:
+    return ConstantLayout(
         layers=layers_from_wire(message.layers),
         inline_value=message.inline_value if message.HasField("inline_value") else None,
         repetition=_optional(message, "rep_compression"),
@@ -195,7 +195,7 @@ def layers_from_wire(values: Iterable[int]) -> Layers:
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class LayoutMember:
     """A layout as a member of the message.
 
     write: fills the member
@@ -208,10 +208,10 @@ class Spelling:
 
 
 _SPELLINGS: Final = (
-    Spelling("mini_block_layout", MiniBlock, _mini_block, _mini_block_to_wire),
-    Spelling("constant_layout", Constant, _constant, _constant_to_wire),
-    Spelling("full_zip_layout", FullZip, full_zip_from_wire, _full_zip_to_wire),
-    Spelling("blob_layout", Blob, _blob, _blob_to_wire),
+    LayoutMember("mini_block_layout", MiniBlock, _mini_block, _mini_block_to_wire),
+    LayoutMember("constant_layout", ConstantLayout, _constant, _constant_to_wire),
+    LayoutMember("full_zip_layout", FullZip, full_zip_from_wire, _full_zip_to_wire),
+    LayoutMember("blob_layout", Blob, _blob, _blob_to_wire),
 )
 
 BY_NAME: Final = {each.name: each for each in _SPELLINGS}

@@ -11,7 +11,7 @@ from lance_sql.format.encodings.tree import Encoding
 from lance_sql.format.encodings.wire_v2_3 import encoding_from_wire, is_of_v2_2
 from lance_sql.format.layouts import wire_v2_1
 from lance_sql.format.layouts.tree import (
-    Constant,
+    ConstantLayout,
     FullZip,
     Layer,
     Layers,
@@ -68,7 +68,7 @@ def _sparse(message: pb.PlanarLayout) -> PageLayout:
     if not 1 <= len(sparse) <= wire_v2_1.MAX_LAYERS:
         raise CorruptFile(f"a page with {len(sparse)} layers of nesting is not possible")
     if values is None and len(sparse) == 1 and sparse[0].lists is None and sparse[0].validity.holds_all_null:
-        return Constant((Layer.NULLABLE_ITEM,), None, None, None, 0, 0)
+        return ConstantLayout((Layer.NULLABLE_ITEM,), None, None, None, 0, 0)
     layers = tuple(
         Layer.NULL_AND_EMPTY_LIST if layer.lists is not None else Layer.NULLABLE_ITEM for layer in reversed(sparse)
     )
@@ -82,7 +82,7 @@ def _needs_planar(values: PageLayout) -> bool:
     return not all(encoding is None or is_of_v2_2(encoding) for encoding in used)
 
 
-def _values(message: pb.Values, layers: Layers) -> MiniBlock | FullZip | Constant | None:
+def _values(message: pb.Values, layers: Layers) -> MiniBlock | FullZip | ConstantLayout | None:
     match message.WhichOneof("values"):
         case "chunked":
             chunked = message.chunked
@@ -123,7 +123,7 @@ def _values(message: pb.Values, layers: Layers) -> MiniBlock | FullZip | Constan
                 old.bits_per_offset = min(zipped.bits_per_offset, 0xFFFFFFFF)
             return wire_v2_1.full_zip_from_wire(old)
         case "constant":
-            return Constant(layers, message.constant.value, None, None, 0, 0)
+            return ConstantLayout(layers, message.constant.value, None, None, 0, 0)
         case "nulls":
             return None
     raise UnsupportedFeature("a page of version 2.3 with values of an unknown kind is not supported")

@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 import lance_sql.dataset
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.dataset import Dataset
 from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
 from lance_sql.format.casts.common_type import plain
@@ -80,7 +80,7 @@ def _compared(before: Dataset, after: Dataset, keys: list[str] | None, max_rows:
 
 
 def _at(table: Dataset, version: int) -> Dataset:
-    return Dataset(History(table.snapshot).snapshot_at(version))
+    return Dataset(BranchHistory(table.snapshot).snapshot_at(version))
 
 
 def _version(given: object) -> int:
@@ -112,7 +112,7 @@ def _open(table: Dataset | str | os.PathLike[str]) -> Dataset:
 
 def _is_in_history(earlier: Dataset, later: Dataset) -> bool:
     """Whether one version is in the history of the other."""
-    return earlier.version <= later.version and History(later.snapshot).has(earlier.branch, earlier.version)
+    return earlier.version <= later.version and BranchHistory(later.snapshot).has(earlier.branch, earlier.version)
 
 
 def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: int) -> Difference:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from lance_sql.errors import LanceError
 from lance_sql.health.lineage_audit.audited_rows import wrong_length
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.segments import Range
+from lance_sql.table.segments import IdRange
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit.operations import Append, Operation, Overwrite
 
@@ -36,7 +36,7 @@ def others(
     return tuple(after) if left else ()
 
 
-def _plain_ids(later: Snapshot, fragment: Fragment) -> Range | None:
+def _plain_ids(later: Snapshot, fragment: Fragment) -> IdRange | None:
     """Returns the ids of the rows if they are one range and all rows are of this version; else None."""
     try:
         opened = later.open(fragment)
@@ -47,4 +47,4 @@ def _plain_ids(later: Snapshot, fragment: Fragment) -> Range | None:
     except LanceError:
         return None
     first = ids[0]
-    return first if isinstance(first, Range) and bounds == {(later.version, later.version)} else None
+    return first if isinstance(first, IdRange) and bounds == {(later.version, later.version)} else None

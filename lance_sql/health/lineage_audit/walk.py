@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 
 from lance_sql.changes.fragment_difference import changed_fragments
-from lance_sql.changes.history import History
+from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.health.lineage_audit import invariants, plain_inserts, rules, zones
 from lance_sql.health.lineage_audit.audit_report import Fault, Kind, Report
@@ -61,13 +61,13 @@ def audit(
     """
     options = with_manifest_store(storage_options, manifest_store)
     snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options)
-    history = History(snapshot)
+    history = BranchHistory(snapshot)
     chosen = list(history.files) if version is None and tag is None else [snapshot.version]
     return _Audit(os.fspath(uri), history, checksums).run(chosen, progress or (lambda done, total: None))
 
 
 class _Audit:
-    def __init__(self, uri: str, history: History, checksums: bool) -> None:
+    def __init__(self, uri: str, history: BranchHistory, checksums: bool) -> None:
         self._uri = uri
         self._files = ComparedFiles() if checksums else None
         self._changed: set[str] = set()

@@ -24,7 +24,7 @@ from lance_sql.health.verification.verification_report import Affected, Compared
 from lance_sql.reads import write_ahead_log
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
-from lance_sql.table.compared_files import Changed, ComparedFiles
+from lance_sql.table.compared_files import ChangedFile, ComparedFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_snapshot import list_snapshots
@@ -241,7 +241,7 @@ class _Check:
         errors = _errors(partial(self._index_bytes, snapshot, self._files), snapshot.manifest_path)
         self._findings.add(snapshot.version, errors, "index")
 
-    def _bytes(self, snapshot: Snapshot, files: Iterable[Changed]) -> list[LanceError]:
+    def _bytes(self, snapshot: Snapshot, files: Iterable[ChangedFile]) -> list[LanceError]:
         """Returns errors for files that changed since they were written: by column and page, if it records pages."""
         errors: list[LanceError] = []
         for changed in files:

@@ -97,7 +97,7 @@ Batch: TypeAlias = Sequence[Piece]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FragmentRun:
     """Rows of one fragment that are read batch after batch.
 
     ends: cumulative row counts at the end of each batch, int64[batches]
@@ -145,7 +145,7 @@ class Cutting(NamedTuple):
         return self._replace(is_first=False)
 
 
-def runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[Run]:
+def runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[FragmentRun]:
     """Yields the rows of `fragments`, in scan order, split into batches."""
     for each in fragments:
         for run in runs_of(plan, each, cutting):
@@ -153,7 +153,7 @@ def runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) ->
             cutting = cutting.behind_first
 
 
-def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Run]:
+def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[FragmentRun]:
     """Yields the rows of one fragment, split into batches; nothing if all of its rows are deleted."""
     batch_rows = cutting.batch_rows
     fragment = plan.open(each.fragment)
@@ -162,9 +162,9 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
         return
     num_rows = row_ranges.count(rows)
     if batch_rows is None and (plan.reads_nothing or is_short(each.fragment)):
-        yield Run(fragment, rows, np.array([num_rows]), is_short=True)
+        yield FragmentRun(fragment, rows, np.array([num_rows]), is_short=True)
     elif batch_rows is None and _fits(plan, each.fragment):
-        yield Run(fragment, rows, np.array([num_rows]))
+        yield FragmentRun(fragment, rows, np.array([num_rows]))
     else:
         shape = read_shape.of(plan, fragment)
         is_far = plan.fragments.concurrency > 1
@@ -181,7 +181,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
         for together, passes in _divided(ends, 1 if small_first else most_together, most_together, passing):
             end = int(together[-1])
             chosen = rows if (start, end) == (0, num_rows) else _between(rows, start, end)
-            yield Run(fragment, chosen, together - start, passes=passes, most_joined=most_joined)
+            yield FragmentRun(fragment, chosen, together - start, passes=passes, most_joined=most_joined)
             start = end
 
 

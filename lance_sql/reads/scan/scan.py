@@ -331,7 +331,7 @@ class _Reading:
             if left == 0:
                 return
 
-    def _decode(self, runs: Iterable[batches.Run]) -> Iterator[pa.RecordBatch]:
+    def _decode(self, runs: Iterable[batches.FragmentRun]) -> Iterator[pa.RecordBatch]:
         """Yields the batches of some runs, read by Python's threads."""
         plan = self.plan
         waits = plan.fragments.concurrency > 1

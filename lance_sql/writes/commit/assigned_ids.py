@@ -19,7 +19,7 @@ from lance_sql.table import features, indices, row_ids, row_versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.index_kinds import SYSTEM
 from lance_sql.table.row_ids import RowIds
-from lance_sql.table.segments import Range
+from lance_sql.table.segments import IdRange
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit.draft import Draft
 from lance_sql.writes.commit.operations import Merge
@@ -87,7 +87,7 @@ def _with_ids(snapshot: Snapshot, fragment: Fragment, upper_half: int) -> Fragme
         fragment,
         physical_rows=opened.num_rows,
         deletion_file=file,
-        row_ids=row_ids.serialize(RowIds((Range(start, start + opened.num_rows),))),
+        row_ids=row_ids.serialize(RowIds((IdRange(start, start + opened.num_rows),))),
     )
 
 

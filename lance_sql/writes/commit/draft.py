@@ -22,7 +22,7 @@ from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.row_ids import RowIds
-from lance_sql.table.segments import Range
+from lance_sql.table.segments import IdRange
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit import data_files, lineage
 
@@ -174,7 +174,7 @@ class Draft:
             last_updated_at=self.updated_now(fragment),
         )
 
-    def _fresh_row_ids(self, count: int) -> Range:
+    def _fresh_row_ids(self, count: int) -> IdRange:
         """Returns unused row ids.
 
         raises: CorruptFile if a row of the newest fragments has one of them; UnsupportedFeature if there are none left
@@ -190,7 +190,7 @@ class Draft:
         if start + count >= 2**64:
             raise UnsupportedFeature(f"{count} row ids above {start}")
         self.change(next_row_id=start + count)
-        return Range(start, start + count)
+        return IdRange(start, start + count)
 
     def updated_now(self, fragment: Fragment) -> bytes | None:
         """Returns the row versions of a fragment that changes completely with this commit."""

@@ -12,7 +12,7 @@ import pytest
 from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.tree import Flat, OutOfLineBitpacking, Rle
 from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.tree import Constant, Layer
+from lance_sql.format.layouts.tree import ConstantLayout, Layer
 from lance_sql.values import row_ranges
 from tests.kernels import oracles
 
@@ -63,9 +63,9 @@ def scalar_buffer(array: pa.Array) -> bytes:
     return struct.pack(f"<{1 + len(parts)}I", len(parts), *map(len, parts)) + b"".join(parts)
 
 
-def layout(layers: tuple[Layer, ...], **others: Any) -> Constant:
+def layout(layers: tuple[Layer, ...], **others: Any) -> ConstantLayout:
     fields = {"inline_value": None, "repetition": None, "definition": None, "num_rep_values": 0, "num_def_values": 0}
-    return Constant(layers, **{**fields, **others})
+    return ConstantLayout(layers, **{**fields, **others})
 
 
 @pytest.mark.parametrize(("type", "value"), SCALARS, ids=str)
@@ -218,7 +218,7 @@ def u16(*levels: int) -> bytes:
         (layout((ITEM,), definition=OutOfLineBitpacking(16, 0), num_def_values=2**60), [b"", b"x"]),
     ],
 )
-def test_pages_that_cannot_be_are_refused(page: Constant, buffers: list[bytes]) -> None:
+def test_pages_that_cannot_be_are_refused(page: ConstantLayout, buffers: list[bytes]) -> None:
     chain = chain_of(page.layers, pa.int32())
     with pytest.raises(CorruptFile):
         HandPage(page, buffers, 2).read(chain)

@@ -15,7 +15,7 @@ from lance_sql.format.encodings import tree
 from lance_sql.format.encodings.tree import Compression
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.shredded import EncodedPage, ShreddedPage
-from lance_sql.format.layouts.tree import Constant, FullZip, Layer, MiniBlock
+from lance_sql.format.layouts.tree import ConstantLayout, FullZip, Layer, MiniBlock
 from lance_sql.values import row_ranges
 from tests.strategies import RandomArrow
 
@@ -263,10 +263,10 @@ def test_one_value_takes_no_room(value: Any, count: int) -> None:
         written = encode(flat_page(array))
         layout = layout_of(written)
         # levels beside the value are not packed, so that many of them are better off with values
-        assert isinstance(layout, Constant) == (array.null_count == 0 or count < 1000)
+        assert isinstance(layout, ConstantLayout) == (array.null_count == 0 or count < 1000)
         assert opened(written).read(Chain(array.type)).equals(array)
         assert written.num_bytes <= (4 * min(count, 1000) + count // 2 + 100 if array.null_count else 0) + 700
-        assert not isinstance(layout_of(encode(flat_page(array), 1)), Constant), "2.1 has constants of NULL only"
+        assert not isinstance(layout_of(encode(flat_page(array), 1)), ConstantLayout), "2.1 has constants of NULL only"
 
 
 def test_large_values_get_a_place_of_their_own() -> None:
@@ -391,7 +391,7 @@ def test_packed_structs_may_be_null_and_their_members_may_not() -> None:
 def test_structs_without_members_are_constant() -> None:
     empty = pa.array([{}] * 5, pa.struct([]))
     written = encode(ShreddedPage(empty, (ITEM, ITEM), None, None, 5))
-    assert layout_of(written) == Constant((NULLABLE,), None, None, None, 0, 0)
+    assert layout_of(written) == ConstantLayout((NULLABLE,), None, None, None, 0, 0)
     with pytest.raises(UnsupportedFeature, match="without members"):
         encode(ShreddedPage(empty, (NULLABLE,), None, np.array([0, 1, 0, 0, 0], np.uint16), 5))
 

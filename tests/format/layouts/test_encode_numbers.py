@@ -14,7 +14,7 @@ from lance_sql.format.file_versions import PageRules
 from lance_sql.format.layouts import encode_numbers
 from lance_sql.format.layouts.encode import encode_page
 from lance_sql.format.layouts.shredded import EncodedPage
-from lance_sql.format.layouts.tree import Constant, MiniBlock
+from lance_sql.format.layouts.tree import ConstantLayout, MiniBlock
 from lance_sql.format.schema import Field
 
 from .written import flat_page, layout_of
@@ -95,7 +95,7 @@ def test_what_may_become_something_else_is_left_to_the_choice(rules: PageRules) 
     few = pa.array(np.random.default_rng(1).integers(0, 9, 1000) << 50)
     same, *left, last = encode_numbers.encode_pages([*pages, few], rules)
     assert (same is None) == (not rules.constant_values)
-    assert same is None or isinstance(layout_of(same), Constant)
+    assert same is None or isinstance(layout_of(same), ConstantLayout)
     assert left == [None, None]
     assert (last is None) == (64 in rules.dictionary_bits)
 

@@ -8,7 +8,7 @@ import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.tree import Flat, InlineBitpacking, Variable
-from lance_sql.format.layouts.tree import Blob, Constant, FullZip, Layer, MiniBlock, PageLayout
+from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, Layer, MiniBlock, PageLayout
 from lance_sql.format.layouts.wire_v2_1 import layout_from_wire
 from lance_sql.format.proto import encodings_v2_1_pb2 as pb
 
@@ -76,14 +76,14 @@ def test_full_zip_pages_have_one_of_two_widths() -> None:
 
 
 def test_constant_pages_tell_an_empty_value_from_none() -> None:
-    assert parse(**CONSTANT) == Constant((Layer.NULLABLE_ITEM,), None, None, None, 0, 0)
+    assert parse(**CONSTANT) == ConstantLayout((Layer.NULLABLE_ITEM,), None, None, None, 0, 0)
     layout = parse(constant_layout={"layers": [1], "inline_value": b"", "rep_compression": FLAT16, "num_rep_values": 3})
-    assert layout == Constant((Layer.ALL_VALID_ITEM,), b"", Flat(16), None, 3, 0)
+    assert layout == ConstantLayout((Layer.ALL_VALID_ITEM,), b"", Flat(16), None, 3, 0)
 
 
 def test_blob_pages_hold_another_page() -> None:
     layout = parse(blob_layout={"inner_layout": CONSTANT, "layers": [3]})
-    assert layout == Blob((Layer.NULLABLE_ITEM,), Constant((Layer.NULLABLE_ITEM,), None, None, None, 0, 0))
+    assert layout == Blob((Layer.NULLABLE_ITEM,), ConstantLayout((Layer.NULLABLE_ITEM,), None, None, None, 0, 0))
     with pytest.raises(CorruptFile, match="a blob layout inside a blob layout"):
         parse(blob_layout={"inner_layout": {"blob_layout": {"inner_layout": CONSTANT, "layers": [3]}}, "layers": [3]})
 

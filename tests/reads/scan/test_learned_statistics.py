@@ -613,7 +613,7 @@ def long(tmp_path: Path) -> lance_sql.Dataset:
     return table
 
 
-def runs_of(scan: Scan, batch_size: int | None = None) -> list[batches.Run]:
+def runs_of(scan: Scan, batch_size: int | None = None) -> list[batches.FragmentRun]:
     return list(batches.runs(scan.plan.read, scan.plan.fragments(), batches.Cutting(batch_size)))
 
 

@@ -18,7 +18,7 @@ from lance_sql._kernels import ValueOrder
 from lance_sql.dataset import Dataset
 from lance_sql.format.file.read_columns import Filtered
 from lance_sql.format.layouts.matching import KEY_BYTES, KeyRange
-from lance_sql.reads.scan.batches import Run
+from lance_sql.reads.scan.batches import FragmentRun
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import column_tests, conjuncts, evaluate, from_sql
 from lance_sql.reads.scan.stream import runs
@@ -200,7 +200,7 @@ class Counted:
         monkeypatch.setattr(OpenFragment, "filter", filter)
         streamed = runs.prepared
 
-        def prepared(plan: ReadPlan, run: Run) -> object:
+        def prepared(plan: ReadPlan, run: FragmentRun) -> object:
             found = streamed(plan, run)
             if found is not None:
                 self.streamed += 1

@@ -11,7 +11,7 @@ import pytest
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, UnsupportedFeature
 from lance_sql.reads.scan.predicates import And, In, Opaque, Or, evaluate, from_arrow
-from lance_sql.reads.scan.predicates.arrow_expression import Constant, Field, Function, decode
+from lance_sql.reads.scan.predicates.arrow_expression import Call, ColumnPath, Scalar, decode
 
 SCHEMA = pa.schema(
     [
@@ -102,14 +102,14 @@ def test_a_long_chain_costs_no_recursion() -> None:
 
 def test_the_serialized_form_is_read_with_repeated_keys_in_order() -> None:
     root = decode((pc.field("n", "a") + 1 > 3) & s.isin(["x"])).root
-    assert isinstance(root, Function)
+    assert isinstance(root, Call)
     assert root.name == "and_kleene"
     compare, member = root.arguments
-    assert isinstance(compare, Function)
-    assert isinstance(compare.arguments[0], Function)
-    assert compare.arguments[0].arguments[0] == Field(("n", "a"))
-    assert compare.arguments[1] == Constant(pa.scalar(3))
-    assert isinstance(member, Function)
+    assert isinstance(compare, Call)
+    assert isinstance(compare.arguments[0], Call)
+    assert compare.arguments[0].arguments[0] == ColumnPath(("n", "a"))
+    assert compare.arguments[1] == Scalar(pa.scalar(3))
+    assert isinstance(member, Call)
     assert member.options is not None
     assert member.options["value_set"].as_py() == ["x"]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
 from . import column_names, folding
-from .arrow_expression import Constant, Decoded, Field, Function, Node, decode
+from .arrow_expression import Call, ColumnPath, Decoded, Node, Scalar, decode
 from .build import MIRRORED, conjunction, disjunction, negate, never
 from .constants import from_array, from_scalar, is_decimal, is_text, plain_type
 from .evaluation import evaluate
@@ -90,21 +90,21 @@ class _Translator:
 
     def predicate(self, node: Node) -> Predicate:
         match node:
-            case Field(path):
+            case ColumnPath(path):
                 column, type = self._resolve(path)
                 return folding.compare("=", column, type, True)
-            case Constant(scalar):
+            case Scalar(scalar):
                 value = from_scalar(scalar)
                 if value is None or isinstance(value, bool):
                     return Const(value)
                 raise InvalidArgument(f"The filter is {scalar}, not a condition")
-            case Function():
+            case Call():
                 try:
                     return self._call(node)
                 except _UnknownFormError:
                     return self._opaque(node)
 
-    def _call(self, call: Function) -> Predicate:
+    def _call(self, call: Call) -> Predicate:
         match call.name, call.arguments:
             case (("and_kleene" | "and"), _):
                 return conjunction([self.predicate(part) for part in _chain(call)])
@@ -112,9 +112,9 @@ class _Translator:
                 return disjunction([self.predicate(part) for part in _chain(call)])
             case "invert", (argument,):
                 return negate(self.predicate(argument))
-            case "is_null", (Function(name) as condition,) if name in _CONDITIONS:
+            case "is_null", (Call(name) as condition,) if name in _CONDITIONS:
                 return IsUnknown(self.predicate(condition))
-            case "is_valid", (Function(name) as condition,) if name in _CONDITIONS:
+            case "is_valid", (Call(name) as condition,) if name in _CONDITIONS:
                 return negate(IsUnknown(self.predicate(condition)))
             case "is_null", (operand,):
                 column, _ = self._operand(operand)
@@ -139,17 +139,17 @@ class _Translator:
         left, right = _without_cast(left), _without_cast(right)
         if op in ("=", "<>") and (_is_condition(left) or _is_condition(right)):
             return _equal(self.predicate(left), self.predicate(right) if op == "=" else negate(self.predicate(right)))
-        if isinstance(left, Constant) and isinstance(right, Constant):
+        if isinstance(left, Scalar) and isinstance(right, Scalar):
             raise _UnknownFormError
-        if isinstance(left, Constant):
+        if isinstance(left, Scalar):
             return self._compare(MIRRORED[op], right, left)
         column, type = self._operand(left)
-        if isinstance(right, Constant):
+        if isinstance(right, Scalar):
             return folding.compare(op, column, type, from_scalar(right.scalar))
         other, other_type = self._operand(right)
         return folding.compare_terms(op, column, type, other, other_type)
 
-    def _member(self, call: Function, operand: Node) -> Predicate:
+    def _member(self, call: Call, operand: Node) -> Predicate:
         if call.options is None:
             raise _UnknownFormError
         column, type = self._operand(operand)
@@ -166,7 +166,7 @@ class _Translator:
             return yes
         return disjunction([conjunction([test, yes]), conjunction([negate(test), no])])
 
-    def _match(self, call: Function, operand: Node) -> Predicate:
+    def _match(self, call: Call, operand: Node) -> Predicate:
         column, type = self._operand(operand)
         if call.options is None or call.options["ignore_case"].as_py() or not is_text(plain_type(type)):
             raise _UnknownFormError
@@ -181,9 +181,9 @@ class _Translator:
 
     def _operand(self, node: Node) -> _Typed:
         node = _without_cast(node)
-        if isinstance(node, Field):
+        if isinstance(node, ColumnPath):
             return self._resolve(node.path)
-        if isinstance(node, Function) and node.name == "cast":
+        if isinstance(node, Call) and node.name == "cast":
             column, type = self._operand(node.arguments[0])
             if _widens(plain_type(type), plain_type(_cast_target(node))):
                 return column, type
@@ -192,7 +192,7 @@ class _Translator:
     def _resolve(self, path: tuple[str, ...]) -> _Typed:
         return column_names.resolve(self._schema, path, self._table)
 
-    def _opaque(self, call: Function) -> Predicate:
+    def _opaque(self, call: Call) -> Predicate:
         used = list(dict.fromkeys(_fields(call)))
         for path in used:
             _, type = self._resolve(path)
@@ -212,11 +212,11 @@ class _Translator:
         evaluate(predicate, empty)
 
 
-def _chain(call: Function) -> Iterator[Node]:
+def _chain(call: Call) -> Iterator[Node]:
     """Returns the operands of `a & b & c`, for any nesting to the left."""
     parts: list[Node] = []
     node: Node = call
-    while isinstance(node, Function) and node.name == call.name and len(node.arguments) == 2:
+    while isinstance(node, Call) and node.name == call.name and len(node.arguments) == 2:
         parts.append(node.arguments[1])
         node = node.arguments[0]
     parts.append(node)
@@ -225,9 +225,9 @@ def _chain(call: Function) -> Iterator[Node]:
 
 def _fields(node: Node) -> Iterator[tuple[str, ...]]:
     match node:
-        case Field(path):
+        case ColumnPath(path):
             yield path
-        case Function(arguments=arguments):
+        case Call(arguments=arguments):
             for argument in arguments:
                 yield from _fields(argument)
 
@@ -238,7 +238,7 @@ def _equal(left: Predicate, right: Predicate) -> Predicate:
 
 
 def _is_condition(node: Node) -> bool:
-    return isinstance(node, Function) and node.name in _CONDITIONS
+    return isinstance(node, Call) and node.name in _CONDITIONS
 
 
 def _is_known(predicate: Predicate) -> bool:
@@ -247,16 +247,16 @@ def _is_known(predicate: Predicate) -> bool:
 
 def _without_cast(node: Node) -> Node:
     """Evaluates the cast of a constant: comparisons are exact between all types anyway."""
-    if isinstance(node, Function) and node.name == "cast" and isinstance(node.arguments[0], Constant):
+    if isinstance(node, Call) and node.name == "cast" and isinstance(node.arguments[0], Scalar):
         scalar = node.arguments[0].scalar
         try:
-            return Constant(scalar.cast(_cast_target(node)))
+            return Scalar(scalar.cast(_cast_target(node)))
         except pa.ArrowException:
             return node
     return node
 
 
-def _cast_target(call: Function) -> pa.DataType:
+def _cast_target(call: Call) -> pa.DataType:
     if call.options is None:
         raise _UnknownFormError
     return call.options["to_type"].type
@@ -290,9 +290,9 @@ def _holds_float(type: pa.DataType) -> bool:
 
 def _shown(node: Node) -> str:
     match node:
-        case Field(path):
+        case ColumnPath(path):
             return ".".join(path)
-        case Constant(scalar):
+        case Scalar(scalar):
             return str(scalar)
-        case Function(name, arguments):
+        case Call(name, arguments):
             return f"{name}({', '.join(map(_shown, arguments))})"

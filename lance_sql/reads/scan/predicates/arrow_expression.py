@@ -23,19 +23,19 @@ from .tree import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ColumnPath:
     """A column, or a field of struct columns."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class Scalar:
     scalar: pa.Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class Call:
     """A call. options: the function's options as a struct, None without.
 
     pairs: position of the whole call in the serialized form, a half-open range
@@ -47,7 +47,7 @@ class Function:
     pairs: tuple[int, int]
 
 
-Node: TypeAlias = Field | Constant | Function
+Node: TypeAlias = ColumnPath | Scalar | Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Decoded:
     batch: pa.RecordBatch
     pairs: tuple[tuple[str, str], ...]
 
-    def serialize(self, function: Function) -> bytes:
+    def serialize(self, function: Call) -> bytes:
         """Serializes one call of the tree as an expression of its own, in Arrow's format."""
         start, end = function.pairs
         metadata = pa.KeyValueMetadata(list(self.pairs[start:end]))
@@ -95,12 +95,12 @@ def _parse(pairs: list[tuple[str, str]], batch: pa.RecordBatch, expression: obje
         node: Node
         match key:
             case "literal":
-                node = Constant(batch.column(int(value))[0])
+                node = Scalar(batch.column(int(value))[0])
             case "field_ref":
-                node = Field((value,))
+                node = ColumnPath((value,))
             case "nested_field_ref":
                 end = position + int(value)
-                node = Field(tuple(name for _, name in pairs[position:end]))
+                node = ColumnPath(tuple(name for _, name in pairs[position:end]))
                 position = end
             case "call":
                 open_calls.append(_OpenCall(value, start, []))
@@ -125,8 +125,8 @@ class _OpenCall:
     arguments: list[Node]
     options: pa.StructScalar | None = None
 
-    def close(self, end: int) -> Function:
-        return Function(self.name, tuple(self.arguments), self.options, (self.start, end))
+    def close(self, end: int) -> Call:
+        return Call(self.name, tuple(self.arguments), self.options, (self.start, end))
 
 
 class _ArrowSchema(ctypes.Structure):

@@ -14,9 +14,9 @@ from lance_sql.reads.scan.pruning.learned import LearnedZones
 from lance_sql.reads.scan.pruning.page_statistics import PageStatisticsSource
 from lance_sql.reads.scan.pruning.row_lineage import RowLineage
 from lance_sql.reads.scan.pruning.scalar_indices import ScalarIndices
-from lance_sql.reads.scan.pruning.source import Evidence, Source
+from lance_sql.reads.scan.pruning.source import Evidence, PruningSource
 
-SOURCES: tuple[Source, ...] = (RowLineage(), ScalarIndices(), PageStatisticsSource(), LearnedZones())
+SOURCES: tuple[PruningSource, ...] = (RowLineage(), ScalarIndices(), PageStatisticsSource(), LearnedZones())
 """Sources in the order of evaluation: cheap and effective ones come first."""
 
-__all__ = ["SOURCES", "Evidence", "Source"]
+__all__ = ["SOURCES", "Evidence", "PruningSource"]

@@ -27,7 +27,7 @@ class Evidence:
     passing: RowRanges | None = None
 
 
-class Source(Protocol):
+class PruningSource(Protocol):
     """A source of evidence about a filter that does not read the values of rows."""
 
     @property

@@ -22,7 +22,7 @@ from lance_sql import _kernels
 from lance_sql.format.file import ahead
 from lance_sql.format.file.read_columns import Column
 from lance_sql.reads.scan import null_pages, read_ahead, read_shape, system_columns
-from lance_sql.reads.scan.batches import BATCH_ROWS, Cutting, Run, runs
+from lance_sql.reads.scan.batches import BATCH_ROWS, Cutting, FragmentRun, runs
 from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.stream.run_cache import PreparedRun
@@ -31,7 +31,7 @@ from lance_sql.table.wide_fragments import is_wide
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
-Prepare: TypeAlias = Callable[[ReadPlan, Run], PreparedRun | None]
+Prepare: TypeAlias = Callable[[ReadPlan, FragmentRun], PreparedRun | None]
 
 MAX_BYTES: Final = 128 * 1024 * 1024
 """Limit of bytes of runs that are in progress, or wait for their turn."""
@@ -60,7 +60,7 @@ class FarRuns:
         self._prepare = prepare
         self._keeps_all = cutting.keeps_all
         self._runs = runs(plan, plan.prefetched(fragments, has_limit=False), cutting)
-        self._next: Future[_kernels.FragmentRows | Run | None] | None = None
+        self._next: Future[_kernels.FragmentRows | FragmentRun | None] | None = None
         self._reads_together = False
 
     @property
@@ -68,7 +68,7 @@ class FarRuns:
         """Whether the next run is available without waiting."""
         return self._next is None or self._next.done()
 
-    def __iter__(self) -> Iterator[_kernels.FragmentRows | Run]:
+    def __iter__(self) -> Iterator[_kernels.FragmentRows | FragmentRun]:
         pending: deque[_Pending] = deque()
         num_bytes = 0
         is_wanted = self._keeps_all or self._plan.residual is not None
@@ -101,12 +101,12 @@ class FarRuns:
             for each in pending:
                 each.future.cancel()
 
-    def _num_bytes(self, run: Run) -> int:
+    def _num_bytes(self, run: FragmentRun) -> int:
         """Returns the approximate number of bytes to be fetched."""
         shape = read_shape.of(self._plan, run.fragment)
         return shape.stored_bytes * row_ranges.count(run.rows) // max(run.fragment.num_rows, 1)
 
-    def _read(self, run: Run) -> _kernels.FragmentRows | Run | None:
+    def _read(self, run: FragmentRun) -> _kernels.FragmentRows | FragmentRun | None:
         """Returns the run for the kernels, or the rest of it for Python; None if no row passes.
 
         raises: CorruptFile, UnsupportedFeature
@@ -134,7 +134,7 @@ class FarRuns:
             with ahead.holding(others, passed):
                 return _native(self._prepare(plan, left), left)
 
-    def _passed(self, plan: ReadPlan, run: Run) -> RowRanges | None:
+    def _passed(self, plan: ReadPlan, run: FragmentRun) -> RowRanges | None:
         """Returns the rows of the run that pass the filter; None if the kernels cannot evaluate it."""
         prepared = self._prepare(replace(plan, columns=(_ADDRESS,)), run)
         if prepared is None:
@@ -154,20 +154,20 @@ class _Pending:
     num_bytes: expected memory
     """
 
-    future: Future[_kernels.FragmentRows | Run | None]
+    future: Future[_kernels.FragmentRows | FragmentRun | None]
     num_bytes: int
 
 
-def _with(first: Run, others: Iterator[Run]) -> Iterator[Run]:
+def _with(first: FragmentRun, others: Iterator[FragmentRun]) -> Iterator[FragmentRun]:
     yield first
     yield from others
 
 
-def _native(prepared: PreparedRun | None, run: Run) -> _kernels.FragmentRows | Run:
+def _native(prepared: PreparedRun | None, run: FragmentRun) -> _kernels.FragmentRows | FragmentRun:
     return run if prepared is None else prepared.rows
 
 
-def _share(columns: Iterable[Column], run: Run) -> int:
+def _share(columns: Iterable[Column], run: FragmentRun) -> int:
     """Returns the approximate bytes of columns that are in a run."""
     stored = sum(read_shape.stored_bytes(column) for column in columns)
     return stored * row_ranges.count(run.rows) // max(run.fragment.num_rows, 1)

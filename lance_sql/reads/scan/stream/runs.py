@@ -23,7 +23,7 @@ from lance_sql.format.file import page_parts
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.native_columns import InPages, Items
 from lance_sql.reads.scan import null_pages, read_ahead
-from lance_sql.reads.scan.batches import Cutting, Run, runs_of
+from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs_of
 from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
 from lance_sql.reads.scan.stream.far_runs import FarRuns
 from lance_sql.reads.scan.stream.filter import EncodedFilter
@@ -34,7 +34,7 @@ from lance_sql.table import learning, wide_fragments
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
-Decode: TypeAlias = Callable[[Iterable[Run]], Iterator[pa.RecordBatch]]
+Decode: TypeAlias = Callable[[Iterable[FragmentRun]], Iterator[pa.RecordBatch]]
 Fail: TypeAlias = Callable[[bool, int, "int | None", str], NoReturn]
 
 SECONDS_TO_SETTLE = 2.0
@@ -74,11 +74,11 @@ class Batches:
 
 
 def _batches(
-    left: Iterator[_kernels.FragmentRows | Run], decode: Decode
+    left: Iterator[_kernels.FragmentRows | FragmentRun], decode: Decode
 ) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
     native: list[_kernels.FragmentRows] = []
 
-    def others(first: Run) -> Iterator[Run]:
+    def others(first: FragmentRun) -> Iterator[FragmentRun]:
         yield first
         for each in left:
             if isinstance(each, _kernels.FragmentRows):
@@ -96,7 +96,9 @@ def _batches(
                 yield native.pop()
 
 
-def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[_kernels.FragmentRows | Run]:
+def _runs(
+    plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting
+) -> Iterator[_kernels.FragmentRows | FragmentRun]:
     """Yields all runs, in scan order: prepared or cached ones for the kernels, the others unprepared."""
     for each in fragments:
         cached = CachedRuns(plan, each, cutting)
@@ -118,7 +120,7 @@ def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -
             cached.keep(prepared_runs)
 
 
-def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
+def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
     """Returns the run with opened pages; None if Python is needed to read it.
 
     raises: CorruptFile, UnsupportedFeature
@@ -207,7 +209,7 @@ def _around(items: Items, rows: RowRanges) -> Items:
     return items[max(bisect_right(firsts, int(rows[0, 0])) - 1, 0) : bisect_left(firsts, int(rows[-1, 1]))]
 
 
-def _cut_at(run: Run, rows: RowRanges, borders: Collection[int]) -> bytes:
+def _cut_at(run: FragmentRun, rows: RowRanges, borders: Collection[int]) -> bytes:
     """Returns the ends of the batches, none of which crosses a border: int64."""
     ends = run.ends
     between = [border for border in borders if rows[0, 0] < border < rows[-1, 1]]
