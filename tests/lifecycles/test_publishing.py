@@ -92,6 +92,29 @@ def test_a_restored_publication_counts_again(tmp_path: Path) -> None:
     assert ids(path) == [1, 2]
 
 
+@pytest.mark.parametrize("between", ["overwrite", "another publication"])
+def test_commits_that_a_restore_reverted_do_not_count(tmp_path: Path, between: str) -> None:
+    path = tmp_path / "t.lance"
+    table = make(path, 1, 2)
+    table.create_branch("load")
+    append(path, 3, branch="load")
+    published = table.publish("load", keep=True)
+    if between == "overwrite":
+        lance_sql.write({"id": [9]}, path, mode="overwrite")
+    else:
+        lance_sql.open(path).restore(1)
+        lance_sql.open(path).update({"id": "20"}, "id = 2")
+        table.publish("load", keep=True)
+    lance_sql.open(path).restore(published.version)
+    lance_sql.open(path, branch="load").delete("id = 2")
+    table.publish("load", keep=True)
+    assert ids(path) == [1, 3]
+    lance_sql.open(path, branch="load").delete("id = 3")
+    with pytest.raises(UnsupportedFeature, match="changed rows that it had inserted"):
+        table.publish("load")
+    assert ids(path) == [1, 3]
+
+
 def test_a_commit_to_a_branch_that_is_published_meanwhile_is_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     made = [0]

@@ -10,7 +10,7 @@ A restore also restores the config. An overwrite keeps the config, so the later 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,23 +59,31 @@ def progress(ref: Ref, latest: Snapshot) -> Progress:
     head, onto = _recorded(latest.manifest.config).get(identity(ref), (None, None))
     if head is None or onto is None:
         return Progress(ref.version, ref.version)
-    history = BranchHistory(latest)
-    wanted, made = marker(ref, head), None
-    for version in range(onto + 1, latest.version + 1):
-        if version not in history.files:
-            continue
-        transaction = history.snapshot_at(version).transaction()
+    wanted = marker(ref, head)
+    for version in _lineage(latest, onto):
+        transaction = version.transaction()
         if transaction is not None and transaction.properties.get(PUBLISHED) == wanted:
-            made = version
-        elif transaction is not None and transaction.operation == "overwrite":
+            return Progress(head, version.version)
+        if transaction is not None and transaction.operation == "overwrite":
             # the rows were removed, and the config was kept
             return Progress(ref.version, ref.version)
-    if made is None:
-        raise VersionNotFound(
-            f"{ref.name} is published up to version {head}, by a version of {latest.name} that was cleaned up: which"
-            " rows changed since is not known. Apply the rest with apply_changes, and delete the branch"
-        )
-    return Progress(head, made)
+    raise VersionNotFound(
+        f"{ref.name} is published up to version {head}, by a version of {latest.name} that was cleaned up: which rows"
+        " changed since is not known. Apply the rest with apply_changes, and delete the branch"
+    )
+
+
+def _lineage(latest: Snapshot, end: int) -> Iterator[Snapshot]:
+    """Yields the versions whose changes are in the newest one, without those that a restore reverted, back to `end`."""
+    history, version = BranchHistory(latest), latest.version
+    while version > end:
+        if version not in history.files:
+            version -= 1
+            continue
+        yield (snapshot := history.snapshot_at(version))
+        transaction = snapshot.transaction()
+        restored = None if transaction is None else transaction.restored
+        version = version - 1 if restored is None else min(restored, version - 1)
 
 
 def recorded(ref: Ref, head: int, latest: Snapshot, branches: Collection[Ref]) -> Mapping[str, Expected]:
