@@ -11,14 +11,12 @@ records the changes and is idempotent, so neither case writes a row twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
 
-from lance_sql.changes import bounds
+from lance_sql.changes import bounds, positions
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import BranchHistory
@@ -26,17 +24,13 @@ from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
 from lance_sql.table import cursor_files
-from lance_sql.table.cursor_files import CursorRecord
+from lance_sql.table.cursor_files import CursorRecord, Origin
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import consumed
+from lance_sql.writes.commit.consumed import Consumed
 from lance_sql.writes.statements.session import while_there
-
-EARLIEST: Final = "earliest"
-LATEST: Final = "latest"
-SNAPSHOT: Final = "snapshot"
-_POSITION: Final = re.compile(r"(\w+) (\d{1,19}) (.*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +78,7 @@ class Cursor:
         mode: Mode = "all",
         until: Bound | None = None,
         target: object | None = None,
+        storage_options: Mapping[str, str] | None = None,
         after: str | None = "",
         drop_unchanged: bool = False,
         key: str | Sequence[str] | None = None,
@@ -93,14 +88,17 @@ class Cursor:
 
         until: a version, a tag or a time: the last version whose changes are read; the newest one by default
         target: the Lance table that the changes go to, a `Dataset`, or a path or URI. Changes that it already has,
-            because a run died between its commit and the move of the cursor, are not read again
+            because a run died between its commit and the move of the cursor, are not read again. Changes that a
+            restore took from it are
+        storage_options: of a target that is given by its path or URI, as for `lance_sql.open`
         after: the `position` of the last changes that a database has, stored in the transaction of their rows. The feed
             begins after these changes, wherever the cursor is. None for a database without changes; by default, the
             cursor's own position counts
         mode, drop_unchanged, key, trust_snapshots: as for `Dataset.changes`
         returns: a context manager; its value is a change feed, with the properties that a commit of the changes needs
-        raises: VersionNotFound if versions that are needed were removed; InvalidArgument; at the end of the block
-            CommitConflict if another run has moved the cursor
+        raises: VersionNotFound if versions that are needed were removed, and for a target that lost all changes that
+            the cursor delivered; InvalidArgument; at the end of the block CommitConflict if another run has moved the
+            cursor
         """
         options = {
             "mode": mode,
@@ -108,34 +106,46 @@ class Cursor:
             "key": self._key if key is None else key,
             "trust_snapshots": trust_snapshots,
         }
-        return self._reading(until, target, after, options)
+        if after != "" and target is not None:
+            raise InvalidArgument("Give either target= (a Lance table) or after= (the position that a database has)")
+        given = None if target is None else _Target(target, storage_options)
+        return self._reading(until, given, after, options)
 
     @contextmanager
     def _reading(
-        self, until: Bound | None, target: object | None, after: str | None, options: Mapping[str, object]
+        self, until: Bound | None, target: _Target | None, after: str | None, options: Mapping[str, object]
     ) -> Iterator[ChangeFeed]:
-        record = stored = self._record()
+        stored, taken = self._record(), None
+        while target is not None:
+            taken = target.position(stored)
+            # both of one moment
+            before, stored = stored, self._record()
+            if stored.token == before.token:
+                break
+        history = BranchHistory(self._latest())
+        record = stored
         if after != "":
-            if target is not None:
-                raise InvalidArgument(
-                    "Give either target= (a Lance table) or after= (the position that a database has)"
-                )
-            record = self._delivered(record, after)
+            record = positions.of_database(stored, history, after)
         if target is not None:
-            record = self._behind(record, target)
-        feed = self._feed(record, until, options)
+            record = positions.of_target(stored, history, taken, target.name)
+        feed = self._feed(record, history, until, options)
         yield feed
+        # the branch of the target may have been published
+        with suppress(VersionNotFound):
+            taken = None if target is None else target.position(record)
+            if taken is not None and taken.id == record.id:
+                record = replace(record, delivered=taken.version)
         if feed.end >= feed.start:
-            self._move(record, feed.end, feed.snapshot.token)
-        elif record.position > stored.position:
-            self._move(record, record.position, record.commit)
+            self._move(stored, record.at(feed.end, feed.snapshot.token))
+        elif (record.position, stored.needs_snapshot) > (stored.position, record.needs_snapshot):
+            self._move(stored, record)
 
     def peek(self, *, mode: Mode = "all", until: Bound | None = None) -> ChangeFeed:
         """Returns the changes that `read` would return, without moving the cursor.
 
         raises: as `read`
         """
-        return self._feed(self._record(), until, {"mode": mode, "key": self._key})
+        return self._feed(self._record(), BranchHistory(self._latest()), until, {"mode": mode, "key": self._key})
 
     def seek(self, to: Bound) -> Cursor:
         """Moves the cursor to another position; changes recorded in target tables no longer count.
@@ -145,10 +155,9 @@ class Cursor:
         raises: as `Dataset.cursor`; CommitConflict if a run has moved the cursor meanwhile
         """
         latest, record = self._latest(), self._record()
-        position, needs_snapshot = beginning(latest, to)
-        commit = _commit(BranchHistory(latest), position)
-        cursor_files.move(self._snapshot.main, record, position, commit, needs_snapshot=needs_snapshot, elsewhere=True)
-        _check_told(latest, position, needs_snapshot=needs_snapshot)
+        origin = positions.origin(latest, to)
+        cursor_files.seek(self._snapshot.main, record, origin)
+        _check_told(latest, origin)
         return self
 
     def drop(self) -> None:
@@ -164,7 +173,7 @@ class Cursor:
         raises: as `read`
         """
         record = self._record()
-        feed = self._feed(record, None, {"mode": "all", "key": self._key})
+        feed = self._feed(record, BranchHistory(self._latest()), None, {"mode": "all", "key": self._key})
         if feed.end < feed.start:
             return Lag(0, 0, 0.0)
         newest = self._latest()
@@ -180,11 +189,15 @@ class Cursor:
     def _latest(self) -> Snapshot:
         return self._snapshot.latest()
 
-    def _feed(self, record: CursorRecord, until: Bound | None, options: Mapping[str, object]) -> ChangeFeed:
-        """Returns the feed of changes after the position of a record."""
-        latest = self._latest()
-        history = BranchHistory(latest)
-        self._check(history, record.position, record.commit, "the cursor stands at")
+    def _feed(
+        self, record: CursorRecord, history: BranchHistory, until: Bound | None, options: Mapping[str, object]
+    ) -> ChangeFeed:
+        """Returns the feed of changes after the position of a record.
+
+        history: of the newest version
+        """
+        latest = history.snapshot
+        positions.check(record, history, record.position, record.commit, "the cursor stands at")
         try:
             if record.needs_snapshot:
                 whole = history.snapshot_at(record.position)
@@ -207,58 +220,14 @@ class Cursor:
                 " rows that went meanwhile are not told of; seek of a version leaves out what is not known any more"
             ) from error
         if feed.end < feed.start:
-            return feed.with_properties({}, _position_text(record.id, record.position, record.commit or ""))
+            return feed.with_properties({}, positions.text(record.id, record.position, record.commit))
         commit = feed.snapshot.token
         properties = consumed.properties(record.id, first, feed.end, commit)
-        return feed.with_properties(properties, _position_text(record.id, feed.end, commit))
+        return feed.with_properties(properties, positions.text(record.id, feed.end, commit))
 
-    def _check(self, history: BranchHistory, position: int, commit: str | None, what: str) -> None:
-        """Checks that a position still refers to the same commit.
-
-        what: describes the commit, for the message
-        raises: VersionNotFound
-        """
-        if commit is None or (position < history.newest and position not in history.files):
-            # a cleanup has removed it
-            return
-        if position not in history.files or _commit(history, position) != commit:
-            branch = history.snapshot.branch
-            cause = "the table was restored from a backup or written again" if branch is None else "the branch was"
-            cause += "" if branch is None else " created again or restored from a backup"
-            raise VersionNotFound(
-                f"The cursor {self.name!r} of {history.snapshot.name}: version {position}, which {what}, is not the"
-                f" same commit any more: {cause}. seek('snapshot') takes all rows of the newest version first, for a"
-                " new copy; seek of a version goes on from there"
-            )
-
-    def _delivered(self, record: CursorRecord, position: str | None) -> CursorRecord:
-        """Returns the record as of the position of a database; stores nothing."""
-        if position is None:
-            return record.at_origin()
-        match = _POSITION.fullmatch(position)
-        if match is None:
-            raise InvalidArgument(f"after={position!r} is not the position of changes that a cursor has read")
-        id, number, commit = match[1], int(match[2]), match[3] or None
-        if id != record.id and not record.is_new:
-            # the cursor was moved by seek, or created again
-            return record
-        self._check(BranchHistory(self._latest()), number, commit, "the database has the changes of")
-        if id != record.id:
-            return record
-        return replace(record, position=number, commit=commit, needs_snapshot=False)
-
-    def _behind(self, record: CursorRecord, target: object) -> CursorRecord:
-        """Moves the cursor to the position recorded in a target table; returns its record."""
-        config = _config(target)
-        taken = None if config is None else consumed.up_to(config, record.id)
-        if taken is None or (taken[0] <= record.position and not record.needs_snapshot):
-            return record
-        self._check(BranchHistory(self._latest()), *taken, "the target has the changes of")
-        return self._move(record, *taken)
-
-    def _move(self, record: CursorRecord, position: int, commit: str | None) -> CursorRecord:
+    def _move(self, record: CursorRecord, moved: CursorRecord) -> None:
         try:
-            return cursor_files.move(self._snapshot.main, record, position, commit)
+            cursor_files.move(self._snapshot.main, record, moved)
         except RetryableConflict as error:
             raise CommitConflict(
                 f"The cursor {self.name!r} of {self._snapshot.name} was moved while its changes were taken: another run"
@@ -275,14 +244,13 @@ def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence
         record = cursor_files.read(snapshot.main, name)
         if record is None:
             latest = snapshot.latest()
-            position, needs_snapshot = beginning(latest, start)
+            origin = positions.origin(latest, start)
             # raise errors of the feed now
             _ = SnapshotFeed(latest, key=key)
-            commit = _commit(BranchHistory(latest), position)
-            first = CursorRecord.first(name, snapshot.branch, position, commit, needs_snapshot=needs_snapshot)
-            record = cursor_files.create(snapshot.main, first)
+            oldest = positions.oldest_commit(BranchHistory(latest))
+            record = cursor_files.create(snapshot.main, CursorRecord.first(name, snapshot.branch, origin, oldest))
             try:
-                _check_told(latest, position, needs_snapshot=needs_snapshot)
+                _check_told(latest, origin)
             except VersionNotFound:
                 cursor_files.drop(snapshot.main, name, snapshot.name)
                 raise
@@ -290,52 +258,41 @@ def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence
     return Cursor(snapshot, name, key)
 
 
-def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
-    """Returns the version after which a cursor begins, and whether it reads all rows of that version first.
-
-    raises: VersionNotFound, InvalidArgument
-    """
-    if start == LATEST:
-        return latest.version, False
-    if start == SNAPSHOT:
-        return latest.version, True
-    history = BranchHistory(latest)
-    if start != EARLIEST:
-        first, _ = bounds.resolve(history, start, None, None)
-        history.check_range(first, latest.version)
-        return first - 1, False
-    oldest = history.oldest_start
-    return (oldest - 1, False) if oldest == history.beginning else (oldest - 1, True)
-
-
-def _position_text(cursor_id: str, position: int, commit: str) -> str:
-    """Returns the text that `_POSITION` matches."""
-    return f"{cursor_id} {position} {commit}"
-
-
-def _commit(history: BranchHistory, position: int) -> str | None:
-    """Returns the identity of the commit at a position; None if there is no such version."""
-    return history.snapshot_at(position).token if position in history.files else None
-
-
-def _check_told(latest: Snapshot, position: int, *, needs_snapshot: bool) -> None:
+def _check_told(latest: Snapshot, origin: Origin) -> None:
     """Checks that no cleanup removed versions that a cursor needs before it saw the cursor.
 
     raises: VersionNotFound
     """
     history = BranchHistory(latest)
-    if needs_snapshot:
-        history.snapshot_at(position)
+    if origin.needs_snapshot:
+        history.snapshot_at(origin.position)
     else:
-        history.check_range(position + 1, latest.version)
+        history.check_range(origin.position + 1, latest.version)
 
 
-def _config(target: object) -> dict[str, str] | None:
-    """Returns the current config of a table; None if there is no table."""
-    snapshot = getattr(target, "snapshot", None)
-    try:
-        if isinstance(snapshot, Snapshot):
-            return dict(snapshot.latest().manifest.config)
-        return dict(open_snapshot(target).manifest.config)  # type: ignore[arg-type]  # a path, or refused there
-    except TableNotFound:
-        return None
+class _Target:
+    """Table that the changes go to.
+
+    table: a `Dataset`, or a path or URI
+    storage_options: of a path or URI
+    """
+
+    def __init__(self, table: object, storage_options: Mapping[str, str] | None) -> None:
+        snapshot = getattr(table, "snapshot", None)
+        self._table = snapshot if isinstance(snapshot, Snapshot) else table
+        self._storage_options = storage_options
+
+    @property
+    def name(self) -> str:
+        return self._table.name if isinstance(self._table, Snapshot) else shown(str(self._table))
+
+    def position(self, record: CursorRecord) -> Consumed | None:
+        """Returns the current position of a cursor in the table; None if it has none, or if there is no table."""
+        try:
+            if isinstance(self._table, Snapshot):
+                latest = self._table.latest()
+            else:
+                latest = open_snapshot(self._table, storage_options=self._storage_options)  # type: ignore[arg-type]
+            return consumed.position(latest.manifest.config, record.id)
+        except TableNotFound:
+            return None

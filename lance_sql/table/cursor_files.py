@@ -23,7 +23,7 @@ from uuid import uuid4
 
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, RetryableConflict, VersionNotFound, at
 from lance_sql.store import Store
-from lance_sql.table import refs
+from lance_sql.table import cursor_ids, refs
 from lance_sql.table.paths import CURSORS
 from lance_sql.table.version_names import unknown_name
 
@@ -37,7 +37,7 @@ _ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class CursorStart:
+class Origin:
     """Initial position of a cursor: see `CursorRecord` for the names."""
 
     position: int
@@ -49,7 +49,7 @@ class CursorStart:
 class CursorRecord:
     """Position of a cursor. Immutable; a move creates another record.
 
-    id: of the cursor while it advances by reading; a seek gives it a new one
+    id: of the cursor while it advances by reading; a seek gives it a new one, see `cursor_ids`
     branch: of the change feed; None for main
     position: the last consumed version
     commit: the identity of the commit that made it, see `Snapshot.token`; None if there was no such version, or if
@@ -58,6 +58,7 @@ class CursorRecord:
     origin: the initial position of this id; None if an earlier release wrote the record
     number: of the record; 0 if not stored yet
     former: tokens of earlier records, the newest first
+    delivered: the last version that a target had of this id when the cursor moved; None without a target
     """
 
     name: str
@@ -72,20 +73,20 @@ class CursorRecord:
     token: str = field(default_factory=lambda: uuid4().hex)
     former: tuple[str, ...] = ()
     commit: str | None = None
-    origin: CursorStart | None = None
+    origin: Origin | None = None
+    delivered: int | None = None
 
     @classmethod
-    def first(
-        cls, name: str, branch: str | None, position: int, commit: str | None, *, needs_snapshot: bool
-    ) -> CursorRecord:
+    def first(cls, name: str, branch: str | None, origin: Origin, oldest: str) -> CursorRecord:
         """Creates the record of a new cursor.
 
+        oldest: the identity of the oldest commit of the table, see `Snapshot.token`
         raises: InvalidArgument for an invalid name
         """
         check_name(name)
-        now = datetime.now(UTC)
-        origin = CursorStart(position, commit, needs_snapshot)
-        return cls(name, uuid4().hex, branch, position, needs_snapshot, now, now, commit=commit, origin=origin)
+        now, id = datetime.now(UTC), cursor_ids.first(name, oldest)
+        place = (origin.position, origin.needs_snapshot)
+        return cls(name, id, branch, *place, now, now, commit=origin.commit, origin=origin)
 
     @property
     def is_new(self) -> bool:
@@ -104,6 +105,10 @@ class CursorRecord:
             )
         place = self.origin
         return replace(self, position=place.position, commit=place.commit, needs_snapshot=place.needs_snapshot)
+
+    def at(self, position: int, commit: str | None) -> CursorRecord:
+        """Returns the record with another position."""
+        return replace(self, position=position, commit=commit, needs_snapshot=False)
 
 
 def check_name(name: str) -> None:
@@ -150,29 +155,29 @@ def create(store: Store, record: CursorRecord) -> CursorRecord:
         newest = _newest(store, record.name)
         if newest is not None and not newest.is_dropped:
             return newest
+        # the dropped one with this name has delivered changes under its id
+        new = replace(record, id=cursor_ids.following(newest.id)) if newest is not None and newest.id else record
         with suppress(RetryableConflict):
-            return _put(store, newest, record)
+            return _put(store, newest, new)
     raise RetryableConflict(f"the cursor {record.name!r} is created and dropped by others all the time")
 
 
-def move(
-    store: Store,
-    record: CursorRecord,
-    position: int,
-    commit: str | None,
-    *,
-    needs_snapshot: bool = False,
-    elsewhere: bool = False,
-) -> CursorRecord:
-    """Moves a cursor on from the position of a record.
+def move(store: Store, record: CursorRecord, moved: CursorRecord) -> CursorRecord:
+    """Moves a cursor on from a record.
 
-    position, commit: see `CursorRecord`
-    elsewhere: a seek, after which the target of the consumer no longer matches the position
+    moved: the record with another position
     raises: RetryableConflict if the cursor has moved since
     """
-    new = replace(record, position=position, commit=commit, needs_snapshot=needs_snapshot)
-    if elsewhere:
-        new = replace(new, id=uuid4().hex, origin=CursorStart(position, commit, needs_snapshot))
+    return _put(store, record, moved)
+
+
+def seek(store: Store, record: CursorRecord, to: Origin) -> CursorRecord:
+    """Moves a cursor elsewhere, after which the target of the consumer no longer matches the position.
+
+    raises: RetryableConflict if the cursor has moved since
+    """
+    id = cursor_ids.following(record.id)
+    new = replace(record.at(to.position, to.commit), id=id, needs_snapshot=to.needs_snapshot, origin=to, delivered=None)
     return _put(store, record, new)
 
 
@@ -185,9 +190,8 @@ def drop(store: Store, name: str, table: str) -> None:
         record = existing(store, name, table)
     except CorruptFile:
         # only its number is known
-        record = replace(
-            CursorRecord.first(name, None, 0, None, needs_snapshot=False), number=max(_numbers(store, name))
-        )
+        unknown = CursorRecord.first(name, None, Origin(0, None, False), "")
+        record = replace(unknown, id="", number=max(_numbers(store, name)))
     _put(store, record, replace(record, is_dropped=True))
 
 
@@ -263,6 +267,7 @@ def _to_json(record: CursorRecord) -> bytes:
         "commit": record.commit,
         "needsSnapshot": record.needs_snapshot,
         "origin": None if record.origin is None else list(astuple(record.origin)),
+        "delivered": record.delivered,
         "dropped": record.is_dropped,
         "createdAt": record.created_at.isoformat(),
         "updatedAt": record.updated_at.isoformat(),
@@ -295,6 +300,7 @@ def _parsed(name: str, number: int, tail: tuple[int, Any]) -> CursorRecord:
             tuple(parsed["former"]),
             parsed.get("commit"),
             None if parsed.get("origin") is None else _origin(*parsed["origin"]),
+            parsed.get("delivered"),
         )
     except (ValueError, RecursionError, TypeError, LookupError) as error:
         raise CorruptFile(f"not the record of a cursor ({error!r}); drop the cursor and create it again") from error
@@ -302,6 +308,7 @@ def _parsed(name: str, number: int, tail: tuple[int, Any]) -> CursorRecord:
         not all(isinstance(each, str) for each in (record.id, record.token, *record.former))
         or not isinstance(record.branch, str | None)
         or not isinstance(record.commit, str | None)
+        or not isinstance(record.delivered, int | None)
         or not isinstance(record.position, int)
         or not 0 <= record.position < 2**63
     ):
@@ -322,7 +329,7 @@ def check_branch(record: CursorRecord, branch: str | None, table: str) -> None:
         )
 
 
-def _origin(position: object, commit: object, needs_snapshot: object) -> CursorStart:
+def _origin(position: object, commit: object, needs_snapshot: object) -> Origin:
     if not isinstance(position, int) or not isinstance(commit, str | None) or not isinstance(needs_snapshot, bool):
         raise TypeError("no place of a cursor")
-    return CursorStart(position, commit, needs_snapshot)
+    return Origin(position, commit, needs_snapshot)

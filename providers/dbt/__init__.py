@@ -88,15 +88,14 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         name = str(options["cursor"])
         if name not in self._readings:
             cursor = dataset.cursor(name, start=options.get("start", "earliest"))
-            block = cursor.read(mode=options.get("mode", "net"), target=self._existing(options.get("target")))
+            target, of_target = options.get("target"), self._storage_options or None
+            block = cursor.read(mode=options.get("mode", "net"), target=target, storage_options=of_target)
             feed = block.__enter__()
             self._readings[name] = _Reading(block, feed, feed.scan().to_table())
         return self._readings[name].rows
 
-    def _existing(self, target: str | None) -> lance_sql.Dataset | None:
-        """Returns the target table of the changes, if it exists."""
-        if target is None:
-            return None
+    def _existing(self, target: str) -> lance_sql.Dataset | None:
+        """Returns a table if it exists."""
         try:
             return lance_sql.open(target, storage_options=self._storage_options or None)
         except TableNotFound:

@@ -4,21 +4,36 @@
                                                                and the identity of the last one
     config    lance_sql.consumed.<cursor id> = 42 5c1f..       of the table from then on: the last consumed version
 
-The commit succeeds only if the table has none of these changes. So a second run over the same changes cannot commit
-them again, regardless of later cleanups of the table's history. A restore reverts the config with the rows.
+The commit succeeds only if the table has none of these changes, and nothing of a later id of the cursor. So a second
+run over the same changes cannot commit them again, regardless of later cleanups of the table's history. A restore
+reverts the config with the rows. The table has one position of a cursor: that of its latest id.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from lance_sql.errors import CommitConflict
+from lance_sql.table import cursor_ids
 from lance_sql.table.commit_summary import CONSUMED
 
 _RANGE: Final = re.compile(r"(\d{1,19})-((\d{1,19})( .+)?)", re.ASCII)
 _POSITION: Final = re.compile(r"(\d{1,19})(?: (.+))?", re.ASCII)
+
+
+class Consumed(NamedTuple):
+    """Position of a cursor in a target table.
+
+    id: of the cursor when its changes were read
+    version: the last consumed version
+    commit: its identity, see `Snapshot.token`; None if an earlier release left it out
+    """
+
+    id: str
+    version: int
+    commit: str | None
 
 
 def properties(cursor_id: str, first: int, last: int, commit: str) -> dict[str, str]:
@@ -29,29 +44,39 @@ def properties(cursor_id: str, first: int, last: int, commit: str) -> dict[str, 
     return {CONSUMED + cursor_id: f"{first}-{last} {commit}"}
 
 
-def up_to(config: Mapping[str, str], cursor_id: str) -> tuple[int, str | None] | None:
-    """Returns the last consumed version, and the identity of its commit, which earlier releases left out; None
-    without any."""
-    match = _POSITION.fullmatch(config.get(CONSUMED + cursor_id, ""))
-    return None if match is None else (int(match[1]), match[2])
+def position(config: Mapping[str, str], cursor_id: str) -> Consumed | None:
+    """Returns the position in the config of a target, of the latest id that the cursor had; None without any."""
+    family = cursor_ids.family(cursor_id)
+    ids = [key.removeprefix(CONSUMED) for key in config if key.startswith(CONSUMED)]
+    latest = max((id for id in ids if cursor_ids.family(id) == family), default="")
+    match = _POSITION.fullmatch(config.get(CONSUMED + latest, ""))
+    return None if match is None else Consumed(latest, int(match[1]), match[2])
 
 
 def config(latest: Mapping[str, str], given: Mapping[str, str] | None, table: str) -> dict[str, str | None]:
     """Returns the config values that a commit with these properties sets.
 
     latest: the config of the version before the commit
-    raises: CommitConflict if the table already has some of the changes
+    raises: CommitConflict if the table already has some of the changes, or those of a later seek
     """
     values: dict[str, str | None] = {}
     for key, value in (given or {}).items():
         match = _RANGE.fullmatch(value) if key.startswith(CONSUMED) else None
         if match is None:
             continue
-        consumed = up_to(latest, key.removeprefix(CONSUMED))
-        if consumed is not None and consumed[0] >= int(match[1]):
+        id = key.removeprefix(CONSUMED)
+        consumed = position(latest, id)
+        if consumed is not None and consumed.id == id and consumed.version >= int(match[1]):
             raise CommitConflict(
-                f"{table} has the changes up to version {consumed[0]} of this cursor already, and these are those of"
-                f" versions {match[1]} to {match[3]}: another run was first. Read from the cursor again"
+                f"{table} has the changes up to version {consumed.version} of this cursor already, and these are those"
+                f" of versions {match[1]} to {match[3]}: another run was first. Read from the cursor again"
             )
+        if consumed is not None and cursor_ids.is_later(consumed.id, id):
+            raise CommitConflict(
+                f"{table} has changes of this cursor that were read after a later seek, and these are those of versions"
+                f" {match[1]} to {match[3]} before it. Read from the cursor again"
+            )
+        if consumed is not None and consumed.id != id:
+            values[CONSUMED + consumed.id] = None
         values[key] = match[2]
     return values
