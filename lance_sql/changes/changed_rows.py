@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from lance_sql.reads.scan.plan import FragmentScan
+from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_fragments import OpenFragments

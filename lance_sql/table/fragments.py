@@ -135,6 +135,10 @@ class Fragments(Sequence[Fragment]):
             return file.file_major_version, file.file_minor_version
         return None
 
+    def picked(self, indices: I64) -> Fragments:
+        """Returns the fragments at these ascending indices."""
+        return Fragments(_pick(self.content, self.table, indices), trust_rows=self.trust_rows, file=self.file)
+
     def by_id(self, ids: Collection[int]) -> dict[int, Fragment]:
         """Returns the existing fragments with these ids."""
         return {number: self[i] for i, number in enumerate(self.ids) if number in ids}

@@ -192,15 +192,9 @@ def _add_macros(connection: DuckDBPyConnection) -> None:
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:
     """Registers one version of a table under a name, with its own columns."""
-    from .tables import table
+    from .tables import relation
 
-    # DuckDB 1.5 would keep the database open for as long as the process lives
-    if not has_sources() or duckdb_macros.NO_COLUMN in map(str.casefold, dataset.schema.names):
-        connection.register(name, table(dataset))
-        return
-    # so that counting rows does not read the values of the first column
-    source = connection.from_arrow(table(dataset, with_no_column=True))
-    connection.register(name, source.project(f"* EXCLUDE ({duckdb_macros.NO_COLUMN})"))
+    connection.register(name, relation(connection, dataset))
 
 
 def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:

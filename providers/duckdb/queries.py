@@ -24,7 +24,7 @@ from . import attach as attach
 from . import check_replacements
 from . import results as duckdb_results
 from .results import is_in_transaction as is_in_transaction
-from .tables import feed_table, table
+from .tables import feed_table, relation
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -69,17 +69,16 @@ def prepare(
     is_kept: it may run while other queries of the connection do
     raises: DuckDB's errors for a query that it cannot bind; UnsupportedFeature for types that it cannot return
     """
-    tables = {name: _table(source) for name, source in sources.items()}
     given = {name: value for name, value in (parameters or {}).items() if re.search(rf"\${re.escape(name)}\b", sql)}
     options: dict[str, Any] = {"params": given} if given else {}
     variables = _seen(sql)
-    with _named(tables):
-        relation = _sql(connection, sql, options, variables)
-        check_types(relation)
-        names = relation.columns
+    with _named(connection, sources):
+        bound = _sql(connection, sql, options, variables)
+        check_types(bound)
+        names = bound.columns
 
     def read(connection: DuckDBPyConnection = connection) -> pa.RecordBatchReader:
-        with _named(tables):
+        with _named(connection, sources):
             reader: pa.RecordBatchReader = _sql(connection, sql, options, variables).to_arrow_reader()
             return reader
 
@@ -120,22 +119,24 @@ def leave(connection: DuckDBPyConnection, rows: pa.Table) -> None:
 def column_types(connection: DuckDBPyConnection, source: Source) -> dict[str, str]:
     """Returns the types of a table's columns, as DuckDB spells them."""
     name = f"__lance_types_{next(_numbers)}"
-    with _named({name: _table(source)}):
+    with _named(connection, {name: source}):
         relation = connection.sql(f"FROM {name}")
         return {column: str(type) for column, type in zip(relation.columns, relation.types, strict=True)}
 
 
-def _table(source: Source) -> Any:
+def _table(connection: DuckDBPyConnection, source: Source) -> Any:
     if isinstance(source.relation, pa.Table):
         return source.relation
     if isinstance(source.relation, lance_sql.dataset.Dataset):
-        return table(source.relation, with_system_columns=source.with_system_columns, where=source.where)
+        options = {"with_system_columns": source.with_system_columns, "where": source.where}
+        return relation(connection, source.relation, **options)
     return feed_table(source.relation)
 
 
 @contextmanager
-def _named(tables: Mapping[str, Any]) -> Iterator[None]:
+def _named(connection: DuckDBPyConnection, sources: Mapping[str, Source]) -> Iterator[None]:
     """Binds tables to variables of this module, where DuckDB finds them while it binds a query run from here."""
+    tables = {name: _table(connection, source) for name, source in sources.items()}
     with _lock:
         for name, source_table in tables.items():
             globals()[name] = source_table

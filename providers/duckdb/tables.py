@@ -20,6 +20,7 @@ from .protocol import has_sources
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
+    from duckdb import DuckDBPyConnection
 
     from lance_sql.dataset import Dataset
     from lance_sql.reads.mem_wal import FreshRows, FreshScan
@@ -111,6 +112,18 @@ class DuckDBTable(EngineDataset):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.dataset, self._with_system_columns, self._with_no_column, self._where)
+
+
+def relation(connection: DuckDBPyConnection, dataset: Dataset, **options: Any) -> Any:
+    """Returns a table in a form that queries of the connection read, with its own columns. Counting its rows reads no
+    values.
+
+    options: of `DuckDBTable`
+    """
+    # DuckDB 1.5 would keep the database open for as long as the process lives
+    if not has_sources() or NO_COLUMN in map(str.casefold, dataset.schema.names):
+        return table(dataset, **options)
+    return connection.from_arrow(table(dataset, **options, with_no_column=True)).project(f"* EXCLUDE ({NO_COLUMN})")
 
 
 class FreshTable(EngineDataset):

@@ -15,7 +15,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.format.layouts.page import concat
 from lance_sql.health.repairs.losses import Losses
-from lance_sql.reads.scan.plan import FragmentScan
+from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.table.open_fragment import OpenFragment

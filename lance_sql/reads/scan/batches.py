@@ -15,7 +15,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lance_sql.reads.scan import read_shape
-from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
+from lance_sql.reads.scan.fragment_scans import FragmentScan
+from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.read_shape import ReadShape
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.table.fragment import Fragment

@@ -46,7 +46,7 @@ class Candidates:
     def __iter__(self) -> Iterator[tuple[int, RowRanges]]:
         """Yields the index of each fragment, and its rows as physical offsets; for a whole fragment including
         deleted ones."""
-        totals = self._physical_rows()
+        totals = self.physical_rows()
         for fragment_index, total in zip(self.fragment_indices.tolist(), totals.tolist(), strict=True):
             part = self.parts.get(fragment_index)
             yield fragment_index, row_ranges.single(0, total) if part is None else part
@@ -72,15 +72,6 @@ class Candidates:
         is_everything = not self.parts and len(self.fragment_indices) == len(self.fragments)
         return recorded if is_everything and recorded is not None else self.fragments.total(self.counts())
 
-    @property
-    def num_undeleted(self) -> int | None:
-        """Number of rows, if these are whole fragments without deletions; None if only files record it."""
-        fragments = self.fragments
-        recorded = fragments.recorded_rows
-        if self.parts or recorded is None or fragments.have_deletions():
-            return None
-        return fragments.total(recorded[self.fragment_indices])
-
     def counts(self) -> I64:
         """Returns the live rows of each fragment, from the manifest if it records the number of deleted ones."""
         parts = [self.parts.get(fragment_index) for fragment_index in self.fragment_indices.tolist()]
@@ -98,7 +89,7 @@ class Candidates:
             return recorded[self.fragment_indices]
         table = self.fragments.table
         deleted = table.num_deleted_rows[self.fragment_indices].astype(np.int64)
-        counts = self._physical_rows() - deleted
+        counts = self.physical_rows() - deleted
         unknown = table.have_deletions[self.fragment_indices] & (deleted == 0)
         for i in np.flatnonzero(unknown | (counts < 0)).tolist():
             counts[i] = row_ranges.count(self.open(int(self.fragment_indices[i])).live_rows())
@@ -117,7 +108,7 @@ class Candidates:
         """Returns the candidates without fragments that have no rows at all."""
         if self.fragments.recorded_rows is not None:
             return self
-        return replace(self, fragment_indices=self.fragment_indices[self._physical_rows() > 0])
+        return replace(self, fragment_indices=self.fragment_indices[self.physical_rows() > 0])
 
     def head(self, num_rows: int) -> Candidates:
         """Returns the first rows."""
@@ -133,7 +124,7 @@ class Candidates:
             taken += 1
         return self.narrowed(self.fragment_indices[:taken], parts)
 
-    def _physical_rows(self) -> I64:
+    def physical_rows(self) -> I64:
         """Returns the physical rows of each fragment; from its data files if the manifest does not record them."""
         recorded = self.fragments.recorded_rows
         if recorded is not None:

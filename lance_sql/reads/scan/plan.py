@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 
 import pyarrow as pa
 
-from lance_sql.errors import at
 from lance_sql.format.file.column_pages import value_bytes
 from lance_sql.format.file.read_columns import Column
 from lance_sql.format.schema import Field, Schema, arrow_field
 from lance_sql.reads.scan import lineage
 from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.fragment_scans import FragmentScan, FragmentScans
 from lance_sql.reads.scan.predicates import (
     And,
     ColumnTest,
@@ -35,45 +35,17 @@ from lance_sql.reads.scan.predicates import (
 )
 from lance_sql.reads.scan.projection import OutputColumn, filter_fields, restrict
 from lance_sql.reads.scan.pruning import SOURCES, Evidence
-from lance_sql.reads.scan.pruning.known_rows import rows_at
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
-from lance_sql.values.row_ranges import RowRanges
 
 MAX_PREFETCHED = 64
 """Number of fragments whose files are opened ahead of their rows."""
 
 _MAX_KEYS = 256
 """Number of cached keys for sets of columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class FragmentScan:
-    """Candidate rows of one fragment.
-
-    rows: physical offsets; deleted ones are left out when they are read
-    passing: offsets of rows known to pass the whole filter, which need not be among `rows`; None if none are
-    """
-
-    fragment: Fragment
-    rows: RowRanges
-    passing: RowRanges | None = None
-
-    @property
-    def num_rows(self) -> int:
-        return row_ranges.count(self.rows)
-
-    def part(self, rows: RowRanges) -> FragmentScan:
-        """Returns some of the rows, at least one."""
-        known = (
-            row_ranges.EMPTY
-            if self.passing is None
-            else row_ranges.clip(self.passing, int(rows[0, 0]), int(rows[-1, 1]))
-        )
-        return FragmentScan(self.fragment, rows, known if len(known) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,15 +253,10 @@ class ScanPlan:
         """Number of live rows that planning left."""
         return self.candidates.num_rows
 
-    def fragments(self) -> Iterator[FragmentScan]:
-        """Yields the fragments with remaining rows, and these rows."""
-        fragments = self.snapshot.manifest.fragments
-        passing = [each.passing for each in self.evidence if each.passing is not None]
-        for fragment_index, rows in self.candidates:
-            known = [each for each in (rows_at(fragment_index, every) for every in passing) if len(each)]
-            with at(table=self.snapshot.label):
-                fragment = fragments[fragment_index]
-            yield FragmentScan(fragment, rows, reduce(row_ranges.union, known) if known else None)
+    def fragments(self) -> FragmentScans:
+        """Returns the fragments with remaining rows, and these rows."""
+        passing = (each.passing for each in self.evidence if each.passing is not None)
+        return FragmentScans.of(self.candidates, passing)
 
     def count_fragments(self) -> Counter:
         """Counts the fragments of the version."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lance_sql.reads.scan.candidates import Candidates
-from lance_sql.reads.scan.plan import FragmentScan
+from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.values import row_ranges
 
 SPOTS = 8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -14,7 +14,8 @@ from lance_sql import _kernels
 from lance_sql.errors import at
 from lance_sql.reads import write_ahead_log
 from lance_sql.reads.scan import batches, null_pages, read_ahead
-from lance_sql.reads.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
+from lance_sql.reads.scan.fragment_scans import FragmentScan, FragmentScans, num_rows
+from lance_sql.reads.scan.plan import ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.pruning.learned import count_decided
@@ -24,7 +25,6 @@ from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
 from lance_sql.store import release_memory
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values import row_ranges
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,22 +150,15 @@ class Scan(Relation):
     def tasks(self, target_count: int) -> list[ScanTask]:
         """Splits the scan into at most `target_count` parts of nearly equal size, in scan order; each can be read
         anywhere."""
-        fragments = tuple(self.plan.fragments())
+        fragments = self.plan.fragments()
         if self.limit is not None:
             return [self.task(fragments)] if fragments else []
-        total = sum(each.num_rows for each in fragments)
-        tasks: list[list[FragmentScan]] = [[] for _ in range(max(min(target_count, total), 1))]
-        first = 0
-        for each in fragments:
-            for task, start, end in row_ranges.shares(first, first + each.num_rows, total, len(tasks)):
-                rows = row_ranges.compose(each.rows, row_ranges.single(start - first, end - first))
-                tasks[task].append(each.part(rows))
-            first += each.num_rows
-        return [self.task(task) for task in tasks if task]
+        return [self.task(each) for each in fragments.split(target_count)]
 
     def task(self, fragments: Iterable[FragmentScan]) -> ScanTask:
         """Returns a part of the scan: these rows, to which the residual filter still applies."""
-        return ScanTask(self.read_plan, self.schema, tuple(fragments), self.limit, self.batch_size)
+        chosen = fragments if isinstance(fragments, FragmentScans) else tuple(fragments)
+        return ScanTask(self.read_plan, self.schema, chosen, self.limit, self.batch_size)
 
     def __repr__(self) -> str:
         parts = [repr(self.snapshot.label), f"columns={[column.name for column in self.columns]}"]
@@ -186,8 +179,7 @@ class Scan(Relation):
 
     def _reading(self, *, keeps_all: bool = False) -> _Reading:
         plan = self.plan
-        num_rows = plan.candidates.num_undeleted if plan.read.reads_nothing else None
-        return _Reading(plan.read, self.schema, plan.fragments(), self.limit, self.batch_size, keeps_all, num_rows)
+        return _Reading(plan.read, self.schema, plan.fragments(), self.limit, self.batch_size, keeps_all)
 
     def __reduce__(self) -> tuple[type[Scan], tuple[object, ...]]:
         # without the plan, which is computed again from the manifest
@@ -219,14 +211,14 @@ class ScanTask:
 
     read: ReadPlan
     schema: pa.Schema
-    fragments: tuple[FragmentScan, ...]
+    fragments: Sequence[FragmentScan]
     limit: int | None = None
     batch_size: int | None = None
 
     @property
     def num_candidates(self) -> int:
         """Number of rows to be read, before removing deleted ones and applying the rest of the filter."""
-        return sum(fragment.num_rows for fragment in self.fragments)
+        return num_rows(self.fragments)
 
     def __repr__(self) -> str:
         return f"ScanTask({len(self.fragments)} fragments, {self.num_candidates} candidate rows)"
@@ -255,18 +247,16 @@ class ScanTask:
 class _Reading:
     """A stream of batches from rows of fragments.
 
-    fragments: with remaining rows; read once
+    fragments: with remaining rows
     keeps_all: the consumer keeps every batch
-    num_rows: number of rows, if nothing else is read and it is known
     """
 
     plan: ReadPlan
     schema: pa.Schema
-    fragments: Iterable[FragmentScan]
+    fragments: Sequence[FragmentScan]
     limit: int | None
     batch_size: int | None
     keeps_all: bool
-    num_rows: int | None = None
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Returns a reader that raises this library's errors."""
@@ -289,7 +279,7 @@ class _Reading:
     def _stream(self) -> _kernels.BatchStream | None:
         """Returns the stream of the kernels; None if they cannot read anything alone."""
         # with a limit, most of the prefetched data may not be needed
-        if self.limit is not None or not runs.is_possible(self.plan):
+        if self.limit is not None or self.plan.reads_nothing or not runs.is_possible(self.plan):
             return None
         cutting = batches.Cutting(self.batch_size, self.keeps_all)
         learned = self.plan.fragments.files.learned
@@ -303,9 +293,11 @@ class _Reading:
         )
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
-        if self.num_rows is not None:
-            yield from self._without_values(self.num_rows)
-            return
+        if self.plan.reads_nothing and isinstance(self.fragments, FragmentScans):
+            num_rows = self.fragments.num_live_rows
+            if num_rows is not None:
+                yield from self._without_values(num_rows if self.limit is None else min(num_rows, self.limit))
+                return
         try:
             yield from self._limited()
         finally:

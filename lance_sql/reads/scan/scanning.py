@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.reads.scan.filters import to_predicate
-from lance_sql.reads.scan.plan import FragmentScan
+from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.scan import Scan

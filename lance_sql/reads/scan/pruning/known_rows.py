@@ -118,6 +118,18 @@ def rows_at(fragment_index: int, rows: RowRanges) -> RowRanges:
     return row_ranges.clip(rows, first, first + (1 << _OFFSET_BITS)) - first
 
 
+def renumbered(rows: RowRanges, fragment_indices: I64) -> RowRanges:
+    """Returns the rows of some fragments, whose new indices are 0, 1, ...
+
+    rows: as numbers
+    """
+    parts = [
+        rows_at(fragment_index, rows) + (new_index << _OFFSET_BITS)
+        for new_index, fragment_index in enumerate(fragment_indices.tolist())
+    ]
+    return np.concatenate(parts) if parts else row_ranges.EMPTY
+
+
 def combined(answers: Iterable[KnownRows], *, of_moved_rows: bool = False) -> KnownRows:
     """Combines the answers of all segments of an index.
 

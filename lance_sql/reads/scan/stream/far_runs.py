@@ -23,7 +23,8 @@ from lance_sql.format.file import ahead
 from lance_sql.format.file.read_columns import Column
 from lance_sql.reads.scan import null_pages, read_ahead, read_shape, system_columns
 from lance_sql.reads.scan.batches import BATCH_ROWS, Cutting, FragmentRun, runs
-from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
+from lance_sql.reads.scan.fragment_scans import FragmentScan
+from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.stream.run_cache import PreparedRun
 from lance_sql.store.ranges import ROUND_TRIP_BYTES

@@ -24,7 +24,8 @@ from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.native_columns import InPages, Items
 from lance_sql.reads.scan import null_pages, read_ahead
 from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs_of
-from lance_sql.reads.scan.plan import FragmentScan, ReadPlan
+from lance_sql.reads.scan.fragment_scans import FragmentScan
+from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.stream.far_runs import FarRuns
 from lance_sql.reads.scan.stream.filter import EncodedFilter
 from lance_sql.reads.scan.stream.output import output
