@@ -11,6 +11,7 @@ from sqlglot import exp
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.jobs.distributed import CHANGE
 from lance_sql.one_sql import row_changes
 from lance_sql.one_sql.dialects import OwnWords
 from lance_sql.one_sql.engines import Engine
@@ -95,12 +96,12 @@ class Modification(_OfRows):
         own = {name: row_changes.value_column(number) for number, name in enumerate(values)}
 
         def rows(name: str, assign: Assign) -> exp.Expr:
-            columns = [exp.alias_(exp.Literal.number(_CLAUSE), row_changes.CLAUSE)]
+            columns = [exp.alias_(exp.Literal.number(_CLAUSE), CHANGE)]
             columns += [row_changes.system(ROW_ID, self.alias)]
             columns += [exp.alias_(assign(column, value), own[column]) for column, value in values.items()]
             return self._rows(name, columns)
 
-        return row_changes.change(dataset, "update", engine, rows, values={_CLAUSE: own}, deleting=frozenset())
+        return row_changes.change(dataset, "update", engine, rows, clauses={_CLAUSE: own})
 
 
 def deletion(node: exp.Delete) -> Deletion:

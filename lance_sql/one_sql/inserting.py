@@ -13,7 +13,6 @@ from sqlglot import exp
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.format.casts.assignment import assign
 from lance_sql.jobs.writing import write
 from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
@@ -23,6 +22,7 @@ from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target, unversioned
 from lance_sql.providers.sources import Source
 from lance_sql.values.local_paths import shown
+from lance_sql.writes.statements.row_changes import assembled, typed
 
 
 @dataclass(frozen=True)
@@ -271,15 +271,12 @@ def _value(node: exp.Expr, type: str | None, engine: Engine) -> exp.Expr:
 
 def _in_order(reader: pa.RecordBatchReader, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatchReader:
     """Returns the rows with the names and types of the table; its other columns are NULL."""
-    own = [schema.field(name) for name in names]
-    missing = [field.with_nullable(True) for field in schema if field.name not in names]
-    written = pa.schema([*(field.with_nullable(True) for field in own), *missing])
+    written = pa.schema([field.with_nullable(True) for field in schema])
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
-            values = [assign(field.name, column, field) for column, field in zip(batch.columns, own, strict=True)]
-            nulls = [pa.nulls(batch.num_rows, field.type) for field in missing]
-            yield pa.RecordBatch.from_arrays([*values, *nulls], schema=written)
+            given = typed(schema, dict(zip(names, batch.columns, strict=True)))
+            yield from assembled(written, given, None, batch.num_rows).to_batches()
 
     return pa.RecordBatchReader.from_batches(written, batches())
 

@@ -20,6 +20,7 @@ from sqlglot import exp
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.jobs.distributed import CHANGE, Clauses
 from lance_sql.one_sql import row_changes
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.merge_clauses import Clause, Side, check_reachable, clause_of
@@ -76,7 +77,7 @@ class Merge(Change):
             clause: {name: row_changes.value_column(next(numbers)) for name in given}
             for clause, given in values.items()
         }
-        deleting = frozenset(n for n, clause in enumerate(self.clauses, 1) if clause.action == "delete")
+        deleting = {n: None for n, clause in enumerate(self.clauses, 1) if clause.action == "delete"}
 
         def rows(name: str, assign: Assign) -> exp.Expr:
             cast = {
@@ -86,9 +87,8 @@ class Merge(Change):
             return self._rows(name, cast)
 
         inserts = any(clause.action == "insert" for clause in self.clauses)
-        return row_changes.change(
-            dataset, "merge", engine, rows, values=own, deleting=deleting, inserts=inserts, skips_equal=True
-        )
+        clauses: Clauses = {**own, **deleting}
+        return row_changes.change(dataset, "merge", engine, rows, clauses=clauses, inserts=inserts, skips_equal=True)
 
     def _source_columns(self, engine: Engine) -> list[str]:
         """Returns the names of the source's columns."""
@@ -119,13 +119,13 @@ class Merge(Change):
         """
         if all(clause.is_simple for clause in self.clauses):
             query = self._selected(self._marked(), name, values)
-            return query.where(_is_there(exp.column(row_changes.CLAUSE)))
+            return query.where(_is_there(exp.column(CHANGE)))
         numbered = exp.alias_(exp.Window(this=exp.Anonymous(this="row_number")), _ROW, quoted=True)
         source = self._marked().select(numbered)
         row = exp.alias_(exp.column(_ROW, table=self.source_name, quoted=True), _ROW, quoted=True)
         pairs = self._selected(_named_query(_SOURCE), name, {}).select(row)
-        clause_number = exp.column(row_changes.CLAUSE, table=_PAIRS, quoted=True)
-        query = exp.select(exp.alias_(clause_number, row_changes.CLAUSE))
+        clause_number = exp.column(CHANGE, table=_PAIRS, quoted=True)
+        query = exp.select(exp.alias_(clause_number, CHANGE))
         query = query.select(*(row_changes.system(each, _PAIRS).as_(each) for each in (ROW_ID, ROW_ADDRESS)))
         query = query.select(*_chosen(clause_number, values)).from_(_PAIRS)
         query = query.join(
@@ -155,9 +155,9 @@ class Merge(Change):
         """Returns the join with the clause number, the ids and the new values of each row."""
         sides = {each.side for each in self.clauses}
         join = _JOINS["not_matched" in sides, "by_source" in sides]
-        clause = exp.alias_(self._number(), row_changes.CLAUSE)
+        clause = exp.alias_(self._number(), CHANGE)
         query = exp.select(clause, *(row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)))
-        query = query.select(*_chosen(exp.column(row_changes.CLAUSE), values)).from_(_aliased(source, self.source_name))
+        query = query.select(*_chosen(exp.column(CHANGE), values)).from_(_aliased(source, self.source_name))
         return query.join(row_changes.named(name, self.alias), on=self.on.copy(), join_type=join)
 
     def _number(self) -> exp.Case:

@@ -1,4 +1,5 @@
-"""Merging of small batches of a stream for consumers with a cost per batch: an engine, a join, a page."""
+"""Merging of small batches of a stream for consumers with a cost per batch: an engine, a join, a page; and of the
+chunks of a column."""
 
 from __future__ import annotations
 
@@ -39,3 +40,12 @@ def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     except pa.ArrowInvalid:
         # the dictionaries together have too many items for the type of the keys
         return batches
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """Returns the values as one array.
+
+    raises: pa.ArrowInvalid if they do not fit in one
+    """
+    array = column.combine_chunks()
+    return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)

@@ -26,7 +26,7 @@ _ROW_ADDRESS: Final = "_rowaddr"
 def run_changes(job: ChangeJob, changes: DataFrame) -> list[Written]:
     """Writes the rows of a frame in Spark's tasks.
 
-    changes: as for `ChangeJob.write`, in Spark's types
+    changes: as for `ChangeJob.write`, in Spark's types; rows to delete need no other columns
     raises: errors of a task, as one line
     """
     # ascending ids take a bit or a few bytes each in the manifest, and neighboring rows stay together
@@ -65,10 +65,10 @@ def _as_messages(
 
 
 def _write_changes(job: ChangeJob, batches: Iterator[pa.RecordBatch]) -> list[Written]:
-    schema = table_types(job.dataset)
-    names = [*schema.names, _ROW_ID, _ROW_ADDRESS, CHANGE]
-    types = pa.schema([*schema, (_ROW_ID, pa.uint64()), (_ROW_ADDRESS, pa.uint64()), (CHANGE, pa.string())])
-    return [job.write(spark_types.cast(batch.select(names), types) for batch in batches)]
+    types = [*table_types(job.dataset), (_ROW_ID, pa.uint64()), (_ROW_ADDRESS, pa.uint64()), (CHANGE, pa.string())]
+    known = {field.name: field for field in pa.schema(types)}
+    cast = (spark_types.cast(batch, pa.schema([known[name] for name in batch.schema.names])) for batch in batches)
+    return [job.write(cast)]
 
 
 def _write_groups(job: CompactionJob, batches: Iterator[pa.RecordBatch]) -> list[Any]:

@@ -154,9 +154,7 @@ class LanceTable:
             dataset = job.dataset
             is_text = isinstance(where, str)
             rows = self._rows(dataset, [*(() if is_text else dataset.schema.names), *_SYSTEM], where)
-            types = spark_types.spark_schema(table_types(dataset))
-            empty = [F.lit(None).cast(field.dataType).alias(field.name) for field in types]
-            return run_changes(job, rows.select(*empty, *_SYSTEM, F.lit(DELETE).alias(CHANGE)))
+            return run_changes(job, rows.select(*_SYSTEM, F.lit(DELETE).alias(CHANGE)))
 
         return change_rows(self.dataset(), "delete", run, properties=properties)
 

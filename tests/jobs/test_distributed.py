@@ -132,14 +132,13 @@ def test_files_of_lost_and_failed_tasks_go(table: Dataset) -> None:
     with pytest.raises(RuntimeError, match="the job fails"):
         change_rows(table, "update", failing)
     assert data_files(table) == before
-    with pytest.raises(InvalidArgument, match="do not fit"):
-        change_rows(
-            table,
-            "update",
-            lambda job: [
-                job.write([batch(job.dataset, []).drop_columns(["v"]).append_column("v", pa.array([], pa.int64()))])
-            ],
-        )
+
+    def unfit(job: ChangeJob) -> list[Written]:
+        rows = batch(job.dataset, [(3, "lost", address(0, 3), "write")])
+        return [job.write([rows, rows.drop_columns(["k"]).append_column("k", pa.array(["three"]))])]
+
+    with pytest.raises(InvalidArgument, match="column 'k' does not fit its type int64"):
+        change_rows(table, "update", unfit)
     assert data_files(table) == before
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.errors import ColumnNotFound, InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.jobs import distributed
 from lance_sql.one_sql.written import Written
 from lance_sql.table.commit_origin import MAX_STATEMENT
 
@@ -294,17 +295,15 @@ def test_columns_that_a_statement_does_not_set_stay_exactly_what_they_are() -> N
 
 
 def test_other_writers_may_come_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lance_sql.one_sql import row_changes
+    original, calls = distributed.from_batches, []
 
-    original, calls = row_changes._batches, []
-
-    def interrupted(*arguments: Any) -> Any:
+    def interrupted(*arguments: Any, **options: Any) -> Any:
         calls.append(1)
         if len(calls) == 1:
             table().update({"amount": "100"}, "id = 1")
-        return original(*arguments)
+        return original(*arguments, **options)
 
-    monkeypatch.setattr(row_changes, "_batches", interrupted)
+    monkeypatch.setattr(distributed, "from_batches", interrupted)
     text = (
         "MERGE INTO t.lance USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET amount = t.amount + 1"
     )

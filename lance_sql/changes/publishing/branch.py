@@ -42,7 +42,7 @@ from lance_sql.errors import (
 from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.reads.scan.scanning import numbers, scan
 from lance_sql.reads.scan.system_columns import LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
-from lance_sql.table import applied, row_ids, versions
+from lance_sql.table import applied, versions
 from lance_sql.table.commit_summary import PUBLISHED
 from lance_sql.table.location import branch_store
 from lance_sql.table.refs import Ref
@@ -50,12 +50,10 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import unknown_name
 from lance_sql.values import selection
 from lance_sql.values.arrays import U64
-from lance_sql.values.bitmaps import U64Set
 from lance_sql.values.keys import columns_of, numbered, pairs
 from lance_sql.writes.commit import clones
-from lance_sql.writes.commit.operations import Update, UpdateConfig, UpdateMap
-from lance_sql.writes.statements.removed_rows import carrying, delete_rows
-from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.writes.statements.row_changes import RowChange, commit, deleted, inserted, replaced, write
+from lance_sql.writes.statements.session import WriteSession, on_latest
 
 _IN_CONFLICT: Final = 1000
 """Maximum number of rows of a conflict that are shown."""
@@ -236,68 +234,43 @@ def _commit(part: _Part, session: WriteSession, *, by_key: bool) -> Snapshot:
         raise UnsupportedFeature(
             f"The columns of {branch.head.label} are not those of {latest.label}: change them on both, then publish"
         )
-    updated, deleted = part.ids(POSTIMAGE), part.ids(DELETE)
+    updated, gone = part.ids(POSTIMAGE), part.ids(DELETE)
     config = dict(kept_state.changed(part.before, branch.head, latest))
-    tombstones = delete_rows(latest, _addresses(latest, np.concatenate((updated, deleted))))
-    moved: list[U64] = []
-    counts = RowCounts(inserted=len(part.ids(INSERT)), updated=len(updated), deleted=len(deleted))
-    has_rows = bool(counts.inserted or counts.updated or counts.deleted)
-    if not has_rows and not config:
+    ids = np.sort(np.concatenate((updated, gone)))
+    places = _addresses(latest, ids)
+    if not len(ids) and not len(part.ids(INSERT)) and not config:
         return latest
     if applied.KEY in config:
         for path in kept_state.copy_applied(branch.head, latest):
             session.track([path])
     config |= recorded(branch.ref, branch.head.version, latest, latest.branches().values())
-    if not has_rows:
-        values = {key: each.value for key, each in config.items()}
-        return session.commit(UpdateConfig(config=UpdateMap(values)), counts, config=config)
-    fragments = session.writer().write_all(_rows(part.feed, now, moved))
-    operation = Update(
-        removed_fragment_ids=tombstones.removed,
-        updated_fragments=tombstones.updated,
-        new_fragments=carrying(latest, fragments, row_ids.from_values(np.concatenate([*moved, updated[:0]]))),
-        fields_for_preserving_frag_bitmap=tuple(sorted(latest.manifest.schema.by_id)),
-    )
-    return session.commit(
-        operation,
-        counts,
-        affected_rows=tombstones.affected,
-        # rows of other commits can only conflict by key
-        inserts_by_key=by_key and bool(counts.inserted),
-        config=config,
-    )
+
+    def changes() -> Iterator[RowChange]:
+        """Yields updated rows as of the end of the branch, then inserted rows, in the order of their ids there."""
+        yield deleted(places[np.searchsorted(ids, gone)])
+        for batch in part.feed.only(POSTIMAGE).scan([*now.names, ROW_ID]).to_reader():
+            own_ids, rows = numbers(batch, ROW_ID), pa.Table.from_batches([batch.select(now.names)])
+            yield replaced(now, rows, None, own_ids, places[np.searchsorted(ids, own_ids)])
+        for batch in part.feed.only(INSERT).scan(now.names).to_reader():
+            yield inserted(latest, pa.Table.from_batches([batch]), batch.num_rows)
+
+    written = write(latest, changes(), session.writer, in_order=True)
+    # rows of other commits can only conflict by key
+    return commit(session, [written], inserts_by_key=by_key, config=config)
 
 
-def _rows(feed: ChangeFeed, schema: pa.Schema, moved: list[U64]) -> Iterator[pa.RecordBatch]:
-    """Yields updated rows as of the end of the branch, then inserted rows, in the order of their ids there.
-
-    moved: receives the ids of the updated rows
-    """
-    for batch in feed.only(POSTIMAGE).scan([*schema.names, ROW_ID]).to_reader():
-        moved.append(numbers(batch, ROW_ID))
-        yield _as(schema, batch)
-    for batch in feed.only(INSERT).scan(schema.names).to_reader():
-        yield _as(schema, batch)
-
-
-def _as(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([batch.column(name) for name in schema.names], schema=schema)
-
-
-def _addresses(snapshot: Snapshot, ids: U64) -> U64Set:
+def _addresses(snapshot: Snapshot, ids: U64) -> U64:
     """Returns the addresses of rows.
 
+    ids: ascending
     raises: CommitConflict for rows that no longer exist
     """
     if not len(ids):
-        return U64Set.of(ids)
-    parts = [
-        numbers(batch, ROW_ADDRESS) for batch in scan(snapshot, [ROW_ADDRESS], pc.field(ROW_ID).isin(pa.array(ids)))
-    ]
-    addresses = np.concatenate(parts) if parts else np.empty(0, np.uint64)
-    if len(addresses) < len(ids):
-        raise CommitConflict(f"{snapshot.label}: {len(ids) - len(addresses)} rows of the branch are gone")
-    return U64Set.of(addresses)
+        return ids
+    rows = pa.Table.from_batches(scan(snapshot, [ROW_ID, ROW_ADDRESS], pc.field(ROW_ID).isin(pa.array(ids))))
+    if rows.num_rows < len(ids):
+        raise CommitConflict(f"{snapshot.label}: {len(ids) - rows.num_rows} rows of the branch are gone")
+    return numbers(rows.sort_by(ROW_ID), ROW_ADDRESS)
 
 
 def _ids(feed: ChangeFeed, kinds: Sequence[str]) -> U64:

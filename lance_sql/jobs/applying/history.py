@@ -77,7 +77,7 @@ class History(Application):
         numbers = number(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
-        existing = target_rows.rows_of(snapshot, distinct)
+        existing = target_rows.rows_of(snapshot, distinct, [*rows.schema.names, *HISTORY_COLUMNS])
         hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events)
         parts = [hidden, *_events_of(existing, rows.schema, len(self.sequence)), _reversed(events)]
         together = Events.concat(parts, self.sequence)
@@ -105,8 +105,8 @@ class History(Application):
         untold = story.untold()
         now = None if _are_equal(untold, hidden) else KeyState(distinct, untold)
         written = fresh_rows.filter(pa.array(changed))
-        schema = snapshot.manifest.schema.arrow
-        return Part(job.write(target_rows.batches(schema, written, existing, positions[changed], is_gone)), now)
+        changes = target_rows.changes(snapshot, written, existing, positions[changed], is_gone)
+        return Part(job.apply(changes), now)
 
 
 @dataclass(frozen=True)

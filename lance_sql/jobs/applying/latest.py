@@ -62,7 +62,7 @@ class Latest(Application):
         numbers = number(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
-        existing = target_rows.rows_of(snapshot, distinct)
+        existing = target_rows.rows_of(snapshot, distinct, rows.schema.names)
         at = _one_each(existing, distinct, snapshot.label)
 
         hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events.with_rows(rows.select(keys)))
@@ -90,8 +90,8 @@ class Latest(Application):
             # a row with the sequence columns contains its own moment
             untold = final.take(is_told & (final.is_delete | (not rows_have_sequence)))
             now = KeyState(distinct.take(pa.array(of_key[is_told])), untold.with_rows(untold.rows.select(keys)))
-        schema = snapshot.manifest.schema.arrow
-        return Part(job.write(target_rows.batches(schema, written, existing, positions[changed], is_gone)), now)
+        changes = target_rows.changes(snapshot, written, existing, positions[changed], is_gone)
+        return Part(job.apply(changes), now)
 
     def _ranks(
         self,

@@ -8,26 +8,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
-from lance_sql.errors import ColumnNotFound, InvalidArgument, TableExists, TableNotFound
-from lance_sql.format.casts.common_type import column_to_type, joinable
+from lance_sql.errors import ColumnNotFound, TableExists, TableNotFound
+from lance_sql.format.casts.common_type import joinable
 from lance_sql.format.casts.table import TableCast
 from lance_sql.format.schema import Schema
-from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE
 from lance_sql.jobs.writing import write
 from lance_sql.reads.scan.key_matching import match
 from lance_sql.reads.scan.projection import resolve
-from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.reads.scan.take import take
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64, BoolMask
-
-_BATCH_ROWS = 64 * 1024
+from lance_sql.writes.statements.row_changes import RowChange, deleted, inserted, rewritten, typed
 
 
 @contextmanager
@@ -100,7 +96,7 @@ def in_types_of(rows: pa.Table, snapshot: Snapshot) -> pa.Table:
 class TargetRows:
     """Rows of the target that have one of some keys.
 
-    rows: all their columns, in a form that Arrow joins
+    rows: columns of theirs, in a form that Arrow joins
     ids, addresses: of the rows
     keys: the number of the key of each
     """
@@ -111,58 +107,32 @@ class TargetRows:
     keys: I64
 
 
-def rows_of(snapshot: Snapshot, keys: pa.Table) -> TargetRows:
-    """Reads the rows that have one of the keys; `keys` contains each key once.
+def rows_of(snapshot: Snapshot, keys: pa.Table, names: Sequence[str]) -> TargetRows:
+    """Reads columns of the rows that have one of the keys; `keys` contains each key once.
 
     raises: InvalidArgument for keys of types that may not be keys
     """
     matches = match(snapshot, keys, keys.schema.names, one_each=False, nulls_are_equal=True)
-    columns = resolve(snapshot, snapshot.manifest.schema.names)
+    columns = resolve(snapshot, names)
     return TargetRows(joinable(take(snapshot, columns, matches.ids)), matches.ids, matches.addresses, matches.source)
 
 
-def batches(
-    target: pa.Schema, written: pa.Table, replaced: TargetRows, at: I64, is_gone: BoolMask
-) -> Iterator[pa.RecordBatch]:
-    """Yields batches of rows to write and to delete, for a `ChangeJob`.
+def changes(
+    snapshot: Snapshot, written: pa.Table, replaced: TargetRows, at: I64, is_gone: BoolMask
+) -> Iterator[RowChange]:
+    """Yields the rows to write and to delete, for a `ChangeJob`.
 
     written: rows with columns of the target
     at: for each of them the position in `replaced` of the row that it replaces; -1 for a new row
     is_gone: mask of the rows in `replaced` to delete
-    raises: InvalidArgument for a new row without a value that the target needs
     """
-    if written.num_rows:
-        is_old = at >= 0
-        columns = []
-        for field in target:
-            if field.name in written.schema.names:
-                column = written.column(field.name)
-            elif is_old.any():
-                column = replaced.rows.column(field.name).take(pa.array(at, mask=~is_old))
-            else:
-                column = pa.chunked_array([pa.nulls(written.num_rows, field.type)])
-            if not field.nullable and column.null_count:
-                raise InvalidArgument(f"Column {field.name!r} of the target may not be NULL, and a change has no value")
-            columns.append(column_to_type(column, field.type, field.name))
-        rows = pa.Table.from_arrays(columns, schema=target)
-        yield from _with_change(rows, _of_old(replaced.ids, at), _of_old(replaced.addresses, at), WRITE)
-    if is_gone.any():
-        positions = np.flatnonzero(is_gone)
-        gone = selection.take(replaced.rows, pa.array(positions))
-        rows = pa.table([column_to_type(gone[field.name], field.type, field.name) for field in target], target)
-        ids, addresses = (pa.array(each[positions]) for each in (replaced.ids, replaced.addresses))
-        yield from _with_change(rows, ids, addresses, DELETE)
-
-
-def _of_old(values: U64, at: I64) -> pa.Array:
-    """Returns the values at these positions; NULL at -1."""
-    if not len(values):
-        return pa.nulls(len(at), pa.uint64())
-    return pa.array(values[np.maximum(at, 0)], pa.uint64(), mask=at < 0)
-
-
-def _with_change(rows: pa.Table, ids: pa.Array, addresses: pa.Array, change: str) -> list[pa.RecordBatch]:
-    rows = rows.append_column(ROW_ID, ids).append_column(ROW_ADDRESS, addresses)
-    rows = rows.append_column(CHANGE, pa.repeat(pa.scalar(change), rows.num_rows))
-    batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches(max_chunksize=_BATCH_ROWS)
-    return batches
+    given = typed(snapshot.manifest.schema.arrow, dict(zip(written.column_names, written.columns, strict=True)))
+    is_old = at >= 0
+    if is_old.any():
+        old = at[is_old]
+        some = selection.filter(given, pa.array(is_old))
+        yield from rewritten(snapshot, some, replaced.ids[old], replaced.addresses[old])
+    if not is_old.all():
+        some = selection.filter(given, pa.array(~is_old))
+        yield inserted(snapshot, some, some.num_rows)
+    yield deleted(replaced.addresses[is_gone])

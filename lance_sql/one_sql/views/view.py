@@ -295,7 +295,7 @@ class _Run:
             self.mode, self.reason = "changes", None
             return [job.write(rows.combine_chunks().to_batches())]
         self.mode = "whole"
-        return [job.write(view_rows.replacement(view, query.prepared().reader()))]
+        return [job.apply(view_rows.replacement(view, query.prepared().reader()))]
 
     def _changes(self, query: ViewQuery, recorded: Definition | None, view: Dataset) -> pa.Table | None:
         """Returns the changes of the view; None if all rows must be computed, with the cause in `reason`."""

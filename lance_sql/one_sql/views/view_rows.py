@@ -25,7 +25,9 @@ from lance_sql.one_sql.row_changes import new_name
 from lance_sql.one_sql.views.images import KEY, Images, Versions, name_in
 from lance_sql.one_sql.views.shape import Shape, nodes
 from lance_sql.providers.sources import Source
+from lance_sql.reads.scan.scanning import addresses
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.writes.statements.row_changes import RowChange, deleted, inserted, typed
 
 _MAX_VALUES: Final = 4096
 """Maximum number of values in a filter for statistics and indices; for more, only a join is used."""
@@ -252,23 +254,12 @@ def _of_groups(groups: pa.Table, after: pa.Table, keys: Sequence[str], view: Dat
     )
 
 
-def replacement(view: Dataset, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """Yields batches that delete all rows of a view and insert others."""
-    names = view.schema.names
-    for batch in view.scan([ROW_ID, ROW_ADDRESS]).to_reader():
-        nothing = [pa.nulls(batch.num_rows, field.type) for field in view.schema]
-        yield _assembled(view, nothing, batch.column(ROW_ID), batch.column(ROW_ADDRESS), DELETE)
+def replacement(view: Dataset, rows: pa.RecordBatchReader) -> Iterator[RowChange]:
+    """Yields changes that delete all rows of a view and insert others."""
+    yield deleted(addresses(view.snapshot, None))
     for batch in rows:
-        nothing = pa.nulls(batch.num_rows, pa.uint64())
-        arrays = [batch.column(position) for position in range(len(names))]
-        yield _assembled(view, arrays, nothing, nothing, WRITE)
-
-
-def _assembled(
-    view: Dataset, arrays: Sequence[pa.Array], ids: pa.Array, addresses: pa.Array, change: str
-) -> pa.RecordBatch:
-    names = [*view.schema.names, ROW_ID, ROW_ADDRESS, CHANGE]
-    return pa.RecordBatch.from_arrays([*arrays, ids, addresses, pa.repeat(change, len(ids))], names=names)
+        given = typed(view.schema, dict(zip(view.schema.names, batch.columns, strict=True)))
+        yield inserted(view.snapshot, given, batch.num_rows)
 
 
 def _empty(view: Dataset) -> pa.Table:

@@ -19,7 +19,7 @@ from lance_sql.reads.scan.scanning import row_ids_at, scan, scanning, watched
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import keys
-from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.arrays import I64, U64
 from lance_sql.values.coalesce import gathered
 
 MAX_LISTED_KEYS: Final = 4096
@@ -45,10 +45,6 @@ class Matches:
     ids: U64
     source: I64
     unmatched: I64
-
-    def only(self, chosen: BoolMask) -> Matches:
-        """Returns some of the pairs."""
-        return Matches(self.addresses[chosen], self.ids[chosen], self.source[chosen], self.unmatched)
 
 
 def match(

@@ -12,9 +12,8 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.scanning import addresses
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.writes.commit.operations import Delete
-from lance_sql.writes.statements.removed_rows import delete_rows
-from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.writes.statements.row_changes import commit, deleted, write
+from lance_sql.writes.statements.session import WriteSession, on_latest
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -32,11 +31,7 @@ def delete(
         raise InvalidArgument("Pass a filter; 'true' deletes all rows")
 
     def change(session: WriteSession) -> Snapshot:
-        latest = session.snapshot
-        tombstones = delete_rows(latest, addresses(latest, where))
-        if not tombstones.affected:
-            return latest
-        operation = Delete(tombstones.updated, tombstones.removed, str(where))
-        return session.commit(operation, RowCounts(deleted=tombstones.num_rows), affected_rows=tombstones.affected)
+        gone = deleted(addresses(session.snapshot, where))
+        return commit(session, [write(session.snapshot, [gone], session.writer)], predicate=str(where))
 
     return on_latest(snapshot, "delete", change, properties)

@@ -13,6 +13,7 @@ from lance_sql.reads.scan.take import parts, take_at
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.coalesce import whole
 from lance_sql.values.equal_values import same
 
 
@@ -50,7 +51,7 @@ def differing(
             new = selection.take(rows.select([names[i]]), pa.array(left if numbers is None else numbers[left])).column(
                 0
             )
-            is_same = same(_whole(old), _whole(new)) if old.type == new.type else np.zeros(len(left), np.bool_)
+            is_same = same(whole(old), whole(new)) if old.type == new.type else np.zeros(len(left), np.bool_)
             differ[left[~is_same]] = True
             left = left[is_same]
     return differ
@@ -58,8 +59,3 @@ def differing(
 
 def _has_blobs(field: Field) -> bool:
     return field.is_blob_v1 or field.is_blob_v2 or any(map(_has_blobs, field.children))
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
-    return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)

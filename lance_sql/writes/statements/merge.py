@@ -9,7 +9,7 @@ Source: message Transaction.Update; row lineage, what each operation does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,20 +19,15 @@ from lance_sql.format.casts.table import TableCast
 from lance_sql.format.schema import Schema
 from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.reads.scan.key_matching import Matches, match
-from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.scanning import addresses
-from lance_sql.reads.scan.take import parts, take
+from lance_sql.reads.scan.take import parts
 from lance_sql.runtime.progress import Work
-from lance_sql.table import row_ids
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
-from lance_sql.values.arrays import I64, U64
 from lance_sql.values.bitmaps import U64Set
 from lance_sql.values.keys import number, repeated
-from lance_sql.writes.commit.operations import Update
-from lance_sql.writes.statements.equal_rows import differing
-from lance_sql.writes.statements.removed_rows import carrying, delete_rows
-from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.writes.statements.row_changes import RowChange, commit, deleted, inserted, rewritten, write
+from lance_sql.writes.statements.session import WriteSession, on_latest
 from lance_sql.writes.statements.source import to_reader
 
 WhenMatched: TypeAlias = Literal["update", "delete", "keep", "fail"]
@@ -86,35 +81,31 @@ def merge(
         if when_matched == "fail" and len(matches.source):
             row = rows.slice(int(matches.source[0]), 1).select(list(keys)).to_pylist()[0]
             raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
-        inserted = matches.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
-        if len(inserted):
-            _check_inserts(latest, rows.slice(int(inserted[0]), 1).select(list(keys)), present)
-        moved = matches if when_matched == "update" else _NOTHING
-        num_equal = None
-        if when_matched == "update":
-            names = [name for name in present.names if name not in keys]
-            moved = matches.only(differing(latest, names, matches.addresses, rows, matches.source))
-            num_equal = len(matches.source) - len(moved.source)
-        work = Work(len(moved.source) + len(inserted))
-        fragments = session.writer().write_all(work.over(_new_rows(latest, rows, moved, inserted)))
-        goes = matches if when_matched == "delete" else moved
-        tombstones = delete_rows(latest, _removed(latest, matches, goes.addresses, delete_unmatched))
-        num_moved = len(moved.source)
-        counts = RowCounts(len(inserted), num_moved, tombstones.num_rows - num_moved, equal=num_equal)
-        if not fragments and not tombstones.affected:
-            return session.unchanged(counts)
-        operation = Update(
-            removed_fragment_ids=tombstones.removed,
-            updated_fragments=tombstones.updated,
-            new_fragments=carrying(latest, fragments, row_ids.from_values(moved.ids)),
-            fields_for_preserving_frag_bitmap=tuple(sorted(present.by_id)),
-        )
-        return session.commit(operation, counts, affected_rows=tombstones.affected, inserts_by_key=len(inserted) > 0)
+        inserts = matches.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
+        if len(inserts):
+            _check_inserts(latest, rows.slice(int(inserts[0]), 1).select(list(keys)), present)
+
+        def changes() -> Iterator[RowChange]:
+            if when_matched == "update":
+                compared = [name for name in present.names if name not in keys]
+                yield from rewritten(
+                    latest, rows, matches.ids, matches.addresses, numbers=matches.source, compared=compared
+                )
+            elif when_matched == "delete":
+                yield deleted(matches.addresses)
+            # new rows may be more than fit in memory twice
+            for part in parts(latest, (), inserts.astype(np.uint64), more_bytes=rows.nbytes / max(rows.num_rows, 1)):
+                new = selection.take(rows, pa.array(inserts[part]))
+                yield inserted(latest, new, new.num_rows)
+            if delete_unmatched is not False:
+                unmatched = addresses(latest, None if delete_unmatched is True else delete_unmatched)
+                yield deleted(unmatched - U64Set.of(matches.addresses))
+
+        work = Work(len(matches.source) * (when_matched == "update") + len(inserts))
+        written = write(latest, work.over(changes()), session.writer, in_order=True)
+        return commit(session, [written], inserts_by_key=True, counts_equal=when_matched == "update")
 
     return on_latest(snapshot, "merge", change, properties)
-
-
-_NOTHING: Final = Matches(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def _check_unique(rows: pa.Table, matches: Matches, keys: Sequence[str], name: str, *, inserts: bool) -> None:
@@ -178,42 +169,3 @@ def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str]) -> tu
     to_table = TableCast(source.schema, table, snapshot.name)
     batches = [to_table(batch) for batch in source.to_batches()]
     return pa.Table.from_batches(batches, to_table.schema.arrow), to_table.schema
-
-
-def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64) -> Iterator[pa.RecordBatch]:
-    """Yields rewritten rows in the table's order, then the inserted ones in the source's."""
-    target = snapshot.manifest.schema.arrow
-    missing = resolve(snapshot, [name for name in target.names if name not in rows.schema.names])
-    given_bytes = rows.nbytes / max(rows.num_rows, 1)
-    for part in parts(snapshot, missing, moved.ids, more_bytes=given_bytes):
-        new = selection.take(rows, pa.array(moved.source[part]))
-        old = take(snapshot, missing, moved.ids[part]) if missing else None
-        yield from _assembled(target, new, old)
-    for part in parts(snapshot, (), inserted.astype(np.uint64), more_bytes=given_bytes):
-        new = selection.take(rows, pa.array(inserted[part]))
-        yield from _assembled(target, new, None)
-
-
-def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[pa.RecordBatch]:
-    columns = []
-    for field in target:
-        if field.name in new.schema.names:
-            columns.append(new.column(field.name))
-        elif old is not None:
-            columns.append(old.column(field.name))
-        else:
-            columns.append(pa.chunked_array([pa.nulls(new.num_rows, field.type)]))
-    batches: list[pa.RecordBatch] = pa.Table.from_arrays(columns, schema=target).combine_chunks().to_batches()
-    return batches
-
-
-def _removed(snapshot: Snapshot, matches: Matches, matched: U64, delete_unmatched: bool | str) -> U64Set:
-    """Returns the addresses of rows to be removed.
-
-    matched: addresses of the matched rows to be removed
-    """
-    removed = [U64Set.of(matched)]
-    if delete_unmatched is not False:
-        unmatched = addresses(snapshot, None if delete_unmatched is True else delete_unmatched)
-        removed.append(unmatched - U64Set.of(matches.addresses))
-    return U64Set.union(removed)

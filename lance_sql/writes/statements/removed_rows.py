@@ -34,14 +34,7 @@ class Tombstones:
 
 def delete_rows(snapshot: Snapshot, addresses: U64Set) -> Tombstones:
     """Writes deletion files with additional deleted rows."""
-    return delete_offsets(snapshot, addresses.halves)
-
-
-def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
-    """Does the same as `delete_rows` for rows given by fragment.
-
-    rows: the offsets in each of them, ascending
-    """
+    rows = addresses.halves
     fragments = snapshot.manifest.fragments.by_id(rows.keys())
     left: dict[int, U32] = {}
     removed = []

@@ -111,12 +111,12 @@ class WriteSession:
     ) -> Snapshot:
         """Commits the operation, and returns the new version.
 
-        written: fragments that others wrote for it
+        written: its fragments, which need not be given if they are from `writer`
         affected_rows, inserts_by_key, config, raises: as `committer.commit`
         """
         fragments = [*written, *(fragment for writer in self._writers for fragment in writer.fragments)]
-        files = [*self._files, *(file for fragment in fragments for file in fragment.files)]
-        summary = summarize(self.operation, rows, files, self.started, self.properties)
+        files = {file.path: file for fragment in fragments for file in fragment.files}
+        summary = summarize(self.operation, rows, [*self._files, *files.values()], self.started, self.properties)
         try:
             self._is_sent = True
             with while_there(self.snapshot):
