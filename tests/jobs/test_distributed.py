@@ -22,7 +22,7 @@ Change = tuple[int | None, str | None, int | None, str]
 
 @pytest.fixture(params=[True, False], ids=["stable", "addresses"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Dataset:
-    rows = pa.table({"k": range(12), "v": [f"v{n}" for n in range(12)]})
+    rows = pa.table({"k": range(12), "v": [f"v{n}" for n in range(12)], "w": [f"w{n}" for n in range(12)]})
     return lance_sql.write(rows, tmp_path / "t.lance", max_rows_per_file=4, stable_row_ids=request.param)
 
 
@@ -33,6 +33,7 @@ def batch(dataset: Dataset, changes: Sequence[Change]) -> pa.RecordBatch:
         {
             "k": pa.array([each[0] for each in changes], pa.int64()),
             "v": pa.array([each[1] for each in changes], pa.string()),
+            "w": pa.array([None if each[0] is None else f"w{each[0]}" for each in changes], pa.string()),
             "_rowid": pa.array([None if each is None else ids[each] for each in addresses], pa.uint64()),
             "_rowaddr": pa.array(addresses, pa.uint64()),
             CHANGE: [each[3] for each in changes],
@@ -75,7 +76,9 @@ def test_rows_are_updated_inserted_and_deleted_by_several(table: Dataset) -> Non
     made = change_rows(table, "merge", run)
     found = {row["k"]: row for row in rows_of(made.uri)}
     assert {key: row["v"] for key, row in found.items() if row["v"][0] != "v"} == {1: "new", 9: "new", 100: "in"}
-    assert sorted(found) == [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 100]
+    assert {key: row["w"] for key, row in found.items()} == {
+        key: f"w{key}" for key in (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 100)
+    }
     summary = made.versions()[-1].summary
     assert summary is not None
     assert (summary.operation, summary.rows_updated, summary.rows_inserted, summary.rows_deleted) == ("merge", 2, 1, 2)
@@ -150,7 +153,7 @@ def test_others_that_change_other_rows_are_built_upon(table: Dataset) -> None:
         written = workers([(1, "ours", address(0, 1), "write")])(job)
         if len(calls) == 1:
             lance_sql.open(table.uri).delete("k = 0")
-            lance.write_dataset(pa.table({"k": [50], "v": ["x"]}), table.uri, mode="append")
+            lance.write_dataset(pa.table({"k": [50], "v": ["x"], "w": ["y"]}), table.uri, mode="append")
         return written
 
     made = change_rows(table, "update", run)

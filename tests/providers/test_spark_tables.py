@@ -71,6 +71,20 @@ def test_a_merge_is_that_of_one_process(spark: SparkSession, path: str, tmp_path
     assert kinds == {"insert": 3, "update_preimage": 2, "update_postimage": 2}
 
 
+def test_columns_of_one_type_keep_their_places(spark: SparkSession, tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1, 2, 3], "a": ["a1", "a2", "a3"], "b": ["b1", "b2", "b3"]}, tmp_path / "t.lance")
+    table = LanceTable.for_path(spark, made.uri)
+    table.update({"a": "'new'"}, "id = 1")
+    source = spark.createDataFrame([(2, "in"), (4, "in")], "id bigint, b string")
+    merged = table.merge(source, on="id").when_matched_update().when_not_matched_insert().execute()
+    assert content(merged) == [
+        {"id": 1, "a": "new", "b": "b1"},
+        {"id": 2, "a": "a2", "b": "in"},
+        {"id": 3, "a": "a3", "b": "b3"},
+        {"id": 4, "a": None, "b": "in"},
+    ]
+
+
 @pytest.mark.parametrize("kind", [LanceTable, MergeBuilder])
 def test_every_verb_has_the_name_of_delta_on_spark(kind: type) -> None:
     verbs = [name for name in vars(kind) if "_" in name and not name.startswith("_")]
