@@ -13,8 +13,9 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.one_sql.clauses import Name, name_at
-from lance_sql.one_sql.dialects import OwnQuery, tokenize, tokenize_commands
+from lance_sql.one_sql.dialects import OwnQuery, OwnWords, tokenize, tokenize_commands
 from lance_sql.one_sql.named_tables import is_path, path_of_name
+from lance_sql.one_sql.text_edits import edited, over, own_words
 
 _TARGETS: Final = (
     ("INSERT", "INTO"),
@@ -63,7 +64,7 @@ def is_ours(text: str, dialect: Dialect) -> bool:
     return False
 
 
-def query(text: str, dialect: Dialect) -> OwnQuery | None:
+def query(text: str, dialect: Dialect) -> OwnWords | None:
     """Returns a query whose Lance tables are replaced by names; None for other statements, and for queries with table
     functions of this project.
 
@@ -74,15 +75,13 @@ def query(text: str, dialect: Dialect) -> OwnQuery | None:
         return None
     if any(token.text.lower().startswith("lance_") for token in tokens):
         return None
-    texts, nodes, start = [], [], 0
+    edits = []
     for named, first in _tables(tokens):
         path = path_of_name(named.parts, is_quoted=named.is_quoted)
         node = exp.Table(this=exp.to_identifier(path, quoted=True))
         node.meta["is_named"] = True
-        texts.append(text[start : tokens[first].start])
-        nodes.append(node)
-        start = tokens[named.end - 1].end + 1
-    return OwnQuery(texts=[*texts, text[start:]], expressions=nodes)
+        edits.append(over(tokens, first, named.end, node))
+    return own_words(text, edits, kind=OwnQuery)
 
 
 def in_quotes(text: str, dialect: Dialect) -> str:
@@ -91,12 +90,8 @@ def in_quotes(text: str, dialect: Dialect) -> str:
     raises: as `query`
     """
     tokens = tokenize(text, dialect)
-    pieces, start = [], 0
-    for named, first in _tables(tokens):
-        if len(named.parts) > 1 and is_path(named.path):
-            pieces += [text[start : tokens[first].start], f"'{named.path}'"]
-            start = tokens[named.end - 1].end + 1
-    return "".join([*pieces, text[start:]])
+    unquoted = [(first, named) for named, first in _tables(tokens) if len(named.parts) > 1 and is_path(named.path)]
+    return edited(text, [over(tokens, first, named.end, f"'{named.path}'") for first, named in unquoted])
 
 
 def prefix(text: str, dialect: Dialect) -> tuple[str, str]:

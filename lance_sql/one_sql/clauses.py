@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
@@ -22,6 +22,7 @@ from sqlglot.dialects.dialect import Dialect
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.dialects import tokenize
 from lance_sql.one_sql.named_tables import FORMAT, is_path, path_of_name
+from lance_sql.one_sql.text_edits import edited, over
 
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 _WORDS: Final = ("changes", "system_version", "summarize", "desc", "table", "insert")
@@ -45,13 +46,8 @@ _OPTIONS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    """Text that replaces the tokens from `first` to `end`, exclusive."""
-
-    first: int
-    end: int
-    text: str
+_Edit: TypeAlias = tuple[int, int, str]
+"""First token, end and text, as for `text_edits.over`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +81,7 @@ def rewrite(text: str, dialect: Dialect) -> str:
     if "@" not in text and not any(word in lowered for word in _WORDS):
         return text
     tokens = tokenize(text, dialect)
-    parts = []
-    done = 0
-    for edit in _edits(tokens, dialect):
-        parts += [text[done : tokens[edit.first].start], edit.text]
-        done = tokens[edit.end - 1].end + 1
-    return "".join([*parts, text[done:]])
+    return edited(text, [over(tokens, *edit) for edit in _edits(tokens, dialect)])
 
 
 def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
@@ -99,13 +90,13 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
         said = _words(tokens, position)
         if said[:4] == ["FOR", "SYSTEM_VERSION", "AS", "OF"]:
             end = position + len(_split(tokens, position, *said[:4]))
-            yield _Edit(position, end, "VERSION AS OF")
+            yield position, end, "VERSION AS OF"
             position = end
             continue
         described = _described(tokens, position) if position == 0 else None
         if described is not None:
             yield described
-            position = described.end
+            position = described[1]
             continue
         if said[:2] in (["INSERT", "INTO"], ["INSERT", "OVERWRITE"]):
             yield from _inserting(tokens, position + 2)
@@ -120,10 +111,10 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
         if words[:2] == ["CHANGES", "FROM"] and (bound in ("", "VERSION", "TIMESTAMP") or bound.isdecimal()):
             edit = _changes(tokens, position, end, path)
             yield edit
-            end = edit.end
+            end = edit[1]
         elif has_version:
             whole = [path] if is_path(path) else name.parts
-            yield _Edit(position, end, ".".join(exp.to_identifier(part, quoted=True).sql(dialect) for part in whole))
+            yield position, end, ".".join(exp.to_identifier(part, quoted=True).sql(dialect) for part in whole)
         position = end
 
 
@@ -179,7 +170,7 @@ def _changes(tokens: list[Token], first: int, end: int, path: str) -> _Edit:
     if _words(tokens, position)[:2] == ["WITH", "("]:
         options, position = _options(tokens, position + 2)
         arguments += options
-    return _Edit(first, position, f"lance_changes({_text(path)}, {', '.join(arguments)})")
+    return first, position, f"lance_changes({_text(path)}, {', '.join(arguments)})"
 
 
 def _split(tokens: list[Token], start: int, *words: str) -> list[Token]:
@@ -226,7 +217,7 @@ def _described(tokens: list[Token], position: int) -> _Edit | None:
         end += 1
     if word not in (*_DESCRIBING, "TABLE") or end >= len(tokens) or not _is_of_lance(name_at(tokens, end)):
         return None
-    return _Edit(position, end, "FROM" if word == "TABLE" else f"{word} FROM")
+    return position, end, "FROM" if word == "TABLE" else f"{word} FROM"
 
 
 def _inserting(tokens: list[Token], position: int) -> Iterator[_Edit]:
@@ -237,10 +228,10 @@ def _inserting(tokens: list[Token], position: int) -> Iterator[_Edit]:
         return
     end = name.end
     if _words(tokens, end, 2) == ["BY", "POSITION"]:
-        yield _Edit(end, end + 2, "")
+        yield end, end + 2, ""
         end += 2
     if _words(tokens, end, 2) == ["(", "FROM"]:
-        yield _Edit(end, end + 1, "SELECT * FROM (")
+        yield end, end + 1, "SELECT * FROM ("
 
 
 def _is_of_lance(name: Name | None) -> bool:

@@ -20,6 +20,7 @@ from lance_sql.one_sql.dialects import parse
 from lance_sql.one_sql.named_tables import is_path, path_of_name
 from lance_sql.one_sql.own_words import Words, names_beside
 from lance_sql.one_sql.references import OTHER_NAMES, Reference, reference
+from lance_sql.one_sql.text_edits import Edit, edited
 
 
 def in_duckdb(text: str, dialect: Dialect) -> str:
@@ -39,12 +40,7 @@ def in_duckdb(text: str, dialect: Dialect) -> str:
     if not wanted and not named:
         return rewritten
     words = Words(rewritten, dialect, None)
-    edits = sorted([*_edits(words, wanted, stems), *_aliases(words, named)])
-    pieces, start = [], 0
-    for begins, ends, replacement in edits:
-        pieces += [rewritten[start:begins], replacement]
-        start = ends
-    return "".join([*pieces, rewritten[start:]])
+    return edited(rewritten, [*_edits(words, wanted, stems), *_aliases(words, named)])
 
 
 def _is_ours(node: exp.Table) -> bool:
@@ -83,15 +79,15 @@ def _has_version(node: exp.Table) -> bool:
     return bool(node.args.get("version") or node.args.get("when"))
 
 
-def _aliases(words: Words, nodes: list[exp.Table]) -> Iterator[tuple[int, int, str]]:
+def _aliases(words: Words, nodes: list[exp.Table]) -> Iterator[Edit]:
     for node in nodes:
         table_reference = reference(node)
         assert table_reference is not None, "looked at before"
         _, end, _ = words.span(node)
-        yield end, end, f" AS {exp.to_identifier(table_reference.name, quoted=True).sql('duckdb')}"
+        yield Edit(end, end, f" AS {exp.to_identifier(table_reference.name, quoted=True).sql('duckdb')}")
 
 
-def _edits(words: Words, nodes: list[exp.Table], stems: set[str]) -> Iterator[tuple[int, int, str]]:
+def _edits(words: Words, nodes: list[exp.Table], stems: set[str]) -> Iterator[Edit]:
     for node in nodes:
         table_reference = reference(node)
         assert table_reference is not None, "looked at before"
@@ -99,7 +95,9 @@ def _edits(words: Words, nodes: list[exp.Table], stems: set[str]) -> Iterator[tu
         call = _call(table_reference)
         if alias is None and not node.alias and (_has_version(node) or table_reference.name.lower() in stems):
             alias = table_reference.name
-        yield start, end, call if alias is None else f"{call} AS {exp.to_identifier(alias, quoted=True).sql('duckdb')}"
+        if alias is not None:
+            call += f" AS {exp.to_identifier(alias, quoted=True).sql('duckdb')}"
+        yield Edit(start, end, call)
 
 
 def _call(table_reference: Reference) -> str:

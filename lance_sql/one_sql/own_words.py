@@ -17,6 +17,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.clauses import TIME_TYPES
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, tokenize
 from lance_sql.one_sql.references import references
+from lance_sql.one_sql.text_edits import Edit, own_words
 
 _OPENING: Final = ("(", "[", "{")
 _CLOSING: Final = (")", "]", "}")
@@ -38,7 +39,7 @@ class Words:
         # quoted texts are no keywords
         self._words = [text[token.start : token.end + 1].upper() for token in tokens]
         self._levels = list(_levels(self._words))
-        self._tables = [] if tree is None else sorted(self._spans(tree), key=lambda span: span[0])
+        self._tables = [] if tree is None else list(self._spans(tree))
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -60,14 +61,8 @@ class Words:
         if not first < end <= len(self.tokens):
             raise InvalidArgument("Not SQL: an expression is missing")
         start, stop = self.tokens[first].start, self.tokens[end - 1].end + 1
-        named = [(column.this.meta["start"], column.this.meta["end"] + 1, column) for column in columns]
-        texts, nodes = [], []
-        for begins, ends, node in sorted((*self._tables, *named), key=lambda span: span[0]):
-            if start <= begins and ends <= stop:
-                texts.append(self.text[start:begins])
-                nodes.append(node.copy())
-                start = ends
-        words = kind(texts=[*texts, self.text[start:stop]], expressions=nodes)
+        named = [Edit(column.this.meta["start"], column.this.meta["end"] + 1, column) for column in columns]
+        words = own_words(self.text, [*self._tables, *named], start, stop, kind)
         words.meta["tree"] = tree
         return words
 
@@ -116,7 +111,7 @@ class Words:
         before = self._words[position - 1] if position else ""
         return not (self._words[position] == "FROM" and before == "DISTINCT") and before != "."
 
-    def _spans(self, tree: exp.Expr) -> Iterator[tuple[int, int, exp.Table]]:
+    def _spans(self, tree: exp.Expr) -> Iterator[Edit]:
         """Yields the position of each Lance table, and its node. The node has the alias only if it is between the table
         and its version; otherwise the alias is among the words."""
         for table, _ in references(tree):
@@ -128,7 +123,7 @@ class Words:
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             node.meta["is_named"] = bool(table.alias)
             node.meta["beside"] = names_beside(table)
-            yield start, end, node
+            yield Edit(start, end, node)
 
     def span(self, table: exp.Table) -> tuple[int, int, str | None]:
         """Returns the range of a table and its version in the text; and its alias, if that is between the two."""
