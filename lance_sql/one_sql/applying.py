@@ -56,13 +56,10 @@ class Application(Change):
         return apply_changes(path, engine.prepare(self.source).reader(), **self.options)
 
 
-def understand(read: TokenReader, parse_query: Callable[[str], exp.Expr]) -> Change | None:
-    """Parses the statement; returns None for others.
-
+def apply(read: TokenReader, parse_query: Callable[[str], exp.Expr]) -> Change:
+    """
     raises: InvalidArgument for an incomplete one; UnsupportedFeature for a target of the engine
     """
-    if not (read.accept("APPLY", "CHANGES", "INTO") or read.accept("AUTO", "CDC", "INTO")):
-        return None
     read.accept_one("LIVE.", "TABLE")
     path = read.own_table("APPLY CHANGES INTO")
     read.expect("FROM")

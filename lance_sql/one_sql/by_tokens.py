@@ -15,20 +15,9 @@ from sqlglot.dialects.dialect import Dialect
 from lance_sql.one_sql.clauses import Name, name_at
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, tokenize, tokenize_commands
 from lance_sql.one_sql.named_tables import is_path, path_of_name
+from lance_sql.one_sql.spellings import TARGETS, VERSIONS
 from lance_sql.one_sql.text_edits import edited, over, own_words
 
-_TARGETS: Final = (
-    ("INSERT", "INTO"),
-    ("INSERT", "OVERWRITE"),
-    ("OR", "REPLACE", "INTO"),
-    ("OR", "IGNORE", "INTO"),
-    ("MERGE", "INTO"),
-    ("DELETE", "FROM"),
-    ("UPDATE",),
-    ("TRUNCATE",),
-    ("COPY",),
-)
-_VERSIONS: Final = (("VERSION", "AS", "OF"), ("TIMESTAMP", "AS", "OF"), ("AT", "("), ("CHANGES", "FROM"))
 _READS: Final = ("FROM", "JOIN", ",", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT")
 _WITH_FROM: Final = ("EXTRACT", "OVERLAY", "SUBSTRING", "TRIM")
 """Functions with FROM between their arguments."""
@@ -52,14 +41,16 @@ def is_ours(text: str, dialect: Dialect) -> bool:
     tokens = tokenize_commands(text, dialect)
     words = _words(tokens)
     for position in range(len(tokens)):
-        for target in _TARGETS:
-            if tuple(words[position : position + len(target)]) == target:
+        for target in map(str.split, TARGETS):
+            if words[position : position + len(target)] == target:
                 start = position + len(target)
                 start += start < len(words) and words[start] == "TABLE"
                 if _lance_table(tokens, start) is not None:
                     return True
         named = _lance_table(tokens, position)
-        if named is not None and any(tuple(words[named.end : named.end + len(each)]) == each for each in _VERSIONS):
+        if named is not None and any(
+            words[named.end : named.end + len(each)] == each for each in map(str.split, VERSIONS)
+        ):
             return True
     return False
 

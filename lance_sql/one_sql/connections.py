@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from lance_sql.one_sql import spellings
 from lance_sql.providers import attach
 from lance_sql.providers import connect as connect_engine
 
@@ -23,23 +24,8 @@ if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
 
 _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
-# Words of statements that may change a Lance table, or that DuckDB has no syntax for. Most queries have none of them,
-# and need no import of a parser.
-_WORDS: Final = re.compile(
-    r"\b(insert|update|delete|truncate|merge|create|copy|changes|version|timestamp\s+as|system_time|system_version"
-    r"|versions\s+between|table_changes(_by_path)?|table_insertions|table_deletions|summarize|optimize|vacuum|restore|desc|describe|show"
-    r"|alter|drop|comment|analyze|apply|auto|refresh|table)\b|=>|@|\.lance\b(?!')|\b(at|before)\s*\(",
-    re.IGNORECASE,
-)
 _STEM: Final = re.compile(r"([^/\\'\"]+)\.lance(?:@[^'\"]*)?/?['\"]")
 _FUNCTION: Final = re.compile(r"\blance_\w+\s*\(", re.IGNORECASE)
-_OF_OTHERS: Final = re.compile(
-    r"(^|;)\s*(optimize|restore|vacuum\s+\S+\s+retain|desc(ribe)?\s+(history|detail)|show\s+(index|indexes|tblproperties"
-    r"|tables\s+in)\b|call\s|fsck|undrop|convert\s+to|reorg|generate|refresh\s+table|create\s+(or\s+replace\s+)?stream)",
-    re.IGNORECASE,
-)
-
-
 _FIRST_ROWS: Final = re.compile(r"\.lance\b.*\border\s+by\b.*\blimit\s+\d+", re.IGNORECASE | re.DOTALL)
 
 
@@ -49,9 +35,9 @@ def may_be_ours(text: str, *, has_catalogs: bool = False) -> bool:
     has_catalogs: tables may also be named by catalogs
     """
     is_about_tables = has_catalogs or _TABLE.search(text) is not None
-    if is_about_tables and (_WORDS.search(text) is not None or _has_stem(text)):
+    if is_about_tables and (spellings.may_be_of_lance(text) or _has_stem(text)):
         return True
-    return (has_catalogs and _FUNCTION.search(text) is not None) or _OF_OTHERS.search(text) is not None
+    return (has_catalogs and _FUNCTION.search(text) is not None) or spellings.is_of_no_engine(text)
 
 
 def _has_stem(text: str) -> bool:

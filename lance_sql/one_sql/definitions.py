@@ -58,25 +58,16 @@ class TableDefinition(Change):
         return dataset.update_config(dict(self.config)) if self.config else dataset
 
 
-def understand(read: TokenReader) -> Change | Task | None:
-    """Parses the statement; returns None for others, and for those on tables of the engine.
-
-    raises: InvalidArgument for an incomplete one; UnsupportedFeature for unknown clauses
-    """
-    if read.accept("CREATE", "OR", "REPLACE", "TABLE"):
-        return _create(read, replace=True)
-    if read.accept("CREATE", "TABLE"):
-        return _create(read, replace=False)
-    if read.accept("COMMENT", "ON"):
-        return _comment(read)
-    if read.accept("ALTER", "TABLE"):
-        if_exists = read.accept("IF", "EXISTS")
-        table = read.table()
-        return None if table.path is None else alterations.alter(read, table, if_exists)
-    return None
+def alter_table(read: TokenReader) -> Change | Task | None:
+    """Reads ALTER TABLE."""
+    if_exists = read.accept("IF", "EXISTS")
+    table = read.table()
+    return None if table.path is None else alterations.alter(read, table, if_exists)
 
 
-def _create(read: TokenReader, *, replace: bool) -> Change | None:
+def create_table(read: TokenReader) -> Change | None:
+    """Reads CREATE TABLE with columns or CLONE; returns None for others."""
+    replace = "REPLACE" in read.spelling
     if_not_exists = read.accept("IF", "NOT", "EXISTS")
     table = read.table()
     if read.next_words(1) == ("AS",) or (table.path is None and table.place is None):
@@ -117,7 +108,8 @@ def _made(read: TokenReader, path: str, *, replace: bool, if_not_exists: bool) -
     return TableDefinition(path, tuple(columns), read.dialect, replace, if_not_exists, tuple(config.items()))
 
 
-def _comment(read: TokenReader) -> Change | None:
+def comment(read: TokenReader) -> Change | None:
+    """Reads COMMENT ON."""
     kind = read.accept_one("TABLE", "COLUMN")
     if kind is None:
         return None

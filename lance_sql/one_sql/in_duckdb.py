@@ -14,12 +14,13 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.one_sql import spellings
 from lance_sql.one_sql.by_tokens import in_quotes
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import parse
 from lance_sql.one_sql.named_tables import is_path, path_of_name
 from lance_sql.one_sql.own_words import Words, names_beside
-from lance_sql.one_sql.references import OTHER_NAMES, Reference, reference
+from lance_sql.one_sql.references import Reference, reference
 from lance_sql.one_sql.text_edits import Edit, edited
 
 
@@ -46,7 +47,7 @@ def in_duckdb(text: str, dialect: Dialect) -> str:
 def _is_ours(node: exp.Table) -> bool:
     """Whether DuckDB has no syntax for a table."""
     if isinstance(node.this, exp.Anonymous):
-        is_of_others = node.this.name.lower() in OTHER_NAMES
+        is_of_others = node.this.name.lower() in spellings.FUNCTIONS
         return (is_of_others or _named_table(node) is not None) and reference(node) is not None
     if not _has_version(node):
         whole = ".".join(part.name for part in node.parts)

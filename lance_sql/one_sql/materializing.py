@@ -96,25 +96,25 @@ def _settings(engine: Engine) -> dict[str, str]:
     return settings_of(engine.target)
 
 
-def understand(read: TokenReader) -> Change | Task | None:
-    """Parses the statement; returns None for others, and for views of the engine.
+def refresh(read: TokenReader) -> Change:
+    """Reads REFRESH MATERIALIZED VIEW."""
+    path = read.own_table("REFRESH MATERIALIZED VIEW")
+    full = read.accept("FULL")
+    read.end()
+    return Refreshing(unversioned(path), full)
 
-    raises: InvalidArgument for an incomplete one
-    """
-    if read.accept("REFRESH", "MATERIALIZED", "VIEW"):
-        path = read.own_table("REFRESH MATERIALIZED VIEW")
-        full = read.accept("FULL")
-        read.end()
-        return Refreshing(unversioned(path), full)
-    if read.accept("DROP", "MATERIALIZED", "VIEW"):
-        if_exists = read.accept("IF", "EXISTS")
-        path = read.own_table("DROP MATERIALIZED VIEW")
-        read.end()
-        return Removal(unversioned(path), if_exists)
-    or_replace = read.accept("CREATE", "OR", "REPLACE", "MATERIALIZED", "VIEW")
-    if or_replace or read.accept("CREATE", "MATERIALIZED", "VIEW"):
-        if_not_exists = read.accept("IF", "NOT", "EXISTS")
-        path = read.own_table("CREATE MATERIALIZED VIEW")
-        read.expect("AS")
-        return Creation(unversioned(path), read.rest("a query"), or_replace, if_not_exists)
-    return None
+
+def drop(read: TokenReader) -> Task:
+    """Reads DROP MATERIALIZED VIEW."""
+    if_exists = read.accept("IF", "EXISTS")
+    path = read.own_table("DROP MATERIALIZED VIEW")
+    read.end()
+    return Removal(unversioned(path), if_exists)
+
+
+def create(read: TokenReader) -> Change:
+    """Reads CREATE MATERIALIZED VIEW."""
+    if_not_exists = read.accept("IF", "NOT", "EXISTS")
+    path = read.own_table("CREATE MATERIALIZED VIEW")
+    read.expect("AS")
+    return Creation(unversioned(path), read.rest("a query"), "REPLACE" in read.spelling, if_not_exists)

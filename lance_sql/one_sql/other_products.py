@@ -1,4 +1,4 @@
-"""Statements of other products that are unsupported here, and their replacements."""
+"""Syntax of other products that is unsupported here, and its replacements."""
 
 from __future__ import annotations
 
@@ -7,26 +7,8 @@ from typing import Final
 
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.named_tables import has_function
+from lance_sql.one_sql.spellings import REFUSED
 
-_STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
-    (r"CALL\s+(\w+\.)*rollback_to_(snapshot|timestamp)\b", "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"),
-    (r"CALL\s+(\w+\.)*set_current_snapshot\b", "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"),
-    (
-        r"CALL\s+(\w+\.)*(expire_snapshots|remove_orphan_files|ducklake_(expire_snapshots|cleanup_old_files))\b",
-        "VACUUM 'x.lance' RETAIN 168 HOURS",
-    ),
-    (r"CALL\s+(\w+\.)*(rewrite_(data_files|manifests)|(ducklake_)?merge_adjacent_files)\b", "OPTIMIZE 'x.lance'"),
-    (r"CALL\s+(\w+\.)*create_changelog_view\b", "FROM lance_changes('x.lance', 5, 6)"),
-    (r"CALL\s+(\w+\.)*fast_forward\b", "lance-sql publish x.lance b"),
-    (r"FSCK\s+REPAIR\b", "lance-sql repair x.lance"),
-    (r"UNDROP\b", "what DROP TABLE removes is gone; RESTORE TABLE brings versions of a table back"),
-    (r"CONVERT\s+TO\s+DELTA\b", "CREATE TABLE 'x.lance' AS FROM 'x.parquet'"),
-    (r"REORG\s+TABLE\b", "OPTIMIZE 'x.lance', then VACUUM 'x.lance' RETAIN 168 HOURS"),
-    (r"GENERATE\s+symlink_format_manifest\b", "lance_files('x.lance') lists what a version consists of"),
-    (r"REFRESH\s+TABLE\b", "nothing: each query reads the newest version"),
-    (r"CREATE\s+(OR\s+REPLACE\s+)?STREAM\b", "lance-sql cursors x.lance name --start latest"),
-    (r"ALTER\s+TABLE\s+\S+\s+SWAP\s+WITH\b", "ALTER TABLE 'x.lance' RENAME TO 'y.lance'"),
-)
 _CLAUSES: Final[tuple[tuple[str, str], ...]] = (
     (r"\bCHANGES\s*\(\s*INFORMATION\b", "FROM lance_changes('x.lance', since := 4)"),
     (r"\bBEFORE\s*\(\s*(STATEMENT|TIMESTAMP|OFFSET)\b", "FROM 'x.lance' AT (TIMESTAMP => '2026-11-20 12:00:00')"),
@@ -54,7 +36,7 @@ def refuse(text: str, *, inserts: bool = False) -> None:
     raises: UnsupportedFeature
     """
     stripped = text.lstrip()
-    for pattern, instead in _STATEMENTS:
+    for pattern, instead in REFUSED.items():
         match = re.match(pattern, stripped, re.IGNORECASE)
         # an extension of DuckDB may have it
         if match is not None and not has_function(match[0].split(".")[-1].split()[-1]):

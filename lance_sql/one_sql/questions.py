@@ -29,42 +29,35 @@ from lance_sql.providers.snapshots import open_version
 from lance_sql.providers.sources import Source
 
 
-def understand(read: TokenReader, *, describes: bool = False) -> Task | None:
-    """Parses the statement; returns None for others, and for those on tables of the engine.
-
-    describes: the engine has DESCRIBE for every table
-
-    raises: InvalidArgument for an incomplete one; UnsupportedFeature for a table of the engine in a statement that
-        no engine has
-    """
-    for verb in ("DESCRIBE", "DESC"):
-        for words in ((verb, "HISTORY"), (verb, "DETAIL")):
-            if read.accept(*words):
-                return _described(read, words[1])
-        if read.accept(verb, "TABLE") or read.accept(verb):
-            is_plain = True
-            while read.accept_one("EXTENDED", "FORMATTED"):
-                is_plain = False
-            return None if is_plain and describes else _columns_of(read)
-    if read.accept("SHOW"):
-        return _shown(read)
-    return None
-
-
-def _described(read: TokenReader, what: str) -> Task:
-    path = read.own_table(f"DESCRIBE {what}")
+def history(read: TokenReader) -> Task:
+    """Reads DESCRIBE HISTORY."""
+    path = read.own_table("DESCRIBE HISTORY")
     limit = None
-    if what == "HISTORY" and read.accept("LIMIT"):
+    if read.accept("LIMIT"):
         limit = int(read.value("a number")) if read.next_words(1)[0].isdecimal() else None
         if limit is None:
             raise read.surprised("a number")
     read.end()
-    if what == "DETAIL":
-        return Answer(lambda engine: _detail(open_version(path)))
     return Answer(lambda engine: _newest_first(metadata_tables.versions(open_version(path), limit)))
 
 
-def _columns_of(read: TokenReader) -> Task | None:
+def detail(read: TokenReader) -> Task:
+    """Reads DESCRIBE DETAIL."""
+    path = read.own_table("DESCRIBE DETAIL")
+    read.end()
+    return Answer(lambda engine: _detail(open_version(path)))
+
+
+def describe(read: TokenReader, *, describes: bool = False) -> Task | None:
+    """Reads DESCRIBE of a table; returns None for a table of the engine, and for a query.
+
+    describes: the engine has DESCRIBE for every table
+    """
+    is_plain = True
+    while read.accept_one("EXTENDED", "FORMATTED"):
+        is_plain = False
+    if is_plain and describes:
+        return None
     if read.is_at_end or read.next_words(1)[0] in ("SELECT", "FROM", "WITH", "("):
         return None
     path = read.table().path
@@ -73,18 +66,16 @@ def _columns_of(read: TokenReader) -> Task | None:
     return Answer(lambda engine: metadata_tables.columns(open_version(path)))
 
 
-def _shown(read: TokenReader) -> Task | None:
-    if read.accept("CREATE", "TABLE"):
-        table = read.table().path
-        read.end()
-        return None if table is None else Answer(lambda engine: _statement(open_version(table), table, engine))
-    word = read.accept_one(
-        "INDEXES", "INDEX", "KEYS", "COLUMNS", "TBLPROPERTIES", "TABLES", "HISTORY", "TAGS", "BRANCHES"
-    )
-    if word is None:
-        return None
-    if word == "TABLES":
-        return _tables(read)
+def show_create_table(read: TokenReader) -> Task | None:
+    """Reads SHOW CREATE TABLE."""
+    table = read.table().path
+    read.end()
+    return None if table is None else Answer(lambda engine: _statement(open_version(table), table, engine))
+
+
+def show(read: TokenReader) -> Task | None:
+    """Reads SHOW of a kind of metadata."""
+    word = read.spelling[1]
     has_preposition = read.accept_one("FROM", "IN", "ON", "FOR") is not None
     if not has_preposition and word not in ("TBLPROPERTIES", "HISTORY"):
         return None
@@ -94,15 +85,11 @@ def _shown(read: TokenReader) -> Task | None:
     return Answer(lambda engine: answer(open_version(path)))
 
 
-def _tables(read: TokenReader) -> Task | None:
-    if read.accept_one("IN", "FROM") is None:
-        return None
+def show_tables(read: TokenReader) -> Task | None:
+    """Reads SHOW TABLES IN; returns None for a schema of the engine."""
     start = read.next_words(1)
     folder = read.value("a folder in quotes")
-    if start != ("",) or not read.is_at_end:
-        # a schema of the engine
-        return None
-    return Answer(lambda engine: _listed(folder))
+    return Answer(lambda engine: _listed(folder)) if start == ("",) and read.is_at_end else None
 
 
 def _listed(folder: str) -> pa.Table:

@@ -5,24 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql import spellings
 from lance_sql.one_sql.constants import constant
 from lance_sql.one_sql.named_tables import FORMAT, SUFFIX, is_path, path_of_name, place_of_name
 from lance_sql.providers.attached import Place
 from lance_sql.providers.table_functions import FUNCTIONS, SEARCHES
 from lance_sql.table.version_names import as_version, split_name
-
-OTHER_NAMES: Final = {
-    "table_changes": "lance_changes",
-    "table_changes_by_path": "lance_changes",
-    "table_insertions": "lance_insertions",
-    "table_deletions": "lance_deletions",
-}
-"""Names of table functions in Databricks and DuckLake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +129,8 @@ def _version(kind: str, value: exp.Expr) -> tuple[str, Any]:
 
 def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | None:
     function = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    if function in OTHER_NAMES and _names_table(node, schema):
-        function = OTHER_NAMES[function]
+    if function in spellings.FUNCTIONS and _names_table(node, schema):
+        function = spellings.FUNCTIONS[function]
     elif not function.startswith("lance_") or schema:
         return None
     if function not in FUNCTIONS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -29,13 +29,12 @@ from lance_sql.one_sql.named_tables import is_parsed_by_engine, is_path
 from lance_sql.one_sql.own_parts import put_words
 from lance_sql.one_sql.own_words import Words
 from lance_sql.one_sql.references import path_of, place_of
+from lance_sql.one_sql.spellings import OF_ENGINES, STATEMENTS
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.one_sql.writing_statements import Change
 
 _QUERIES: Final = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
-_OF_ENGINES: Final = ("ALTER", "ANALYZE", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DROP", "SHOW", "VACUUM")
-"""First words that statements of engines have as well."""
 _ANSWERED: Final = (exp.Describe, exp.Show)
 
 
@@ -87,26 +86,11 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
 
     raises: as `understand`
     """
-    readers: tuple[Callable[[TokenReader], Change | Task | None], ...] = (
-        upkeep.understand,
-        materializing.understand,
-        definitions.understand,
-        partial(questions.understand, describes=in_own_words),
-        partial(applying.understand, parse_query=partial(_query, dialect=dialect, in_own_words=in_own_words)),
-    )
-    for understand_words in readers:
-        read = TokenReader(text, dialect)
-        try:
-            understood = understand_words(read)
-        except InvalidArgument:
-            if read.is_of_lance or read.first_word not in _OF_ENGINES:
-                raise
-            # syntax of the engine that is unknown here
-            understood = None
-        if isinstance(understood, Change):
-            return Statement(text, None, change=understood)
-        if understood is not None:
-            return Statement(text, None, task=understood)
+    understood = _about_table(TokenReader(text, dialect), in_own_words)
+    if isinstance(understood, Change):
+        return Statement(text, None, change=understood)
+    if understood is not None:
+        return Statement(text, None, task=understood)
     try:
         tree, _ = _parsed(text, dialect, False)
     except InvalidArgument:
@@ -122,6 +106,47 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
     if words is not None:
         put_words(tree, words)
     return Statement(text, None, _change(tree))
+
+
+def _about_table(read: TokenReader, in_own_words: bool) -> Change | Task | None:
+    """Reads a statement on a whole table; returns None for others, and for those on tables of the engine."""
+    verb = next((STATEMENTS[spelling] for spelling in _LONGEST_FIRST if read.begins_with(spelling)), None)
+    if verb is None:
+        return None
+    try:
+        if verb == "describe":
+            return questions.describe(read, describes=in_own_words)
+        if verb == "apply changes":
+            return applying.apply(read, partial(_query, dialect=read.dialect, in_own_words=in_own_words))
+        return _VERBS[verb](read)
+    except InvalidArgument:
+        if read.is_of_lance or read.first_word not in OF_ENGINES:
+            raise
+        # syntax of the engine that is unknown here
+        return None
+
+
+_VERBS: Final[Mapping[str, Callable[[TokenReader], Change | Task | None]]] = {
+    "alter table": definitions.alter_table,
+    "analyze": upkeep.analyze,
+    "comment": definitions.comment,
+    "create index": upkeep.create_index,
+    "create table": definitions.create_table,
+    "create view": materializing.create,
+    "detail": questions.detail,
+    "drop index": upkeep.drop_index,
+    "drop table": upkeep.drop_table,
+    "drop view": materializing.drop,
+    "history": questions.history,
+    "optimize": upkeep.optimize,
+    "refresh view": materializing.refresh,
+    "restore": upkeep.restore,
+    "show": questions.show,
+    "show create table": questions.show_create_table,
+    "show tables": questions.show_tables,
+    "vacuum": upkeep.vacuum,
+}
+_LONGEST_FIRST: Final = sorted(STATEMENTS, key=lambda spelling: -len(spelling.split()))
 
 
 def _query(text: str, dialect: Dialect, in_own_words: bool) -> exp.Expr:

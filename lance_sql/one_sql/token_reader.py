@@ -47,6 +47,7 @@ class TokenReader:
         while self._tokens and self._tokens[-1].token_type == TokenType.SEMICOLON:
             self._tokens.pop()
         self._position = 0
+        self.spelling: tuple[str, ...] = ()
         self.is_of_lance = False
         """Whether a Lance table was named so far."""
 
@@ -78,6 +79,12 @@ class TokenReader:
             return False
         self._position = position
         return True
+
+    def begins_with(self, spelling: str) -> bool:
+        """Whether the statement begins with these words, which are then consumed; they are `spelling` from then on."""
+        words = tuple(spelling.split())
+        self.spelling = words
+        return self.accept(*words)
 
     def accept_one(self, *words: str) -> str | None:
         """Consumes one of these words; returns it, or None."""

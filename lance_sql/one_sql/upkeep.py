@@ -8,6 +8,9 @@ DROP INDEX name ON t                                          Dataset.drop_index
 ANALYZE [TABLE] t [COMPUTE STATISTICS FOR COLUMNS a, b]       Dataset.analyze
 DROP TABLE [IF EXISTS] t
 CREATE TABLE t SHALLOW CLONE s [VERSION AS OF 4]              Dataset.shallow_clone
+
+Each reader gets the words after those of `spellings.STATEMENTS`. It returns None for a table of the engine, and raises
+InvalidArgument for an incomplete statement, and UnsupportedFeature for unknown clauses.
 """
 
 from __future__ import annotations
@@ -72,18 +75,7 @@ class Upkeep(Change):
         return self.work(dataset) or dataset
 
 
-def understand(read: TokenReader) -> Change | Task | None:
-    """Parses the statement; returns None for others, and for those on tables of the engine.
-
-    raises: InvalidArgument for an incomplete one; UnsupportedFeature for unknown clauses
-    """
-    for words, statement in _STATEMENTS.items():
-        if read.accept(*words):
-            return statement(read)
-    return None
-
-
-def _optimize(read: TokenReader) -> Change:
+def optimize(read: TokenReader) -> Change:
     path = unversioned(read.own_table("OPTIMIZE"))
     read.accept("FULL")
     if read.next_words(1) == ("WHERE",):
@@ -94,7 +86,7 @@ def _optimize(read: TokenReader) -> Change:
     return Upkeep(path, lambda dataset: dataset.compact())
 
 
-def _vacuum(read: TokenReader) -> Task | None:
+def vacuum(read: TokenReader) -> Task | None:
     if read.is_at_end:
         return None
     table = read.table()
@@ -115,8 +107,7 @@ def _vacuum(read: TokenReader) -> Task | None:
     return Cleanup(unversioned(table.path), older_than, dry_run)
 
 
-def _restore(read: TokenReader) -> Change:
-    read.accept("TABLE")
+def restore(read: TokenReader) -> Change:
     path = unversioned(read.own_table("RESTORE"))
     read.expect("TO")
     kind = read.accept_one("VERSION", "TIMESTAMP")
@@ -144,7 +135,7 @@ def version_of(dataset: Dataset, kind: str, chosen: int | str) -> int:
     return lance_sql.dataset.open(dataset.uri, tag=chosen).version
 
 
-def _create_index(read: TokenReader, *, replace: bool = False) -> Change | None:
+def create_index(read: TokenReader) -> Change | None:
     if_not_exists = read.accept("IF", "NOT", "EXISTS")
     name = None if read.next_words(1) == ("ON",) else read.name("the name of an index")
     read.expect("ON")
@@ -169,7 +160,7 @@ def _create_index(read: TokenReader, *, replace: bool = False) -> Change | None:
         index_names = {index.name for index in dataset.indices()}
         if if_not_exists and (name or f"{column}_idx") in index_names:
             return None
-        return dataset.create_index(column, chosen, name=name, replace=replace, **options)
+        return dataset.create_index(column, chosen, name=name, replace="REPLACE" in read.spelling, **options)
 
     return Upkeep(unversioned(path), work)
 
@@ -198,7 +189,7 @@ def _using(read: TokenReader) -> str | None:
     return read.name("a kind of index").lower() if read.accept("USING") else None
 
 
-def _drop_index(read: TokenReader) -> Change | None:
+def drop_index(read: TokenReader) -> Change | None:
     if_exists = read.accept("IF", "EXISTS")
     name = read.name("the name of an index")
     if read.is_at_end:
@@ -216,7 +207,7 @@ def _drop_index(read: TokenReader) -> Change | None:
     return Upkeep(unversioned(path), work, f"drop the index {name}")
 
 
-def _analyze(read: TokenReader) -> Change | None:
+def analyze(read: TokenReader) -> Change | None:
     read.accept("TABLE")
     if read.is_at_end or read.next_words(1) == ("VERBOSE",):
         return None
@@ -239,7 +230,7 @@ def _analyze(read: TokenReader) -> Change | None:
     return Upkeep(unversioned(path), work)
 
 
-def _drop_table(read: TokenReader) -> Task | None:
+def drop_table(read: TokenReader) -> Task | None:
     if_exists = read.accept("IF", "EXISTS")
     table = read.table()
     if table.path is None:
@@ -303,15 +294,3 @@ class _Clone(Change):
         if self.kind is not None and self.chosen is not None:
             dataset = lance_sql.dataset.open(self.source, version=version_of(dataset, self.kind, self.chosen))
         return dataset.shallow_clone(path)
-
-
-_STATEMENTS: Final[dict[tuple[str, ...], Callable[[TokenReader], Change | Task | None]]] = {
-    ("OPTIMIZE",): _optimize,
-    ("VACUUM",): _vacuum,
-    ("RESTORE",): _restore,
-    ("CREATE", "INDEX"): _create_index,
-    ("CREATE", "OR", "REPLACE", "INDEX"): lambda read: _create_index(read, replace=True),
-    ("DROP", "INDEX"): _drop_index,
-    ("ANALYZE",): _analyze,
-    ("DROP", "TABLE"): _drop_table,
-}

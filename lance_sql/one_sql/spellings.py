@@ -1,0 +1,109 @@
+"""Spellings of statements on Lance tables: those that run, in the syntax of several products, and those that do not.
+
+Imports no parser, because a connection looks for these words in every text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+_SHOWN: Final = ("BRANCHES", "COLUMNS", "HISTORY", "INDEX", "INDEXES", "KEYS", "TAGS", "TBLPROPERTIES")
+_SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "alter table": ("ALTER TABLE",),
+    "analyze": ("ANALYZE",),
+    "apply changes": ("APPLY CHANGES INTO", "AUTO CDC INTO"),
+    "comment": ("COMMENT ON",),
+    "create index": ("CREATE INDEX", "CREATE OR REPLACE INDEX"),
+    "create table": ("CREATE TABLE", "CREATE OR REPLACE TABLE"),
+    "create view": ("CREATE MATERIALIZED VIEW", "CREATE OR REPLACE MATERIALIZED VIEW"),
+    "describe": ("DESC", "DESC TABLE", "DESCRIBE", "DESCRIBE TABLE"),
+    "detail": ("DESC DETAIL", "DESCRIBE DETAIL"),
+    "drop index": ("DROP INDEX",),
+    "drop table": ("DROP TABLE",),
+    "drop view": ("DROP MATERIALIZED VIEW",),
+    "history": ("DESC HISTORY", "DESCRIBE HISTORY"),
+    "optimize": ("OPTIMIZE",),
+    "refresh view": ("REFRESH MATERIALIZED VIEW",),
+    "restore": ("RESTORE", "RESTORE TABLE"),
+    "show": tuple(f"SHOW {kind}" for kind in _SHOWN),
+    "show create table": ("SHOW CREATE TABLE",),
+    "show tables": ("SHOW TABLES FROM", "SHOW TABLES IN"),
+    "vacuum": ("VACUUM",),
+}
+STATEMENTS: Final = {spelling: verb for verb, spellings in _SPELLINGS.items() for spelling in spellings}
+"""Verb by first words."""
+OF_ENGINES: Final = ("ALTER", "ANALYZE", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DROP", "SHOW", "VACUUM")
+"""First words that statements of engines have as well."""
+REFUSED: Final[Mapping[str, str]] = {
+    r"CALL\s+(\w+\.)*(rollback_to_(snapshot|timestamp)|set_current_snapshot)\b": (
+        "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"
+    ),
+    r"CALL\s+(\w+\.)*(expire_snapshots|remove_orphan_files|ducklake_(expire_snapshots|cleanup_old_files))\b": (
+        "VACUUM 'x.lance' RETAIN 168 HOURS"
+    ),
+    r"CALL\s+(\w+\.)*(rewrite_(data_files|manifests)|(ducklake_)?merge_adjacent_files)\b": "OPTIMIZE 'x.lance'",
+    r"CALL\s+(\w+\.)*create_changelog_view\b": "FROM lance_changes('x.lance', 5, 6)",
+    r"CALL\s+(\w+\.)*fast_forward\b": "lance-sql publish x.lance b",
+    r"FSCK\s+REPAIR\b": "lance-sql repair x.lance",
+    r"UNDROP\b": "what DROP TABLE removes is gone; RESTORE TABLE brings versions of a table back",
+    r"CONVERT\s+TO\s+DELTA\b": "CREATE TABLE 'x.lance' AS FROM 'x.parquet'",
+    r"REORG\s+TABLE\b": "OPTIMIZE 'x.lance', then VACUUM 'x.lance' RETAIN 168 HOURS",
+    r"GENERATE\s+symlink_format_manifest\b": "lance_files('x.lance') lists what a version consists of",
+    r"REFRESH\s+TABLE\b": "nothing: each query reads the newest version",
+    r"CREATE\s+(OR\s+REPLACE\s+)?STREAM\b": "lance-sql cursors x.lance name --start latest",
+    r"ALTER\s+TABLE\s+\S+\s+SWAP\s+WITH\b": "ALTER TABLE 'x.lance' RENAME TO 'y.lance'",
+}
+"""Statement to write instead, by a pattern of the first words."""
+TARGETS: Final = (
+    "INSERT INTO",
+    "INSERT OVERWRITE",
+    "OR REPLACE INTO",
+    "OR IGNORE INTO",
+    "MERGE INTO",
+    "DELETE FROM",
+    "UPDATE",
+    "TRUNCATE",
+    "COPY",
+)
+"""Words before a table whose rows change."""
+VERSIONS: Final = ("VERSION AS OF", "TIMESTAMP AS OF", "AT (", "CHANGES FROM")
+"""Words after a table that is read at a version."""
+FUNCTIONS: Final[Mapping[str, str]] = {
+    "table_changes": "lance_changes",
+    "table_changes_by_path": "lance_changes",
+    "table_insertions": "lance_insertions",
+    "table_deletions": "lance_deletions",
+}
+"""Table functions by their names in Databricks and DuckLake."""
+
+_OWN: Final = ("OPTIMIZE", "RESTORE", "SHOW INDEX", "SHOW INDEXES", "SHOW TBLPROPERTIES", "SHOW TABLES IN")
+"""Statements that no engine has, besides those that describe a history or details."""
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(sorted({word.replace(" ", r"\s+") for word in words}))
+
+
+_FIRST: Final = {spelling.split()[0] for spelling in (*STATEMENTS, *TARGETS)} - {"OR"}
+_CLAUSES: Final = ("BEFORE", "CHANGES", "SUMMARIZE", "SYSTEM_TIME", "SYSTEM_VERSION", "TABLE", "VERSIONS BETWEEN")
+_WORDS: Final = re.compile(
+    rf"\b({_any((*_FIRST, *_CLAUSES, *FUNCTIONS, 'VERSION', 'TIMESTAMP AS'))})\b|=>|@|\.lance\b(?!')|\bAT\s*\(",
+    re.IGNORECASE,
+)
+_OF_NO_ENGINE: Final = re.compile(
+    rf"(^|;)\s*(({_any((*_OWN, *_SPELLINGS['detail'], *_SPELLINGS['history']))})\b"
+    rf"|VACUUM\s+\S+\s+RETAIN|{'|'.join(REFUSED)})",
+    re.IGNORECASE,
+)
+
+
+def may_be_of_lance(text: str) -> bool:
+    """Whether a text about Lance tables may have statements or clauses that engines lack. Most queries have none."""
+    return _WORDS.search(text) is not None
+
+
+def is_of_no_engine(text: str) -> bool:
+    """Whether a text has a statement that no engine runs, on any table."""
+    return _OF_NO_ENGINE.search(text) is not None
