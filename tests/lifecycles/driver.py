@@ -1,4 +1,4 @@
-"""Random lives of a table: verbs, references, addresses and writers in turn, and a model that all have to agree with.
+"""Random lives of a table: verbs, statements, references, addresses and writers in turn, and a model of all of them.
 
     python -m tests.lifecycles.driver --seeds 0-99 --steps 60
 
@@ -28,7 +28,15 @@ import lance
 import pyarrow as pa
 
 import lance_sql
-from lance_sql import CommitConflict, Dataset, LanceError, TableNotFound, UnsupportedFeature, VersionNotFound
+from lance_sql import (
+    CommitConflict,
+    Dataset,
+    InvalidArgument,
+    LanceError,
+    TableNotFound,
+    UnsupportedFeature,
+    VersionNotFound,
+)
 from lance_sql.table import table_folders
 
 Rows: TypeAlias = dict[int, int]
@@ -77,7 +85,6 @@ class Table:
     branches: dict[str | None, Branch]
     tags: dict[str, tuple[str | None, int]] = field(default_factory=dict)
     cursors: dict[str, str | None] = field(default_factory=dict)
-    sought: dict[str, int] = field(default_factory=dict)
 
 
 class Life:
@@ -89,12 +96,12 @@ class Life:
         self.log: list[str] = []
         self.next = 0
         self.num_branches = self.num_tables = 0
-        self.copies: dict[str, tuple[int, int]] = {}
         self.old: list[tuple[Dataset, Rows]] = []
         self.backup: Table | None = None
         for each in ("a", "b"):
             (folder / each).mkdir()
         self.home = Path.cwd()
+        self.connection = lance_sql.connect(catalog=str(folder))
         self.create()
 
     @property
@@ -124,7 +131,7 @@ class Life:
     # addresses
 
     def link(self, place: Path) -> str:
-        link = self.folder / f"link{abs(hash(str(place)))}"
+        link = self.folder / f"link{abs(hash(str(place)))}.lance"
         if not link.is_symlink():
             link.symlink_to(place)
         return str(link)
@@ -198,6 +205,23 @@ class Life:
     def changed(self, branch: Branch, rows: Rows) -> State:
         return State(rows, dict(branch.state.turns), dict(branch.state.published))
 
+    def overwritten(self, branch: Branch, rows: Rows) -> State:
+        return State(rows, dict(branch.state.turns))
+
+    def sql_name(self, reference: str | None, engine: str = "duckdb") -> str:
+        """The name in SQL of main, a branch or a tag."""
+        if engine == "duckdb" and self.random.random() < 0.4:
+            table = self.name.removesuffix(".lance")
+            names = (f'lake."{table}"', f'lake."{table}@{reference}"', f'lake."{table}"@"{reference}"')
+            return names[0] if reference is None else self.random.choice(names[1:])
+        text, _ = self.address(None)
+        return f"'{text}'" if reference is None else f"'{text.rstrip('/')}@{reference}'"
+
+    def sql(self, text: str, engine: str = "duckdb") -> list[tuple[Any, ...]]:
+        self.say(text)
+        target = {"connection": self.connection} if engine == "duckdb" else {"engine": engine}
+        return lance_sql.sql(text, all_rows=True, **target).fetchall()
+
     def pylance(self, name: str | None) -> Any:
         dataset = lance.dataset(str(self.path))
         return dataset if name is None else dataset.checkout_version((name, None))
@@ -269,7 +293,7 @@ class Life:
         rows = self.new(4)
         text, named = self.address(name)
         made = lance_sql.write(self.arrow(rows), text, mode="overwrite", branch=named).version
-        self.made(branch, made, State(rows, dict(branch.state.turns)))
+        self.made(branch, made, self.overwritten(branch, rows))
 
     def do_compact(self) -> None:
         name, branch = self.branch()
@@ -303,6 +327,49 @@ class Life:
         made = self.open(name).restore(version).version
         self.say(f"{version} as {made}")
         self.made(branch, made, copy.deepcopy(branch.states[version]))
+
+    def do_statement(self) -> None:
+        """A statement of SQL that changes main or a branch."""
+        name, branch = self.branch()
+        kind, text, after = self.random.choice(self.statements(branch))
+        self.say(kind)
+        engine = "duckdb" if kind == "merge" else self.random.choice(("duckdb", "datafusion"))
+        self.sql(text.format(t=self.sql_name(name, engine)), engine)
+        self.made(branch, self.open(name).version, after)
+
+    def statements(self, branch: Branch) -> list[tuple[str, str, State]]:
+        """Kinds of statements about {t}, with the state after each."""
+        rows, new, value = branch.state.rows, self.new(3), self.value()
+        values = ", ".join(map(str, new.items()))
+        made = [
+            ("insert", f"INSERT INTO {{t}} VALUES {values}", self.changed(branch, {**rows, **new})),
+            (
+                "overwrite",
+                f"INSERT OVERWRITE {{t}} SELECT * FROM (VALUES {values}) AS s(id, v)",
+                self.overwritten(branch, new),
+            ),
+            ("optimize", "OPTIMIZE {t}", self.changed(branch, rows)),
+        ]
+        if chosen := self.some(rows):
+            where = f"id IN ({', '.join(map(str, chosen))})"
+            kept = {key: each for key, each in rows.items() if key not in chosen}
+            merged = {**dict.fromkeys(chosen, value), **new}
+            pairs = ", ".join(map(str, merged.items()))
+            made += [
+                (
+                    "update",
+                    f"UPDATE {{t}} SET v = {value} WHERE {where}",
+                    self.changed(branch, {**rows, **dict.fromkeys(chosen, value)}),
+                ),
+                ("delete", f"DELETE FROM {{t}} WHERE {where}", self.changed(branch, kept)),
+                (
+                    "merge",
+                    f"MERGE INTO {{t}} AS t USING (SELECT * FROM (VALUES {pairs}) AS x(id, v)) AS s ON t.id = s.id"
+                    " WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *",
+                    self.changed(branch, {**rows, **merged}),
+                ),
+            ]
+        return made
 
     def do_tag(self) -> None:
         name, branch = self.branch()
@@ -363,8 +430,9 @@ class Life:
         except (CommitConflict, UnsupportedFeature) as error:
             self.say(error)
             both = any(key in others for key in mine if key in before.rows)
+            published = [branch.states[each].rows for each in branch.states if branch.base <= each <= since]
             own = since > branch.base and any(
-                key not in branch.states[branch.base].rows for key in mine if key in before.rows
+                key not in rows for key in mine if key in before.rows for rows in published
             )
             taken = any(onto.state.turns.get(app) not in (before.turns.get(app), turns[app]) for app in turns)
             assert both or own or taken, ("refused without a reason", self.log)
@@ -397,15 +465,7 @@ class Life:
         if self.table.cursors.get(job, name) != name:
             return
         target = self.folder / f"{job}.lance"
-        is_known, is_copy = job in self.open(None).cursors(), self.copies.get(job) == self.copied(job)
-        if target.exists() and not (is_known and is_copy):
-            # a new cursor, one that a backup did not have, or that of another table
-            table_folders.drop(str(target))
         cursor = self.open(name).cursor(job)
-        if is_known and not is_copy:
-            cursor.seek("snapshot")
-            self.table.sought[job] = self.value()
-        self.copies[job] = self.copied(job)
         self.table.cursors[job] = name
         is_told, was_lost = False, False
         while not is_told:
@@ -427,14 +487,8 @@ class Life:
                 if target.exists():
                     table_folders.drop(str(target))
                 cursor = self.open(name).cursor(job).seek("snapshot")
-                self.table.sought[job] = self.value()
-                self.copies[job] = self.copied(job)
         if target.exists():
             assert _rows(lance_sql.open(target)) == branch.state.rows, (job, self.log)
-
-    def copied(self, job: str) -> tuple[int, int]:
-        """What the copy of a cursor belongs to: a backup brings back a cursor from before it was put elsewhere."""
-        return self.table.number, self.table.sought.get(job, 0)
 
     def do_cleanup(self) -> None:
         name, _ = self.branch()
@@ -453,7 +507,6 @@ class Life:
         if self.random.random() < 0.3:
             table_folders.drop(str(self.path))
             self.create()
-            self.copies.clear()
             for job in CURSORS:
                 if (self.folder / f"{job}.lance").exists():
                     table_folders.drop(str(self.folder / f"{job}.lance"))
@@ -485,11 +538,22 @@ class Life:
             assert _rows(opened) == branch.state.rows, (name, self.log)
             if self.random.random() < 0.15:
                 assert _rows(self.pylance(name)) == branch.state.rows, (name, self.log)
+            if self.random.random() < 0.15:
+                engine = self.random.choice(("duckdb", "datafusion"))
+                found = self.sql(f"SELECT id, v FROM {self.sql_name(name, engine)}", engine)
+                assert dict(found) == branch.state.rows, (name, self.log)
         text, _ = self.address(None)
         assert {tag: (ref.branch, ref.version) for tag, ref in lance_sql.open(text).tags().items()} == self.table.tags
         for tag, (name, version) in self.table.tags.items():
             expected = self.table.branches[name].states[version].rows
             assert _rows(lance_sql.open(self.address(name)[0], tag=tag)) == expected, (tag, self.log)
+            if self.random.random() < 0.1:
+                assert dict(self.sql(f"SELECT id, v FROM '{self.path}@{tag}'")) == expected, (tag, self.log)
+                try:
+                    self.sql(f"DELETE FROM '{self.path}@{tag}' WHERE true")
+                except InvalidArgument:
+                    continue
+                raise AssertionError(("a tag was changed", self.log))
         held = []
         for handle, rows in self.old:
             try:
@@ -513,6 +577,7 @@ def _changes(before: Rows, now: Rows) -> dict[int, int | None]:
 
 STEPS: Final = (
     *("append",) * 4,
+    *("statement",) * 6,
     *("update",) * 3,
     *("delete",) * 3,
     *("branch",) * 3,
