@@ -76,13 +76,19 @@ def query(text: str, dialect: Dialect) -> OwnWords | None:
 
 
 def in_quotes(text: str, dialect: Dialect) -> str:
-    """Returns the text with quotes around unquoted paths, in places of tables.
+    """Returns the text with quotes around unquoted paths, in places of tables, and with paths for tables of a catalog
+    that have a version.
 
     raises: as `query`
     """
     tokens = tokenize(text, dialect)
-    unquoted = [(first, named) for named, first in _tables(tokens) if len(named.parts) > 1 and is_path(named.path)]
-    return edited(text, [over(tokens, first, named.end, f"'{named.path}'") for first, named in unquoted])
+    edits = []
+    for named, first in _tables(tokens):
+        path = path_of_name(named.parts, is_quoted=named.is_quoted) or named.path
+        if len(named.parts) > 1 and (is_path(named.path) or "@" in named.parts[-1]):
+            quoted = "'" + path.replace("'", "''") + "'"
+            edits.append(over(tokens, first, named.end, quoted))
+    return edited(text, edits)
 
 
 def prefix(text: str, dialect: Dialect) -> tuple[str, str]:

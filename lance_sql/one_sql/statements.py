@@ -67,8 +67,8 @@ def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> St
         tree, words = _parsed(text, dialect, in_own_words)
     except InvalidArgument:
         other_products.refuse(text)
-        is_known = in_own_words and len(split(text, dialect)) == 1 and is_parsed_by_engine(text)
-        query = by_tokens.query(text, dialect) if is_known else None
+        rewritten = rewrite(text, dialect) if in_own_words and len(split(text, dialect)) == 1 else ""
+        query = by_tokens.query(rewritten, dialect) if rewritten and is_parsed_by_engine(rewritten) else None
         if query is None:
             raise
         return Statement(text, query)

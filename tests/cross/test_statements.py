@@ -1,7 +1,8 @@
 """Statements through every door, against DuckDB over tables of its own.
 
-A statement of the corpus names {t} and {u}: paths in quotes, paths without, or names of a catalog here, and tables of
-DuckDB there. A door gives the same rows, or refuses in a line; none changes or refuses what is DuckDB's own.
+A statement of the corpus names {t} and {u}: paths in quotes, paths without, or names of a catalog here, each alone or
+with a branch, a tag or a version, and tables of DuckDB there. A door gives the same rows, or refuses in a line; none
+changes or refuses what is DuckDB's own.
 """
 
 from __future__ import annotations
@@ -237,10 +238,21 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("ids.csv").write_text("5\n6\n")
 
 
-def _made(folder: str) -> None:
+def _made(place: str = "path") -> None:
+    """Makes the tables; those of places with a branch, a tag or a version have other rows as their newest of main."""
     source = duckdb.connect()
     for name, query in (("t", _T), ("u", _U)):
-        lance_sql.write(source.sql(query).to_arrow_table(), f"{folder}{name}.lance", mode="overwrite")
+        rows, path = source.sql(query).to_arrow_table(), f"{'a/' if place == 'folder' else ''}{name}.lance"
+        if place not in (*BRANCHES, *EARLIER):
+            lance_sql.write(rows, path)
+            continue
+        table = lance_sql.write(rows.slice(2, 1), path)
+        if place in BRANCHES:
+            table.create_branch("load")
+            lance_sql.write(rows, path, mode="overwrite", branch="load")
+        else:
+            lance_sql.write(rows, path, mode="overwrite").create_tag("kept")
+            lance_sql.write(rows.slice(2, 1), path, mode="overwrite")
 
 
 def _native() -> Any:
@@ -259,22 +271,33 @@ PLACES: Final = {
     "plain": ("t.lance", "u.lance"),
     "catalog": ("lake.t", "LAKE.U"),
 }
+BRANCHES: Final = {
+    "branch": ("'t.lance@load'", '"u.lance@load"'),
+    "branch of a plain path": ("t.lance@load", "u.lance@load"),
+    "branch in a catalog": ("lake.t@load", 'LAKE."u@load"'),
+}
+EARLIER: Final = {
+    "tag": ("'t.lance@kept'", "u.lance@kept"),
+    "version": ("'t.lance@2'", "'u.lance@-1'"),
+    "tag in a catalog": ("lake.t@kept", 'LAKE."u@kept"'),
+}
+ALL_PLACES: Final = {**PLACES, **BRANCHES, **EARLIER}
 
 
 def _doors(place: str) -> Iterator[tuple[str, Run]]:
     def connection() -> Any:
         made = lance_sql.connect()
-        return lance_sql.attach(made, ".", as_="lake") if place == "catalog" else made
+        return lance_sql.attach(made, ".", as_="lake") if "catalog" in place else made
 
     if has_sources():
         own = connection()
         yield "connection", lambda text: own.execute(text).fetchall()
-        if place == "path":
+        if place in ("path", "branch"):
             related = connection()
             yield "relation", lambda text: _rows(related.sql(text))
     other = connection()
     yield "sql", lambda text: lance_sql.sql(text, connection=other, all_rows=True).fetchall()
-    if place == "path":
+    if place in ("path", "branch"):
         yield "command line", _by_command_line
 
 
@@ -315,9 +338,9 @@ def _answer(run: Run, text: str) -> list[str] | None:
         return None
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", ALL_PLACES)
 def test_queries_give_what_they_give_of_tables_of_duckdb(place: str) -> None:
-    _made("a/" if place == "folder" else "")
+    _made(place)
     native, doors = _native(), list(_doors(place))
     different = []
     for query in QUERIES:
@@ -327,7 +350,7 @@ def test_queries_give_what_they_give_of_tables_of_duckdb(place: str) -> None:
                 # 0.00 percent is 0 in JSON
                 continue
             is_refused = any(query.startswith(words) for words in REFUSED.get(name, ()))
-            text = _spelled(query, *PLACES[place])
+            text = _spelled(query, *ALL_PLACES[place])
             answer = _answer(run, text)
             if answer != expected and not (is_refused and answer is None):
                 different.append((name, text, answer, expected))
@@ -339,20 +362,19 @@ def _is_refused(change: str) -> bool:
     return any(word in change for word in (*words, "((((", "USING (id)", "WITH c AS"))
 
 
-@pytest.mark.parametrize("place", ["path", "plain", "catalog"])
+@pytest.mark.parametrize("place", ["path", "plain", "catalog", *BRANCHES])
 def test_changes_do_what_they_do_to_a_table_of_duckdb(place: str) -> None:
-    folder = "a/" if place == "folder" else ""
-    _made(folder)
-    doors = list(_doors(place))
+    _made(place)
+    doors, branch = list(_doors(place)), "load" if place in BRANCHES else None
     different = []
     for change in CHANGES:
         native = _native()
         after = _answer(lambda text: native.execute(text).fetchall(), _spelled(change, "t", "u"))  # noqa: B023
         expected = _plain(native.execute("FROM t ORDER BY ALL").fetchall())
         for name, run in doors:
-            version = _made_again(f"{folder}t.lance")
-            said = _said(run, _spelled(change, *PLACES[place]))
-            table = lance_sql.open(f"{folder}t.lance")
+            version = _made_again("t.lance", branch)
+            said = _said(run, _spelled(change, *ALL_PLACES[place]))
+            table = lance_sql.open("t.lance", branch=branch)
             if said is None:
                 is_right = after is not None and _plain(_sorted(table)) == expected
             else:
@@ -361,12 +383,26 @@ def test_changes_do_what_they_do_to_a_table_of_duckdb(place: str) -> None:
             if not is_right:
                 different.append((name, change, said))
     assert not different
+    if branch is not None:
+        assert lance_sql.open("t.lance").version == 1
 
 
-def _made_again(path: str) -> int:
+@pytest.mark.parametrize("place", EARLIER)
+def test_changes_of_an_earlier_version_are_refused(place: str) -> None:
+    _made(place)
+    different = []
+    for name, run in _doors(place):
+        for change in CHANGES:
+            said = _said(run, _spelled(change, *ALL_PLACES[place]))
+            if said is None or lance_sql.open("t.lance").version != 3:
+                different.append((name, change, said))
+    assert not different
+
+
+def _made_again(path: str, branch: str | None) -> int:
     """Gives a table its first rows; its version."""
-    table = lance_sql.open(path)
-    return table.version if table.version == 1 else table.restore(1).version
+    table, first = lance_sql.open(path, branch=branch), 1 if branch is None else 2
+    return table.version if table.version == first else table.restore(first).version
 
 
 def _said(run: Run, text: str) -> str | None:
@@ -386,7 +422,7 @@ def _sorted(table: Any) -> list[tuple[Any, ...]]:
 @pytest.mark.skipif(not has_sources(), reason="connections of DuckDB 1.5 take no statements")
 @pytest.mark.parametrize("place", ["path", "plain"])
 def test_what_is_of_duckdb_alone_is_left_alone(place: str) -> None:
-    _made("a/" if place == "folder" else "")
+    _made(place)
     different = []
     for statements in OWN:
         native, own = _native(), next(_doors(place))[1]
@@ -402,7 +438,7 @@ def test_what_is_of_duckdb_alone_is_left_alone(place: str) -> None:
 
 
 def test_statements_of_duckdb_run_on_the_command_line() -> None:
-    _made("")
+    _made()
     failed = []
     for statements in OWN:
         whole = "; ".join(_spelled(text, *PLACES["path"]) for text in statements)
@@ -424,14 +460,14 @@ SHARED: Final = (
 )
 
 
-@pytest.mark.parametrize("place", ["path", "folder", "plain", "catalog"])
+@pytest.mark.parametrize("place", ALL_PLACES)
 def test_datafusion_gives_the_same(place: str) -> None:
     datafusion = pytest.importorskip("datafusion")
-    _made("a/" if place == "folder" else "")
+    _made(place)
     context = lance_sql.register(datafusion.SessionContext())
-    if place == "catalog":
+    if "catalog" in place:
         lance_sql.attach(context, ".", as_="lake")
     native = _native()
     for query in SHARED:
         expected = native.execute(_spelled(query, "t", "u")).fetchall()
-        assert lance_sql.sql(_spelled(query, *PLACES[place]), session=context).fetchall() == expected, query
+        assert lance_sql.sql(_spelled(query, *ALL_PLACES[place]), session=context).fetchall() == expected, query
