@@ -507,9 +507,13 @@ class Life:
         if self.random.random() < 0.3:
             table_folders.drop(str(self.path))
             self.create()
-            for job in CURSORS:
-                if (self.folder / f"{job}.lance").exists():
-                    table_folders.drop(str(self.folder / f"{job}.lance"))
+            self.drop_copies()
+
+    def drop_copies(self) -> None:
+        """Removes the targets of cursors, which another table would add its rows to."""
+        for job in CURSORS:
+            if (self.folder / f"{job}.lance").exists():
+                table_folders.drop(str(self.folder / f"{job}.lance"))
 
     def do_back_up(self) -> None:
         shutil.rmtree(self.folder / "backup", ignore_errors=True)
@@ -520,6 +524,8 @@ class Life:
         if self.backup is not None:
             shutil.rmtree(self.path)
             shutil.copytree(self.folder / "backup", self.path)
+            if self.table.number != self.backup.number:
+                self.drop_copies()
             self.table = copy.deepcopy(self.backup)
 
     def do_chdir(self) -> None:
