@@ -247,8 +247,8 @@ def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence
             origin = positions.origin(latest, start)
             # raise errors of the feed now
             _ = SnapshotFeed(latest, key=key)
-            oldest = positions.oldest_commit(BranchHistory(latest))
-            record = cursor_files.create(snapshot.main, CursorRecord.first(name, snapshot.branch, origin, oldest))
+            first = CursorRecord.first(snapshot.main, name, snapshot.branch, origin)
+            record = cursor_files.create(snapshot.main, first)
             try:
                 _check_told(latest, origin)
             except VersionNotFound:

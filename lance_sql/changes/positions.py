@@ -7,7 +7,6 @@ the commit at its version, and with the id and the record of the cursor.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Final
 
 from lance_sql.changes import bounds
@@ -42,15 +41,6 @@ def origin(latest: Snapshot, start: Bound) -> Origin:
         history.check_range(first, latest.version)
         position, needs_snapshot = first - 1, False
     return Origin(position, commit_at(history, position), needs_snapshot)
-
-
-def oldest_commit(history: BranchHistory) -> str:
-    """Returns the identity of the oldest commit."""
-    for version in history.files:
-        # a cleanup may remove it now
-        with suppress(VersionNotFound):
-            return history.snapshot_at(version).token
-    return ""
 
 
 def commit_at(history: BranchHistory, position: int) -> str | None:

@@ -14,6 +14,7 @@ The folder belongs to this library. Other implementations ignore it, and no clea
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field, replace
@@ -77,14 +78,15 @@ class CursorRecord:
     delivered: int | None = None
 
     @classmethod
-    def first(cls, name: str, branch: str | None, origin: Origin, oldest: str) -> CursorRecord:
+    def first(cls, store: Store, name: str, branch: str | None, origin: Origin) -> CursorRecord:
         """Creates the record of a new cursor.
 
-        oldest: the identity of the oldest commit of the table, see `Snapshot.token`
+        store: of the main branch
         raises: InvalidArgument for an invalid name
         """
         check_name(name)
-        now, id = datetime.now(UTC), cursor_ids.first(name, oldest)
+        folder = store.local_path(CURSORS)
+        now, id = datetime.now(UTC), cursor_ids.first(name, store.uri if folder is None else os.path.realpath(folder))
         place = (origin.position, origin.needs_snapshot)
         return cls(name, id, branch, *place, now, now, commit=origin.commit, origin=origin)
 
@@ -156,7 +158,7 @@ def create(store: Store, record: CursorRecord) -> CursorRecord:
         if newest is not None and not newest.is_dropped:
             return newest
         # the dropped one with this name has delivered changes under its id
-        new = replace(record, id=cursor_ids.following(newest.id)) if newest is not None and newest.id else record
+        new = record if newest is None else replace(record, id=cursor_ids.following(newest.id))
         with suppress(RetryableConflict):
             return _put(store, newest, new)
     raise RetryableConflict(f"the cursor {record.name!r} is created and dropped by others all the time")
@@ -190,8 +192,8 @@ def drop(store: Store, name: str, table: str) -> None:
         record = existing(store, name, table)
     except CorruptFile:
         # only its number is known
-        unknown = CursorRecord.first(name, None, Origin(0, None, False), "")
-        record = replace(unknown, id="", number=max(_numbers(store, name)))
+        unknown = CursorRecord.first(store, name, None, Origin(0, None, False))
+        record = replace(unknown, number=max(_numbers(store, name)))
     _put(store, record, replace(record, is_dropped=True))
 
 

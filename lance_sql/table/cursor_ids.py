@@ -2,9 +2,10 @@
 
     5c1f.._000645c4d6f2a1b03f9a    the family, and the order of the id within it
 
-A cursor gets another id when a seek moves it, and when it is created again. The family remains: it is derived from the
-name of the cursor and the oldest commit of its table, so that a cursor that was lost with the folder of its table is
-recognized. The order grows. An id that is later than that of a cursor proves that the cursor came back from a backup.
+A cursor gets another id when a seek moves it, and when it is created again. The family remains, also if the folder of
+the table is moved. It is derived from the name of the cursor and the place of its table, so that a cursor that was lost
+with the folder is recognized. The order grows. An id that is later than that of a cursor proves that the cursor came
+back from a backup.
 
 Earlier releases wrote ids without an order, which are the family of their successors.
 """
@@ -22,12 +23,12 @@ _NUM_RANDOM: Final = 4
 _ORDER: Final = re.compile(rf"_([0-9a-f]{{16}})[0-9a-f]{{{_NUM_RANDOM}}}")
 
 
-def first(name: str, oldest: str) -> str:
+def first(name: str, place: str) -> str:
     """Returns the first id of a cursor.
 
-    oldest: the identity of the oldest commit of the table, see `Snapshot.token`
+    place: of the table: the same one for each address of it
     """
-    return _later_than(0, hashlib.sha256(f"{name}\n{oldest}".encode()).hexdigest()[:_NUM_HEX])
+    return _later_than(0, hashlib.sha256(f"{name}\n{place}".encode()).hexdigest()[:_NUM_HEX])
 
 
 def following(id: str) -> str:

@@ -141,11 +141,14 @@ def test_a_source_from_before_a_seek_is_refused(holder: Holder, later: int) -> N
     assert holder.ids() == [1, 3, 3, *range(10, 10 + later), 20]
 
 
-def test_a_source_from_before_the_cursor_goes_on(holder: Holder) -> None:
+@pytest.mark.parametrize("is_cleaned", [False, True])
+def test_a_source_from_before_the_cursor_goes_on(holder: Holder, is_cleaned: bool) -> None:
     holder.add(2)
     holder.back_up()
+    if is_cleaned:
+        lance_sql.open(holder.source).cleanup(retain_versions=1)
     holder.run()
-    holder.cursor().seek(2)
+    holder.cursor().seek("latest")
     holder.put_back(holder.source)
     holder.run()
     assert holder.ids() == [1, 2]
@@ -164,6 +167,18 @@ def test_a_source_from_before_the_cursor_and_with_other_commits_is_refused(holde
     for number in (12, 13, 14):
         holder.add(number)
     refused(holder)
+
+
+def test_another_source_at_the_place_is_refused(holder: Holder) -> None:
+    holder.run()
+    drop(holder.source)
+    holder.add(11)
+    refused(holder)
+    holder.add(12)
+    refused(holder)
+    holder.cursor().seek("earliest")
+    holder.run()
+    assert holder.ids() == [1, 11, 12]
 
 
 def test_a_holder_from_a_backup_gets_the_changes_again(holder: Holder) -> None:
@@ -298,13 +313,16 @@ def test_tables_and_names_have_cursors_of_their_own(tmp_path: Path) -> None:
     expected = []
     for number, (name, cursor) in enumerate([("a", "x"), ("b", "x"), ("b", "y"), ("a", "x"), ("b", "x")]):
         source = tmp_path / f"{name}.lance"
+        if number == 1:
+            # a copy of the other source
+            shutil.copytree(tmp_path / "a.lance", source, ignore=shutil.ignore_patterns("_cursors"))
         lance_sql.write({"id": [number]}, source, mode=mode_of(source))
         handle, target = lance_sql.open(source).cursor(cursor, start="earliest"), tmp_path / "target.lance"
         with handle.read(target=target) as changes:
             expected += changes.scan(["id"]).to_table()["id"].to_pylist()
             lance_sql.write(changes.scan(["id"]), target, mode=mode_of(target), properties=changes.properties)
     assert sorted(lance_sql.open(tmp_path / "target.lance").to_table()["id"].to_pylist()) == sorted(expected)
-    assert sorted(expected) == [0, 1, 1, 2, 2, 3, 4]
+    assert sorted(expected) == [0, 0, 0, 1, 1, 2, 2, 3, 4]
 
 
 def test_a_cursor_of_an_earlier_release_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +330,7 @@ def test_a_cursor_of_an_earlier_release_goes_on(tmp_path: Path, monkeypatch: pyt
     holder = Target(tmp_path)
     holder.add(1)
     with monkeypatch.context() as patched:
-        patched.setattr(cursor_ids, "first", lambda name, oldest: "5c1f" * 8)
+        patched.setattr(cursor_ids, "first", lambda name, place: "5c1f" * 8)
         holder.run()
     for record in (holder.source / "_cursors" / "copy").iterdir():
         content = json.loads(record.read_text())

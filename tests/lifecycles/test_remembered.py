@@ -263,8 +263,6 @@ FROM_THE_BEGINNING = {
     # the other table gets a cursor of its own, for which all of its rows are new
     (cursor, swapped),
     (cursor, made_anew),
-    (target, swapped),
-    (target, made_anew),
 }
 
 
