@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +15,16 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.python_values import array
 from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.health.differences.column_rules import ColumnRule
+from lance_sql.health.differences.compared_columns import SharedColumns
+from lance_sql.health.differences.differing_rows import RowDifferences, adapted
+from lance_sql.health.differences.pairing import UniqueKey, pair
 from lance_sql.reads.scan.system_columns import ROW_ID
-from lance_sql.testing.comparable import comparable, hashable, python_values
-from lance_sql.testing.comparison import equal_values
+from lance_sql.testing.python_values import python_values
 from lance_sql.testing.report import short, side_by_side
 from lance_sql.testing.tables import TableLike, dataset, names_of
+from lance_sql.values import keys as keys_rule
+from lance_sql.values.arrays import BoolMask
 
 _KINDS = {"inserted": "insert", "updated": "update_postimage", "deleted": "delete"}
 _MAX_SHOWN = 10
@@ -97,92 +102,80 @@ def _wanted(name: str, value: Any) -> int | Collection[Any] | None:
 
 def _differences(name: str, rows: pa.Table, expected: Collection[Any], key: Sequence[str]) -> list[str]:
     """Returns problems of the keys of inserted, updated or deleted rows; each key counts as often as it occurs."""
-    actual, shown = _keys(rows)
-    named, shown_names = _named_keys(expected, rows.schema, key)
+    named, of_no_row = _named_keys(expected, rows.schema, key)
+    tables = (named, rows)
+    numbers = keys_rule.numbered([keys_rule.columns_of(table) for table in tables], nulls_are_equal=True)
+    size = max(int(each.max(initial=-1)) for each in numbers) + 1
+    counts = [np.bincount(each, minlength=size) for each in numbers]
     problems = []
-    for more, less, what in ((named, actual, f"not {name}"), (actual, named, f"{name}, but not expected to be")):
-        left = more - less
+    for side, what in enumerate((f"not {name}", f"{name}, but not expected to be")):
+        left = Counter(of_no_row if side == 0 else ())
+        more, first = np.unique(numbers[side], return_index=True)
+        for number, row in zip(more.tolist(), first.tolist(), strict=True):
+            if counts[side][number] > counts[1 - side][number]:
+                left[_shown(tables[side].slice(row, 1))] += int(counts[side][number] - counts[1 - side][number])
         if left:
-            texts = sorted(
-                (shown | shown_names)[each] + (f" ({count} times)" if count > 1 else "") for each, count in left.items()
-            )
+            texts = sorted(text + (f" ({count} times)" if count > 1 else "") for text, count in left.items())
             rest = f" and {len(texts) - _MAX_SHOWN} more" if len(texts) > _MAX_SHOWN else ""
             problems.append(f"{what}: {', '.join(key)} {', '.join(texts[:_MAX_SHOWN])}{rest}")
     return problems
 
 
-def _keys(rows: pa.Table) -> tuple[Counter[Hashable], dict[Hashable, str]]:
-    """Counts the occurrences of each key; also returns its text."""
-    return _counted([_parts(column) for column in rows.columns])
-
-
-def _named_keys(
-    expected: Collection[Any], schema: pa.Schema, key: Sequence[str]
-) -> tuple[Counter[Hashable], dict[Hashable, str]]:
+def _named_keys(expected: Collection[Any], schema: pa.Schema, key: Sequence[str]) -> tuple[pa.Table, list[str]]:
     """Converts the keys in a test to keys of rows. A value that its column cannot hold is the key of no row.
 
+    returns: the keys of rows, and the texts of the others
     raises: InvalidArgument for keys of another number of columns
     """
     values = [(value,) if len(key) == 1 or not isinstance(value, (tuple, list)) else value for value in expected]
     if any(len(value) != len(key) for value in values):
         raise InvalidArgument(f"A key has {len(key)} columns, {', '.join(key)}: give tuples of their values")
-    return _counted([_named_parts(field, [value[i] for value in values]) for i, field in enumerate(schema)])
+    columns = [_named_values(field, [value[i] for value in values]) for i, field in enumerate(schema)]
+    is_held = np.logical_and.reduce([flags for _, flags in columns])
+    table = pa.Table.from_arrays([array for array, _ in columns], list(key)).filter(pa.array(is_held))
+    return table, [_text(value) for value, held in zip(values, is_held.tolist(), strict=True) if not held]
 
 
-def _counted(columns: Sequence[Sequence[_Part]]) -> tuple[Counter[Hashable], dict[Hashable, str]]:
-    keys, shown = list[Hashable](), dict[Hashable, str]()
-    for parts in zip(*columns, strict=True):
-        key = tuple(value for value, _ in parts)
-        keys.append(key)
-        texts = [text for _, text in parts]
-        shown[key] = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-    return Counter(keys), shown
-
-
-def _parts(column: pa.ChunkedArray) -> list[_Part]:
-    values = map(hashable, comparable(column).to_pylist())
-    return list(zip(values, map(short, python_values(column)), strict=True))
-
-
-def _named_parts(field: pa.Field, values: Sequence[Any]) -> list[_Part]:
+def _named_values(field: pa.Field, values: Sequence[Any]) -> tuple[pa.Array, BoolMask]:
+    """Converts values to the type of a column; returns them with a mask of those that it can hold."""
     type = with_extensions(field).type
     try:
-        return _parts(pa.chunked_array([array(values, type, field.name)], type))
+        return array(values, type, field.name), np.ones(len(values), np.bool_)
     except InvalidArgument:
         if len(values) == 1:
-            text = short(values[0])
-            return [((_NO_VALUE, text), text)]
-    return [part for value in values for part in _named_parts(field, [value])]
+            return pa.nulls(1, type), np.zeros(1, np.bool_)
+    arrays, flags = zip(*(_named_values(field, [value]) for value in values), strict=True)
+    return pa.concat_arrays(arrays), np.concatenate(flags)
 
 
-_Part: TypeAlias = tuple[Hashable, str]
-"""Value of a key in one column, and its text."""
+def _shown(row: pa.Table) -> str:
+    return _text([python_values(column)[0] for column in row.columns])
 
-_NO_VALUE = object()
-"""Marker before the text of a value that the column cannot hold."""
+
+def _text(key: Sequence[Any]) -> str:
+    texts = list(map(short, key))
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _changed_values(feed: ChangeFeed, column: str, key: Sequence[str]) -> list[str]:
     """Returns problems of updated rows whose images differ in a column."""
     shown = [name for name in key if name != column]
     before, after = (
-        feed.scan([ROW_ID, column, *shown], f"_change_type = 'update_{image}'").to_table()
+        adapted(feed.scan([ROW_ID, column, *shown], f"_change_type = 'update_{image}'").to_reader(), {})
         for image in ("preimage", "postimage")
     )
-    earlier = {row: position for position, row in enumerate(before[ROW_ID].to_pylist())}
-    old, new = (comparable(images[column]).to_pylist() for images in (before, after))
+    shared = SharedColumns({column: column}, {}, ())
+    differences = RowDifferences(shared, (), _MAX_SHOWN, {column: ColumnRule().same})
+    differences.add(pair(before, after, UniqueKey([ROW_ID])), counts_rewritten=False)
     problems = []
-    for position, row in enumerate(after[ROW_ID].to_pylist()):
-        was = earlier.get(row)
-        if was is not None and equal_values(new[position], old[was]):
-            continue
-        name = ", ".join(f"{each}={short(_value(after, position, each))}" for each in shown) or f"{ROW_ID}={row}"
-        had, has = side_by_side(None if was is None else _value(before, was, column), _value(after, position, column))
+    for each in differences.updated():
+        name = ", ".join(f"{name}={short(_value(each.after, name))}" for name in shown or [ROW_ID])
+        had, has = side_by_side(_value(each.before, column), _value(each.after, column))
         problems.append(f"{column} changed: {name} had {had}, has {has}")
-    if len(problems) > _MAX_SHOWN:
-        problems[_MAX_SHOWN:] = [f"{column} changed in {len(problems) - _MAX_SHOWN} more rows"]
+    if differences.num_updated > _MAX_SHOWN:
+        problems.append(f"{column} changed in {differences.num_updated - _MAX_SHOWN} more rows")
     return problems
 
 
-def _value(table: pa.Table, row: int, column: str) -> Any:
-    return python_values(table[column].slice(row, 1))[0]
+def _value(row: pa.Table, column: str) -> Any:
+    return python_values(row[column])[0]

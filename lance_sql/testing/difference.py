@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.testing.comparison import Differences
+from lance_sql.testing.comparison import Comparison
+from lance_sql.testing.tables import POSITION
 from lance_sql.values.frames import Frames
+from lance_sql.values.selection import whole
 from lance_sql.values.value_text import text, values
 
 _SCHEMA: Final = pa.schema(
@@ -34,57 +36,67 @@ class TableDifferenceError(AssertionError, Frames):
     {'what': 'changed', 'id': 1, 'column': 'v', 'actual': '5', 'expected': '7'}
     """
 
-    def __init__(
-        self, message: str, actual: pa.Table, expected: pa.Table, differences: Differences, key: Sequence[str]
-    ) -> None:
+    def __init__(self, message: str, comparison: Comparison) -> None:
         super().__init__(message)
-        self._actual = actual
-        self._expected = expected
-        self._differences = differences
-        self._key = list(key)
+        self._comparison = comparison
 
     def to_table(self) -> pa.Table:
-        """Returns a row for each cell that differs, and for each cell of a row that only one table has.
+        """Compares again, and returns a row for each cell that differs, and for each cell of a row that only one table
+        has.
 
         returns: `what` ("changed", "missing" or "unexpected"), the columns of the key, `column`, `actual` and
             `expected` as texts, NULL where there is none, and `actual_row` and `expected_row`, the positions in both
         """
-        cells = list(self._cells())
+        schema, key = self._comparison.expected.schema, list(self._comparison.key)
+        cells, rows = [], []
+        for row, of_row in self._rows():
+            cells += of_row
+            rows += [row.select(key)] * len(of_row)
         columns = list(zip(*cells, strict=True)) if cells else [()] * len(_SCHEMA)
-        table = pa.table(
-            [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], _SCHEMA
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
+        keys = pa.concat_tables(
+            [pa.schema([schema.field(name).with_nullable(True) for name in key]).empty_table(), *rows]
         )
-        mine, theirs = table["actual_row"], table["expected_row"]
-        for name in self._key:
-            # a row that only one table has is identified by its key in that table
-            here, there = self._actual[name].take(mine), self._expected[name].take(theirs)
-            key_values = pa.chunked_array([pa.array(map(_first, here.to_pylist(), there.to_pylist()), here.type)])
-            table = table.add_column(table.column_names.index("column"), name, key_values)
-        return table
+        fields = [pa.field(name, keys.schema.field(name).type) for name in key]
+        return pa.table(
+            [arrays[0], *keys.columns, *arrays[1:]], schema=pa.schema([_SCHEMA.field(0), *fields, *list(_SCHEMA)[1:]])
+        )
 
-    def _cells(self) -> Iterator[tuple[Any, ...]]:
-        for mine, theirs, names in self._differences.changed:
-            for name in names:
-                yield (
-                    "changed",
-                    name,
-                    _cell(self._actual, mine, name),
-                    _cell(self._expected, theirs, name),
-                    mine,
-                    theirs,
-                )
-        for row in self._differences.missing:
-            for name in self._expected.column_names:
-                yield "missing", name, None, _cell(self._expected, row, name), None, row
-        for row in self._differences.unexpected:
-            for name in self._actual.column_names:
-                yield "unexpected", name, _cell(self._actual, row, name), None, row, None
+    def _rows(self) -> Iterator[tuple[pa.Table, list[tuple[Any, ...]]]]:
+        """Yields rows that differ, each as a table with its key, with its cells."""
+        num_rows = max(self._comparison.expected.num_rows, self._comparison.actual.num_rows)
+        differences = self._comparison.differences(num_rows)
+        for pair in differences.updated():
+            expected, actual = pair.before, pair.after
+            yield (
+                expected,
+                [
+                    (
+                        "changed",
+                        name,
+                        _cell(actual, name),
+                        _cell(expected, name),
+                        _position(actual),
+                        _position(expected),
+                    )
+                    for name in pair.columns
+                ],
+            )
+        names = self._comparison.expected.schema.names
+        for row in _single(differences.deleted.table()):
+            yield row, [("missing", name, None, _cell(row, name), None, _position(row)) for name in names]
+        for row in _single(differences.inserted.table()):
+            yield row, [("unexpected", name, _cell(row, name), None, _position(row), None) for name in names]
 
 
-def _first(*given: Any) -> Any:
-    return next((value for value in given if value is not None), None)
+def _single(rows: pa.Table) -> Iterator[pa.Table]:
+    return (rows.slice(number, 1) for number in range(rows.num_rows))
 
 
-def _cell(table: pa.Table, row: int, name: str) -> str | None:
-    (value,) = values(table[name].slice(row, 1).combine_chunks())
+def _position(row: pa.Table) -> int:
+    return int(row[POSITION][0].as_py())
+
+
+def _cell(row: pa.Table, name: str) -> str | None:
+    (value,) = values(whole(row[name]))
     return None if value is None else text(value)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.format.schema.primary_key import primary_key
-from lance_sql.testing import comparison
-from lance_sql.testing.comparison import Tolerance, Tolerances
+from lance_sql.health.differences.column_rules import ColumnRule
+from lance_sql.health.differences.pairing import RepeatedKey
+from lance_sql.testing.comparison import Comparison
 from lance_sql.testing.difference import TableDifferenceError
 from lance_sql.testing.report import Report
 from lance_sql.testing.tables import Rows, TableLike, check_ignored, names_of, rows
-from lance_sql.values import keys as key_rule
 from lance_sql.values import selection
 
 
@@ -60,46 +59,56 @@ def assert_table_equal(
         _typed_like(ours, wanted, has_no_columns=_is_no_rows(actual)),
         _typed_like(wanted, ours, has_no_columns=_is_no_rows(expected)),
     )
-    problems = _column_problems(ours.table.schema, wanted.table.schema, ignore_column_order=ignore_column_order)
+    problems = _column_problems(ours.schema, wanted.schema, ignore_column_order=ignore_column_order)
     if problems:
         raise AssertionError(Report(ours, wanted, max_errors).of_columns(problems))
     keys = names_of(key)
-    unknown = [name for name in keys if name not in wanted.table.column_names]
+    unknown = [name for name in keys if name not in wanted.schema.names]
     if unknown:
         raise InvalidArgument(f"The key {', '.join(map(repr, unknown))} is not a column of both tables")
-    ours = _in_order_of(ours, wanted)
-    tolerance = _tolerances(rtol, atol, wanted.table.schema)
-    mine, theirs = (_alike(table.table, ignore_case, ignore_spaces) for table in (ours, wanted))
-    if keys:
-        differences = comparison.by_key(mine, theirs, keys, tolerance)
-    elif check_row_order:
-        differences = comparison.by_position(mine, theirs, tolerance)
-    else:
-        differences = comparison.as_sets(mine, theirs, tolerance)
-        keys = _primary_key(ours, wanted) if differences else []
-        if keys:
-            differences = comparison.by_key(mine, theirs, keys, tolerance)
-    if differences:
-        message = Report(ours, wanted, max_errors).of_rows(differences, keys)
-        raise TableDifferenceError(message, ours.table, wanted.table, differences, keys)
+    rules = _rules(wanted.schema, rtol, atol, ignore_case, ignore_spaces)
+    comparison = Comparison(wanted, ours.in_order_of(wanted), rules, tuple(keys), check_row_order)
+    differences = comparison.differences(max_errors)
+    if not differences.num_rows:
+        return
+    primary = [] if keys or check_row_order else ours.primary_key or wanted.primary_key
+    if primary:
+        with suppress(RepeatedKey):
+            by_key = replace(comparison, key=tuple(primary))
+            differences, comparison = by_key.differences(max_errors), by_key
+    if differences.num_rows:
+        message = Report(ours, wanted, max_errors).of_rows(differences, comparison.key)
+        raise TableDifferenceError(message, comparison)
 
 
-def _tolerances(rtol: float | Mapping[str, float], atol: float | Mapping[str, float], schema: pa.Schema) -> Tolerances:
+def _rules(
+    schema: pa.Schema,
+    rtol: float | Mapping[str, float],
+    atol: float | Mapping[str, float],
+    ignore_case: bool | str | Iterable[str],
+    ignore_spaces: bool | str | Iterable[str],
+) -> dict[str, ColumnRule]:
     """
-    raises: InvalidArgument for a missing column, or a column without floats
+    raises: InvalidArgument for a missing column, a tolerance of a column without floats, or a column that is no text
     """
-    named = [given for given in (rtol, atol) if isinstance(given, Mapping)]
-    for name in dict.fromkeys(name for given in named for name in given):
+    for name in dict.fromkeys(name for given in (rtol, atol) if isinstance(given, Mapping) for name in given):
         if name not in schema.names:
             raise InvalidArgument(f"A tolerance is given for {name!r}, which neither table has")
         if not _has_floats(schema.field(name).type):
             raise InvalidArgument(f"A tolerance is given for {name!r}, which is {schema.field(name).type}, not floats")
 
-    def of(given: float | Mapping[str, float], name: str | None) -> float:
-        return given if not isinstance(given, Mapping) else given.get(name, 0.0) if name is not None else 0.0
+    def of(given: float | Mapping[str, float], field: pa.Field) -> float:
+        if isinstance(given, Mapping):
+            return given.get(field.name, 0.0)
+        return given if _has_floats(field.type) else 0.0
 
-    columns = {name: Tolerance(of(rtol, name), of(atol, name)) for given in named for name in given}
-    return Tolerances(Tolerance(of(rtol, None), of(atol, None)), columns)
+    without_case, without_spaces = _texts(schema, ignore_case), _texts(schema, ignore_spaces)
+    return {
+        field.name: ColumnRule(
+            of(rtol, field), of(atol, field), field.name in without_case, field.name in without_spaces
+        )
+        for field in schema
+    }
 
 
 def _has_floats(type: pa.DataType) -> bool:
@@ -107,25 +116,8 @@ def _has_floats(type: pa.DataType) -> bool:
     return bool(pa.types.is_floating(type)) or any(map(_has_floats, inner))
 
 
-def _alike(
-    table: pa.Table, ignore_case: bool | str | Iterable[str], ignore_spaces: bool | str | Iterable[str]
-) -> pa.Table:
-    """Normalizes the case and the whitespace of texts, as far as they are ignored.
-
-    raises: InvalidArgument for a missing column, or a column that is no text
-    """
-    for column in _texts(table, ignore_case):
-        column_index = table.column_names.index(column)
-        table = table.set_column(column_index, column, pc.utf8_lower(table.column(column)))
-    for column in _texts(table, ignore_spaces):
-        column_index = table.column_names.index(column)
-        joined = pc.replace_substring_regex(table.column(column), r"\s+", " ")
-        table = table.set_column(column_index, column, pc.utf8_trim_whitespace(joined))
-    return table
-
-
-def _texts(table: pa.Table, columns: bool | str | Iterable[str]) -> list[str]:
-    texts = [each.name for each in table.schema if pa.types.is_string(each.type) or pa.types.is_large_string(each.type)]
+def _texts(schema: pa.Schema, columns: bool | str | Iterable[str]) -> list[str]:
+    texts = [each.name for each in schema if pa.types.is_large_string(each.type)]
     if isinstance(columns, bool):
         return texts if columns else []
     names = names_of(columns)
@@ -133,21 +125,6 @@ def _texts(table: pa.Table, columns: bool | str | Iterable[str]) -> list[str]:
         if name not in texts:
             raise InvalidArgument(f"{name!r} is no column of text; there are {', '.join(texts) or 'none'}")
     return names
-
-
-def _primary_key(*tables: Rows) -> list[str]:
-    """Returns the unenforced primary key of one of the tables, if all tables have its columns with unique values."""
-    for each in tables:
-        keys = [] if each.dataset is None else list(primary_key(each.dataset.snapshot.manifest.schema))
-        if keys and all(
-            set(keys) <= set(table.table.column_names) and _is_unique(table.table, keys) for table in tables
-        ):
-            return keys
-    return []
-
-
-def _is_unique(table: pa.Table, keys: Sequence[str]) -> bool:
-    return not len(key_rule.repeated(key_rule.number(table.select(keys))))
 
 
 def _is_no_rows(table: TableLike) -> bool:
@@ -158,14 +135,14 @@ def _is_no_rows(table: TableLike) -> bool:
 def _typed_like(table: Rows, other: Rows, *, has_no_columns: bool) -> Rows:
     """Takes the types of another table's columns if its own contain only NULL, or have no items."""
     if has_no_columns:
-        return replace(table, table=selection.empty(other.table.schema))
-    columns, fields = list(table.table.columns), list(table.table.schema)
-    for number, field in enumerate(fields):
-        if field.name in other.table.column_names:
-            type = _completed_type(field.type, other.table.schema.field(field.name).type)
-            if type != field.type:
-                columns[number], fields[number] = columns[number].cast(type), field.with_type(type)
-    return replace(table, table=pa.Table.from_arrays(columns, schema=pa.schema(fields)))
+        return replace(table, source=selection.empty(other.schema), schema=other.schema)
+    fields = [
+        field.with_type(_completed_type(field.type, other.schema.field(field.name).type))
+        if field.name in other.schema.names
+        else field
+        for field in table.schema
+    ]
+    return replace(table, schema=pa.schema(fields))
 
 
 def _completed_type(type: pa.DataType, other: pa.DataType) -> pa.DataType:
@@ -189,7 +166,3 @@ def _column_problems(actual: pa.Schema, expected: pa.Schema, *, ignore_column_or
     if not problems and not ignore_column_order and actual.names != expected.names:
         problems.append(f"in the order {', '.join(actual.names)}, expected {', '.join(expected.names)}")
     return problems
-
-
-def _in_order_of(actual: Rows, expected: Rows) -> Rows:
-    return replace(actual, table=actual.table.select(expected.table.column_names))

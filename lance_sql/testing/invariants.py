@@ -16,7 +16,7 @@ from lance_sql.changes.history import BranchHistory
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.system_columns import CREATED_AT, ROW_ID
-from lance_sql.testing.comparable import python_values
+from lance_sql.testing.python_values import python_values
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike, dataset, names_of
 from lance_sql.values import keys

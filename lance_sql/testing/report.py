@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -12,10 +12,11 @@ from typing import Any
 import click
 import pyarrow as pa
 
+from lance_sql.health.differences.differing_rows import DifferingPair, RowDifferences
+from lance_sql.health.differences.first_rows import FirstRows
 from lance_sql.testing import settings
-from lance_sql.testing.comparable import python_values
-from lance_sql.testing.comparison import Differences
-from lance_sql.testing.tables import Rows
+from lance_sql.testing.python_values import python_values
+from lance_sql.testing.tables import POSITION, Rows
 
 _MAX_LENGTH = 60
 
@@ -35,26 +36,21 @@ class Report:
         """Reports columns that are missing, not expected, or of another type."""
         return "\n".join([f"The columns of {self.actual.name} differ:", *(f"  {problem}" for problem in problems)])
 
-    def of_rows(self, differences: Differences, key: Sequence[str]) -> str:
+    def of_rows(self, differences: RowDifferences, key: Sequence[str]) -> str:
         """Reports rows that differ, are missing, or are not expected."""
-        total = max(self.actual.table.num_rows, self.expected.table.num_rows)
-        where = f", in {', '.join(differences.columns)}" if differences.columns else ""
+        total = max(self.actual.num_rows, self.expected.num_rows)
+        columns = [name for name in self.expected.schema.names if name in differences.cells]
+        where = f", in {', '.join(columns)}" if columns else ""
         lines = [f"{differences.num_rows} of {total} rows of {self.actual.name} differ{where}:"]
-        parts = (
-            (f"{len(differences.changed)} with other values", self._changed(differences.changed, key)),
-            (f"{len(differences.missing)} missing", self._rows(self.expected, differences.missing, "-", "red")),
-            (
-                f"{len(differences.unexpected)} not expected",
-                self._rows(self.actual, differences.unexpected, "+", "green"),
-            ),
-        )
         left = self.max_errors
-        for (title, shown), count in zip(
-            parts, (len(differences.changed), len(differences.missing), len(differences.unexpected)), strict=True
+        for title, count, shown in (
+            ("with other values", differences.num_updated, self._changed(differences.updated(), key)),
+            ("missing", differences.num_deleted, self._rows(self.expected, differences.deleted, "-", "red")),
+            ("not expected", differences.num_inserted, self._rows(self.actual, differences.inserted, "+", "green")),
         ):
             if not count:
                 continue
-            lines.append(f"  {title}")
+            lines.append(f"  {count} {title}")
             for row in islice(shown, max(left, 0)):
                 lines += row
             if count > left:
@@ -62,16 +58,13 @@ class Report:
             left -= count
         return "\n".join(lines)
 
-    def _changed(self, pairs: Sequence[tuple[int, int, tuple[str, ...]]], key: Sequence[str]) -> Iterator[list[str]]:
-        for mine, theirs, names in pairs:
-            shown = ", ".join(f"{name}={self._value(self.expected, theirs, name)}" for name in key) or f"row {theirs}"
-            origin = self.actual.origin(mine)
-            lines = [f"    {shown}" + (f"   ({origin})" if origin else "")]
-            width = max(map(len, names))
-            values = [
-                (name, *side_by_side(_cell(self.actual, mine, name), _cell(self.expected, theirs, name)))
-                for name in names
-            ]
+    def _changed(self, pairs: Iterable[DifferingPair], key: Sequence[str]) -> Iterator[list[str]]:
+        for pair in pairs:
+            expected, actual = pair.before, pair.after
+            shown = ", ".join(f"{name}={short(_cell(expected, name))}" for name in key)
+            lines = [f"    {shown or f'row {expected[POSITION][0]}'}{self._origin(self.actual, actual)}"]
+            width = max(map(len, pair.columns))
+            values = [(name, *side_by_side(_cell(actual, name), _cell(expected, name))) for name in pair.columns]
             longest = max(len(value) for _, value, _ in values)
             for name, value, wanted in values:
                 lines.append(
@@ -80,15 +73,15 @@ class Report:
                 )
             yield lines
 
-    def _rows(self, rows: Rows, positions: Sequence[int], sign: str, colour: str) -> Iterator[list[str]]:
-        for position in positions:
-            names = rows.table.column_names
-            values = ", ".join(f"{name}={self._value(rows, position, name)}" for name in names)
-            origin = rows.origin(position)
-            yield [f"    {self._style(f'{sign} {values}', colour)}" + (f"   ({origin})" if origin else "")]
+    def _rows(self, source: Rows, first: FirstRows, sign: str, colour: str) -> Iterator[list[str]]:
+        rows = first.table()
+        for row in (rows.slice(number, 1) for number in range(rows.num_rows)):
+            values = ", ".join(f"{name}={short(_cell(row, name))}" for name in self.expected.schema.names)
+            yield [f"    {self._style(f'{sign} {values}', colour)}{self._origin(source, row)}"]
 
-    def _value(self, rows: Rows, position: int, name: str) -> str:
-        return short(_cell(rows, position, name))
+    def _origin(self, rows: Rows, row: pa.Table) -> str:
+        origin = rows.origin(row)
+        return f"   ({origin})" if origin else ""
 
     def _style(self, text: str, colour: str) -> str:
         return click.style(text, fg=colour) if settings.in_colour else text
@@ -107,11 +100,10 @@ def side_by_side(one: Any, other: Any) -> tuple[str, str]:
     return _cut(texts[0], start), _cut(texts[1], start)
 
 
-def _cell(rows: Rows, row: int, name: str) -> Any:
+def _cell(row: pa.Table, name: str) -> Any:
     """Returns a Python value; a time that Python cannot hold as text."""
-    column = rows.table[name].slice(row, 1)
-    (value,) = python_values(column)
-    return _Plain(value) if isinstance(value, str) and pa.types.is_temporal(column.type) else value
+    (value,) = python_values(row[name])
+    return _Plain(value) if isinstance(value, str) and pa.types.is_temporal(row[name].type) else value
 
 
 class _Plain(str):

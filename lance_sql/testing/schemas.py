@@ -34,7 +34,7 @@ def assert_schema(
         opened = dataset(table)
         actual, label = opened.schema, opened.snapshot.label
     else:
-        actual, label = rows(table, "actual").table.schema, "The table"
+        actual, label = rows(table, "actual").schema, "The table"
     wanted = {field.name: field.type for field in expected} if isinstance(expected, pa.Schema) else dict(expected)
     problems = [f"{name}: missing, expected {type}" for name, type in wanted.items() if name not in actual.names]
     if not allow_others:

@@ -8,8 +8,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lance_sql.errors import InvalidArgument, missing_package
-from lance_sql.testing.comparable import python_values, same_in_python
 from lance_sql.testing.equality import assert_table_equal
+from lance_sql.testing.python_values import python_values, same_in_python
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike, dataset
 

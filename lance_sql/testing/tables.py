@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
-from lance_sql.format.casts.common_type import column_to_type
-from lance_sql.format.casts.common_type import plain as plain_type
+from lance_sql.format.casts.common_type import plain
+from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.health.differences.differing_rows import adapted
 from lance_sql.reads.scan.system_columns import LAST_UPDATED_AT
 from lance_sql.table.version_names import split_name
 from lance_sql.writes.statements.source import to_reader
@@ -26,35 +28,81 @@ TableLike: TypeAlias = Any
 stream, a frame of Spark, pandas or Polars, a DuckDB relation, a dict of columns, a list of dicts."""
 
 
+POSITION: Final = "\0position"
+"""Column of the positions of rows, beside the own columns of a table."""
+
+_VERSION: Final = "\0version"
+
+
 @dataclass(frozen=True)
 class Rows:
-    """Rows to compare.
+    """Rows to compare: a Lance table, which is read batch by batch, or rows in memory.
 
     name: for messages
-    table: the values, dictionaries decoded
+    source: the dataset, or the rows
+    schema: the columns, in plain types, or in those of the other table
     ignored: other columns of the source
-    dataset: the dataset that they come from, or None
-    versions: the version that wrote each row, if known: uint64[rows]
     """
 
     name: str
-    table: pa.Table
+    source: Dataset | pa.Table
+    schema: pa.Schema
     ignored: tuple[str, ...] = ()
-    dataset: Dataset | None = None
-    versions: pa.ChunkedArray | None = None
+
+    @property
+    def num_rows(self) -> int:
+        return self.source.count_rows() if isinstance(self.source, Dataset) else int(self.source.num_rows)
+
+    @property
+    def primary_key(self) -> list[str]:
+        """Unenforced primary key of a Lance table, if all of its columns are compared."""
+        key = list(primary_key(self.source.snapshot.manifest.schema)) if isinstance(self.source, Dataset) else []
+        return key if set(key) <= set(self.schema.names) else []
+
+    def in_order_of(self, other: Rows) -> Rows:
+        """Returns the rows with their columns in the order of another table's."""
+        return replace(self, schema=pa.schema([self.schema.field(name) for name in other.schema.names]))
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Returns the rows from the beginning, with their positions, and their versions if they are known."""
+        names = self.schema.names
+        if isinstance(self.source, Dataset):
+            has_versions = LAST_UPDATED_AT in self.source.system_columns and LAST_UPDATED_AT not in names
+            source = self.source.scan([*names, LAST_UPDATED_AT] if has_versions else names).to_reader()
+        else:
+            has_versions = False
+            source = self.source.select(names).to_reader()
+        read = adapted(source, dict(zip(names, self.schema.types, strict=True)))
+        fields = [
+            pa.field(each.name if number < len(names) else _VERSION, each.type)
+            for number, each in enumerate(read.schema)
+        ]
+        schema = pa.schema([*fields, pa.field(POSITION, pa.int64())])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            start = 0
+            for batch in read:
+                positions = pa.array(np.arange(start, start + batch.num_rows))
+                start += batch.num_rows
+                yield pa.RecordBatch.from_arrays([*batch.columns, positions], schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
 
     @cached_property
     def commits(self) -> Mapping[int, str]:
         """Operation of the commit of each version."""
-        if self.dataset is None:
+        if not isinstance(self.source, Dataset):
             return {}
-        return {entry.version: entry.operation or "unknown" for entry in self.dataset.history()}
+        return {entry.version: entry.operation or "unknown" for entry in self.source.history()}
 
-    def origin(self, row: int) -> str:
-        """Describes the commit that wrote a row, for a message; empty if unknown."""
-        if self.versions is None:
+    def origin(self, row: pa.Table) -> str:
+        """Describes the commit that wrote a row, for a message; empty if unknown.
+
+        row: a table of one row, from `reader`
+        """
+        if _VERSION not in row.column_names:
             return ""
-        version = self.versions[row].as_py()
+        version = row[_VERSION][0].as_py()
         return f"version {version}, {self.commits.get(version, 'no longer there')}"
 
 
@@ -79,24 +127,26 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
     raises: InvalidArgument for columns with equal names
     """
     if isinstance(table, (str, os.PathLike, Dataset)):
-        source = dataset(table)
-        names, left_out = _split(source.schema.names, ignored)
-        has_versions = LAST_UPDATED_AT in source.system_columns and LAST_UPDATED_AT not in names
-        read = source.scan([*names, LAST_UPDATED_AT] if has_versions else names).to_table()
-        label = f"{PurePath(source.uri).name} version {source.version}"
-        versions = read.column(LAST_UPDATED_AT) if has_versions else None
-        return Rows(label, plain(read.select(names)), left_out, source, versions)
+        opened = dataset(table)
+        return _rows(f"{PurePath(opened.uri).name} version {opened.version}", opened, ignored)
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
         # from all rows, because the first one may lack a column
         columns = dict.fromkeys(column for row in table for column in row)
-        read = pa.table({column: [row.get(column) for row in table] for column in columns})
+        held = pa.table({column: [row.get(column) for row in table] for column in columns})
     else:
-        read = to_reader(table).read_all()
-    repeated = {column for column in read.column_names if read.column_names.count(column) > 1}
+        held = to_reader(table).read_all()
+    repeated = {column for column in held.column_names if held.column_names.count(column) > 1}
     if repeated:
         raise InvalidArgument(f"The {name} table has two columns called {min(repeated)!r}")
-    names, left_out = _split(read.column_names, ignored)
-    return Rows(name, plain(read.select(names)), left_out)
+    return _rows(name, held, ignored)
+
+
+def _rows(name: str, source: Dataset | pa.Table, ignored: Sequence[str]) -> Rows:
+    """Splits columns into compared and ignored ones."""
+    fields = [
+        pa.field(each.name, plain(each.type), each.nullable) for each in source.schema if each.name not in ignored
+    ]
+    return Rows(name, source, pa.schema(fields), tuple(each for each in source.schema.names if each in ignored))
 
 
 def check_ignored(ignored: Sequence[str], *tables: Rows) -> None:
@@ -106,7 +156,7 @@ def check_ignored(ignored: Sequence[str], *tables: Rows) -> None:
     """
     for column in ignored:
         if not any(column in table.ignored for table in tables):
-            names = dict.fromkeys(name for table in tables for name in table.table.column_names)
+            names = dict.fromkeys(name for table in tables for name in table.schema.names)
             raise InvalidArgument(f"ignore_columns: there is no column {column!r}{_hint(column, names)}")
 
 
@@ -115,20 +165,6 @@ def _hint(name: str, names: Iterable[str]) -> str:
     return f". Closest: {close[0]!r}" if close else ""
 
 
-def _split(names: Sequence[str], ignored: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Splits columns into wanted and ignored ones."""
-    return [name for name in names if name not in ignored], tuple(name for name in names if name in ignored)
-
-
 def names_of(columns: str | Iterable[str] | None) -> list[str]:
     """Returns a list of column names; accepts a single name."""
     return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
-
-
-def plain(table: pa.Table) -> pa.Table:
-    """Normalizes types that differ only in Arrow's representation: sizes of text, bytes and lists, and dictionaries."""
-    fields = [pa.field(field.name, plain_type(field.type), field.nullable) for field in table.schema]
-    columns = [
-        column_to_type(column, field.type, field.name) for column, field in zip(table.columns, fields, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))

@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 import pyarrow as pa
 
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, BoolMask
 
+Comparison: TypeAlias = Callable[[pa.Array, pa.Array], BoolMask]
+"""Comparison of two arrays of one type and length, row by row."""
 
-def same(a: pa.Array, b: pa.Array) -> BoolMask:
-    """Compares two arrays of one type and length, row by row."""
+
+def same(a: pa.Array, b: pa.Array, floats: Comparison | None = None) -> BoolMask:
+    """Compares two arrays of one type and length, row by row.
+
+    floats: another comparison of floats, in columns and inside of nested ones
+    """
     if isinstance(a, pa.ExtensionArray):
-        return same(a.storage, b.storage)
+        return same(a.storage, b.storage, floats)
     if pa.types.is_dictionary(a.type):
-        return same(a.dictionary_decode(), b.dictionary_decode())
+        return same(a.dictionary_decode(), b.dictionary_decode(), floats)
     valid, other = _valid(a), _valid(b)
     both = valid & other
     equal: BoolMask = valid == other
     if both.any() and not pa.types.is_null(a.type):
-        equal &= _same_values(a, b, both) | ~both
+        equal &= _same_values(a, b, both, floats) | ~both
     return equal
 
 
-def _same_values(a: pa.Array, b: pa.Array, both: BoolMask) -> BoolMask:
+def _same_values(a: pa.Array, b: pa.Array, both: BoolMask, floats: Comparison | None) -> BoolMask:
     """Compares values in rows where neither is NULL. The result for other rows is arbitrary."""
     type = a.type
+    if floats is not None and pa.types.is_floating(type):
+        return floats(a, b)
     if pa.types.is_struct(type):
         equal: BoolMask = np.ones(len(a), np.bool_)
         for index in range(type.num_fields):
-            equal &= same(a.field(index), b.field(index))
+            equal &= same(a.field(index), b.field(index), floats)
         return equal
     if pa.types.is_fixed_size_list(type):
-        items = same(_items(a), _items(b)).reshape(len(a), type.list_size)
+        items = same(_items(a), _items(b), floats).reshape(len(a), type.list_size)
         return np.asarray(items.all(axis=1), np.bool_)
     if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_map(type):
-        return _same_lists(a, b, both)
+        return _same_lists(a, b, both, floats)
     if pa.types.is_fixed_size_binary(type) or (
         pa.types.is_primitive(type) and not pa.types.is_boolean(type) and type.bit_width % 8 == 0
     ):
@@ -62,7 +73,7 @@ def _items(array: pa.FixedSizeListArray) -> pa.Array:
     return array.values.slice(array.offset * size, len(array) * size)
 
 
-def _same_lists(a: pa.Array, b: pa.Array, both: BoolMask) -> BoolMask:
+def _same_lists(a: pa.Array, b: pa.Array, both: BoolMask, floats: Comparison | None) -> BoolMask:
     starts, ends = _bounds(a)
     other_starts, other_ends = _bounds(b)
     lengths = ends - starts
@@ -75,7 +86,7 @@ def _same_lists(a: pa.Array, b: pa.Array, both: BoolMask) -> BoolMask:
     within = np.arange(lengths.sum()) - np.repeat(firsts, lengths)
     mine = _take(_values(a), np.repeat(starts[compared], lengths) + within)
     theirs = _take(_values(b), np.repeat(other_starts[compared], lengths) + within)
-    equal[compared] = np.logical_and.reduceat(same(mine, theirs), firsts)
+    equal[compared] = np.logical_and.reduceat(same(mine, theirs, floats), firsts)
     return equal
 
 

@@ -2,7 +2,7 @@
 
 Every column of plain values may be a key: numbers, text, bytes, booleans, dates and times, UUIDs. NaN is NaN, -0.0 is
 0.0, times are instants in any zone, and a category is its text. The caller chooses whether NULL is equal to NULL, or to
-nothing. Nested columns (lists, structs, maps) and intervals are refused.
+nothing. Nested columns (lists, structs, maps) and intervals cannot be keys of users; whole rows are numbered with them.
 
 Keys of one column have one type on all sides, except for zones, dictionaries and the width of offsets: see
 `format.casts.common_type`.
@@ -11,16 +11,12 @@ Keys of one column have one type on all sides, except for zones, dictionaries an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.values.arrays import I64, U64
-
-_NULL: Final = 0x9E3779B97F4A7C15
-_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
+from lance_sql.values.arrays import I64
 
 
 def check(name: str, type: pa.DataType) -> None:
@@ -75,11 +71,13 @@ def number(keys: pa.Table, *, nulls_are_equal: bool = True) -> I64:
     return numbers
 
 
-def columns_of(table: pa.Table, names: Sequence[str] | None = None) -> list[pa.Array]:
-    """Returns columns of a table, each in one piece."""
-    chosen = table.columns if names is None else [table[name] for name in names]
+def columns_of(rows: pa.Table | pa.RecordBatch, names: Sequence[str] | None = None) -> list[pa.Array]:
+    """Returns columns of rows, each in one piece."""
+    chosen = rows.columns if names is None else [rows.column(name) for name in names]
     return [
-        pa.concat_arrays([plain_values(each) for each in column.chunks or [pa.nulls(0, column.type)]])
+        plain_values(column)
+        if isinstance(column, pa.Array)
+        else pa.concat_arrays([plain_values(each) for each in column.chunks or [pa.nulls(0, column.type)]])
         for column in chosen
     ]
 
@@ -100,23 +98,25 @@ def pairs(left: I64, right: I64) -> tuple[I64, I64]:
     return order[starts[at_right] + within], at_right
 
 
+def pairs_once(left: I64, right: I64) -> tuple[I64, I64]:
+    """Returns pairs of rows of two sides with equal numbers, in the order of the right side: each row is in one pair at
+    most, the first of a number with the first, the second with the second."""
+    size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
+    orders = [np.argsort(side, kind="stable") for side in (left, right)]
+    counts = [np.bincount(side, minlength=size) for side in (left, right)]
+    common = np.minimum(*counts)
+    within = np.arange(common.sum()) - np.repeat(np.cumsum(common) - common, common)
+    at_left, at_right = (
+        order[np.repeat(np.cumsum(count) - count, common) + within] for order, count in zip(orders, counts, strict=True)
+    )
+    by_right = np.argsort(at_right)
+    return at_left[by_right], at_right[by_right]
+
+
 def repeated(numbers: I64) -> I64:
     """Returns the first row of each number that several rows have, ascending."""
     _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
     return np.sort(first[counts > 1])
-
-
-def hashes(columns: Sequence[pa.Array]) -> U64:
-    """Returns hashes of 24 bits, equal for equal keys within this process. NULL is a value."""
-    combined = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        encoded = plain_values(column).dictionary_encode()
-        each = [hash(value) & (2**64 - 1) if value == value else 0 for value in encoded.dictionary.to_pylist()]
-        of_values = np.array([*each, _NULL], np.uint64)
-        indices = encoded.indices.cast(pa.int64()).fill_null(len(each)).to_numpy()
-        combined = (combined * _ODD) ^ of_values[indices]
-    # neighboring values have neighboring hashes
-    return (combined ^ (combined >> np.uint64(32))) * _ODD >> np.uint64(40)
 
 
 def plain_values(array: pa.Array) -> pa.Array:
@@ -146,8 +146,42 @@ def plain_values(array: pa.Array) -> pa.Array:
     return array
 
 
+def as_lists(nested: pa.Array) -> tuple[I64, pa.Array]:
+    """Returns the length of each list, 0 for NULL, and the items of all lists together.
+
+    nested: lists of any kind, or maps, whose items are structs of key and value
+    """
+    if pa.types.is_map(nested.type):
+        entry = pa.struct([("key", nested.type.key_type), ("value", nested.type.item_type)])
+        nested = nested.cast(pa.list_(entry))
+    lengths = nested.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+    return lengths, nested.flatten()
+
+
+def _as_bytes(nested: pa.Array) -> pa.Array:
+    """Returns bytes for each value, equal for equal values: the numbers of its items or members."""
+    if pa.types.is_struct(nested.type):
+        lengths = np.ones(len(nested), np.int64)
+        (numbers,) = numbered([nested.flatten()], nulls_are_equal=True) if nested.type.num_fields else (lengths,)
+    else:
+        lengths, items = as_lists(nested)
+        (numbers,) = numbered([[items]], nulls_are_equal=True)
+    offsets = np.concatenate(([0], np.cumsum(lengths))) * numbers.itemsize
+    parts = [None, pa.py_buffer(offsets), pa.py_buffer(numbers)]
+    encoded = pa.Array.from_buffers(pa.large_binary(), len(nested), parts)
+    if not nested.null_count:
+        return encoded
+    import pyarrow.compute as pc
+
+    return pc.if_else(nested.is_valid(), encoded, None)
+
+
 def _indices(values: pa.Array) -> tuple[I64, int]:
     """Returns the number of each value, NULL last, and the number of values."""
+    if pa.types.is_nested(values.type):
+        values = _as_bytes(values)
+    elif pa.types.is_interval(values.type):
+        values = values.view(pa.binary(values.type.bit_width // 8))
     encoded = values.dictionary_encode()
     # for the null type Arrow makes an item that no index refers to
     count = 0 if pa.types.is_null(values.type) else len(encoded.dictionary)

@@ -23,6 +23,11 @@ def take(rows: Rows, indices: pa.Array) -> Rows:
     return _unsliced(rows).take(indices)
 
 
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """Returns a column in one piece."""
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.nulls(0, column.type)])
+
+
 def filter(rows: Rows, mask: pa.BooleanArray) -> Rows:
     """Returns the rows where the mask is true."""
     return _unsliced(rows).filter(mask)

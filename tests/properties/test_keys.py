@@ -19,7 +19,7 @@ from lance_sql import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan import key_matching
 from lance_sql.testing import assert_invariants, assert_table_equal
-from lance_sql.values import keys
+from lance_sql.values import hashes, keys
 
 _START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _NAN: Final = (float("nan"), np.frombuffer(b"\x01\x00\x00\x00\x00\x00\xf8\xff", np.float64)[0])
@@ -153,8 +153,8 @@ def test_numbers(name: str, is_composite: bool) -> None:
         assert list(zip(at_left.tolist(), at_right.tolist(), strict=True)) == expected
     numbers = np.concatenate(keys.numbered(sides, nulls_are_equal=True))
     assert np.unique(numbers).tolist() == list(range(len({*made.of(left), *made.of(right)})))
-    hashes = keys.hashes(keys.columns_of(left, made.names)).tolist()
-    assert len(set(zip(made.of(left), hashes, strict=True))) == len(set(made.of(left)))
+    hashed = hashes.of_rows(keys.columns_of(left, made.names), left.num_rows).tolist()
+    assert len(set(zip(made.of(left), hashed, strict=True))) == len(set(made.of(left)))
 
 
 @cases

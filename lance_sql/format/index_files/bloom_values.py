@@ -8,12 +8,11 @@ Source: indices, bloom filter.
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.values.arrays import U64
+from lance_sql.values.hashes import of_bytes
 
 
 def check(type: pa.DataType) -> None:
@@ -35,16 +34,4 @@ def hashes(values: pa.Array) -> U64:
 
     values: of a type that `check` accepts
     """
-    values = values.drop_null()
-    out = np.empty(len(values), np.uint64)
-    if len(values) == 0:
-        return out
-    if pa.types.is_primitive(values.type):
-        width = values.type.bit_width // 8
-        _, data = values.buffers()
-        _kernels.hash_fixed(data.slice(values.offset * width), width, len(values), out)
-        return out
-    bits = 64 if pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type) else 32
-    _, offsets, data = values.buffers()
-    _kernels.hash_strings(offsets.slice(values.offset * bits // 8), bits, len(values), data or b"", out)
-    return out
+    return of_bytes(values.drop_null())

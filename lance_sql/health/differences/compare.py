@@ -41,7 +41,7 @@ def diff(
     `diff(table, 5, 6)` compares two versions of one table, `diff(table, 5)` version 5 with that of the handle.
 
     For versions of one table with stable row ids, only the changes of the commits between are read, and rows are
-    identified by their ids. All others are identified by a key; different tables are read completely. Up to 256 MiB of
+    identified by their ids. All others are identified by a key; different tables are read completely. Up to 64 MiB of
     rows are held in memory; larger inputs spill to a temporary folder. Rows are compared by the columns that both have.
     NULL equals NULL, and NaN equals NaN.
 
@@ -256,9 +256,9 @@ def _result(
         rows_updated=differences.num_updated,
         rows_rewritten=differences.num_rewritten,
         cells_updated=dict(sorted(differences.cells.items(), key=lambda each: order[each[0]])),
-        inserted=differences.inserted if differences.inserted is not None else pa.table({}),
-        deleted=differences.deleted if differences.deleted is not None else pa.table({}),
-        updated=tuple(differences.updated),
+        inserted=differences.inserted.table(),
+        deleted=differences.deleted.table(),
+        updated=tuple(differing_rows.updated_rows(differences)),
         files_added=_new_files(after, before) if is_one_table else (),
         files_removed=_new_files(before, after) if is_one_table else (),
         is_one_table=is_one_table,

@@ -1,10 +1,11 @@
-"""Pairing of rows of two streams by their keys, within bounded memory.
+"""Pairing of rows of two streams, by their keys or as equal rows, within bounded memory.
 
     before   1 a, 2 b, 3 c        pairs        2 b - 2 x,  3 c - 3 c
     after    2 x, 3 c, 4 d        only before  1 a        only after  4 d
 
 Up to a limit, both streams are held in memory. Beyond it, rows spill to partitions on disk by the hash of their keys.
-Equal keys meet in one partition, which is small enough for memory: the first steps of a GRACE hash join.
+Equal keys meet in one partition, which is small enough for memory: the first steps of a GRACE hash join. A
+`Matcher` decides which rows of a partition form pairs. Rows can also be paired by their positions in both streams.
 
 Source: Kitsuregawa, Tanaka and Moto-oka, "Application of hash to data base machine and its architecture", 1983
 """
@@ -16,18 +17,19 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.runtime.progress import Work
-from lance_sql.values import keys, selection
+from lance_sql.values import hashes, keys, selection
+from lance_sql.values.arrays import I64
 from lance_sql.values.value_text import values
 
-MEMORY_BYTES: Final = 256 << 20
-"""Memory limit for both streams, or for a partition: about a hundredth of the data on disk."""
+MEMORY_BYTES: Final = 64 << 20
+"""Memory limit for both streams; a partition has about a hundredth of the data on disk."""
 
 _PARTITIONS: Final = 128
 _PAIRS_AT_ONCE: Final = 32 * 1024
@@ -57,19 +59,57 @@ class OnlyAfter:
 Meeting = Paired | OnlyBefore | OnlyAfter
 
 
-def pair(
-    before: pa.RecordBatchReader,
-    after: pa.RecordBatchReader,
-    key: Sequence[str],
-    *,
-    memory_bytes: int = MEMORY_BYTES,
-    names: tuple[str, str] = ("the first table", "the second table"),
-) -> Iterator[Meeting]:
-    """Yields all rows of both streams, each once.
+class Matcher(Protocol):
+    """Rule for the rows that form pairs."""
 
-    key: columns of both streams, with equal, non-nested types. NULL equals NULL
+    @property
+    def pairs_may_differ(self) -> bool:
+        """Whether rows of a pair may have different values, so that pairs are yielded."""
+
+    def keys(self, rows: pa.RecordBatch | pa.Table) -> list[pa.Array]:
+        """Returns columns in which the rows of a pair are equal."""
+
+    def pairs(self, before: pa.Table, after: pa.Table) -> tuple[I64, I64]:
+        """Returns the positions of the rows that form pairs, in the order of `after`; each row once at most."""
+
+
+class RepeatedKey(InvalidArgument):
+    """Two rows of one stream have the same key."""
+
+
+@dataclass(frozen=True)
+class UniqueKey:
+    """Pairs rows with equal keys.
+
+    columns: of both streams, with equal, non-nested types. NULL equals NULL
     names: of the streams, for messages
-    raises: InvalidArgument if two rows of one stream have the same key
+    """
+
+    columns: Sequence[str]
+    names: tuple[str, str] = ("the first table", "the second table")
+    pairs_may_differ: ClassVar[bool] = True
+
+    def keys(self, rows: pa.RecordBatch | pa.Table) -> list[pa.Array]:
+        return keys.columns_of(rows, self.columns)
+
+    def pairs(self, before: pa.Table, after: pa.Table) -> tuple[I64, I64]:
+        """raises: RepeatedKey"""
+        numbers = keys.numbered([self.keys(table) for table in (before, after)], nulls_are_equal=True)
+        for table, mine, name in zip((before, after), numbers, self.names, strict=True):
+            again = keys.repeated(mine)
+            if len(again):
+                row = table.slice(int(again[0]), 1)
+                shown = ", ".join(f"{column}={values(row[column])[0]!r}" for column in self.columns)
+                raise RepeatedKey(f"Two rows of {name} have the key {shown}: pass other key columns")
+        return keys.pairs(*numbers)
+
+
+def pair(
+    before: pa.RecordBatchReader, after: pa.RecordBatchReader, matcher: Matcher, *, memory_bytes: int = MEMORY_BYTES
+) -> Iterator[Meeting]:
+    """Yields all rows of both streams, each once; without pairs that cannot differ.
+
+    raises: as the matcher
     """
     with ExitStack() as stack:
         held: list[list[pa.RecordBatch]] = [[], []]
@@ -79,7 +119,7 @@ def pair(
         for side, reader in enumerate((before, after)):
             for batch in work.over(reader):
                 if spilled:
-                    spilled[side].add(batch, key)
+                    spilled[side].add(batch, matcher)
                     continue
                 held[side].append(batch)
                 size += batch.nbytes
@@ -91,19 +131,19 @@ def pair(
                     ]
                     for number, batches in enumerate(held):
                         for each in batches:
-                            spilled[number].add(each, key)
+                            spilled[number].add(each, matcher)
                     held = [[], []]
         if not spilled:
             first, second = (
                 pa.Table.from_batches(batches, reader.schema)
                 for batches, reader in zip(held, (before, after), strict=True)
             )
-            yield from _pair(first, second, key, names)
+            yield from _pair(first, second, matcher)
             return
         for each in spilled:
             each.finish()
         for number in range(_PARTITIONS):
-            yield from _pair(spilled[0].read(number), spilled[1].read(number), key, names)
+            yield from _pair(spilled[0].read(number), spilled[1].read(number), matcher)
 
 
 class _Spill:
@@ -121,8 +161,8 @@ class _Spill:
     def __exit__(self, *_: object) -> None:
         self.finish()
 
-    def add(self, batch: pa.RecordBatch, key: Sequence[str]) -> None:
-        numbers = keys.hashes([batch.column(name) for name in key]) % np.uint64(_PARTITIONS)
+    def add(self, batch: pa.RecordBatch, matcher: Matcher) -> None:
+        numbers = hashes.of_rows(matcher.keys(batch), batch.num_rows) >> np.uint64(64 - _PARTITIONS.bit_length() + 1)
         order = np.argsort(numbers, kind="stable")
         sorted_rows = selection.take(batch, pa.array(order))
         bounds = np.searchsorted(numbers[order], np.arange(_PARTITIONS + 1, dtype=np.uint64))
@@ -151,19 +191,34 @@ class _Spill:
         return os.path.join(self._folder, f"{number}.arrow")
 
 
-def _pair(before: pa.Table, after: pa.Table, key: Sequence[str], names: tuple[str, str]) -> Iterator[Meeting]:
+def _pair(before: pa.Table, after: pa.Table, matcher: Matcher) -> Iterator[Meeting]:
     """Pairs rows in memory, in the order of `after`."""
-    ids = keys.numbered([keys.columns_of(table, key) for table in (before, after)], nulls_are_equal=True)
-    for table, mine, name in zip((before, after), ids, names, strict=True):
-        again = keys.repeated(mine)
-        if len(again):
-            shown = ", ".join(f"{column}={values(table[column].slice(int(again[0]), 1))[0]!r}" for column in key)
-            raise InvalidArgument(f"Two rows of {name} have the key {shown}: pass other key columns")
-    at_before, at_after = keys.pairs(*ids)
-    for start in range(0, len(at_after), _PAIRS_AT_ONCE):
+    at_before, at_after = matcher.pairs(before, after)
+    for start in range(0, len(at_after) * matcher.pairs_may_differ, _PAIRS_AT_ONCE):
         part = slice(start, start + _PAIRS_AT_ONCE)
         yield Paired(selection.take(before, pa.array(at_before[part])), selection.take(after, pa.array(at_after[part])))
     for kind, table, paired in ((OnlyBefore, before, at_before), (OnlyAfter, after, at_after)):
         rest = np.delete(np.arange(table.num_rows), paired)
         if len(rest):
             yield kind(selection.take(table, pa.array(rest)))
+
+
+def pair_in_order(before: pa.RecordBatchReader, after: pa.RecordBatchReader) -> Iterator[Meeting]:
+    """Yields all rows of both streams; rows at equal positions are pairs."""
+    left = selection.empty(before.schema)
+    for batch in Work(None).over(after):
+        right = pa.Table.from_batches([batch], after.schema)
+        while right.num_rows:
+            if not left.num_rows:
+                following = next(before, None)
+                if following is None:
+                    yield OnlyAfter(right)
+                    break
+                left = pa.Table.from_batches([following], before.schema)
+            count = min(left.num_rows, right.num_rows, _PAIRS_AT_ONCE)
+            if count:
+                yield Paired(left.slice(0, count), right.slice(0, count))
+            left, right = left.slice(count), right.slice(count)
+    for rest in (left, *(pa.Table.from_batches([batch], before.schema) for batch in before)):
+        if rest.num_rows:
+            yield OnlyBefore(rest)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.health.differences.pairing import OnlyAfter, OnlyBefore, Paired, pair
+from lance_sql.health.differences.pairing import OnlyAfter, OnlyBefore, Paired, UniqueKey, pair
 
 
 def reader(table: pa.Table) -> pa.RecordBatchReader:
@@ -21,7 +21,7 @@ def reader(table: pa.Table) -> pa.RecordBatchReader:
 
 def met(before: pa.Table, after: pa.Table, key: list[str], memory_bytes: int) -> Counter[str]:
     found: Counter[str] = Counter()
-    for each in pair(reader(before), reader(after), key, memory_bytes=memory_bytes):
+    for each in pair(reader(before), reader(after), UniqueKey(key), memory_bytes=memory_bytes):
         match each:
             case Paired(old, new):
                 found.update(repr(rows) for rows in zip(old.to_pylist(), new.to_pylist(), strict=True))
@@ -73,7 +73,7 @@ def test_every_row_is_met_once(a: Any, b: Any, memory_bytes: int) -> None:
 def test_keys_of_every_type_meet(keys: pa.Array, memory_bytes: int) -> None:
     before = pa.table({"k": keys, "v": range(len(keys))})
     after = before.slice(1).take(list(reversed(range(len(keys) - 1))))
-    found = list(pair(reader(before), reader(after), ["k"], memory_bytes=memory_bytes))
+    found = list(pair(reader(before), reader(after), UniqueKey(["k"]), memory_bytes=memory_bytes))
     pairs = [each for each in found if isinstance(each, Paired)]
     assert all(each.before.equals(each.after) for each in pairs)
     assert sum(each.after.num_rows for each in pairs) == len(keys) - 1
@@ -83,13 +83,13 @@ def test_keys_of_every_type_meet(keys: pa.Array, memory_bytes: int) -> None:
 def test_nan_is_equal_to_itself() -> None:
     table = pa.table({"k": [float("nan"), 1.0]})
     for memory_bytes in (0, 1 << 20):
-        (pairs, *others) = pair(reader(table), reader(table), ["k"], memory_bytes=1 << 20)
+        (pairs, *others) = pair(reader(table), reader(table), UniqueKey(["k"]), memory_bytes=1 << 20)
         assert isinstance(pairs, Paired)
         assert not others
         assert (
             sum(
                 each.after.num_rows
-                for each in pair(reader(table), reader(table), ["k"], memory_bytes=memory_bytes)
+                for each in pair(reader(table), reader(table), UniqueKey(["k"]), memory_bytes=memory_bytes)
                 if isinstance(each, Paired)
             )
             == 2
@@ -100,4 +100,4 @@ def test_nan_is_equal_to_itself() -> None:
 def test_a_key_that_is_there_twice_is_refused(memory_bytes: int) -> None:
     once, twice = pa.table({"k": ["a", "b"]}), pa.table({"k": ["b", "a", "b"]})
     with pytest.raises(InvalidArgument, match="Two rows of the second table have the key k='b'"):
-        list(pair(reader(once), reader(twice), ["k"], memory_bytes=memory_bytes))
+        list(pair(reader(once), reader(twice), UniqueKey(["k"]), memory_bytes=memory_bytes))
