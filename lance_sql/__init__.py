@@ -40,9 +40,8 @@ if TYPE_CHECKING:
         VersionNotFound,
     )
     from lance_sql.health.differences import Difference, diff
-    from lance_sql.health.lineage_audit.walk import audit
     from lance_sql.health.repairs import repair, salvage
-    from lance_sql.health.verification import verify
+    from lance_sql.health.verification import audit, verify
     from lance_sql.jobs.applying import apply_changes
     from lance_sql.jobs.write_job import WriteJob
     from lance_sql.jobs.writing import begin_write, write
@@ -134,7 +133,7 @@ _MODULES = {
     "WriteJob": "lance_sql.jobs.write_job",
     "apply_changes": "lance_sql.jobs.applying",
     "attach": "lance_sql.providers",
-    "audit": "lance_sql.health.lineage_audit.walk",
+    "audit": "lance_sql.health.verification",
     "begin_write": "lance_sql.jobs.writing",
     "Catalog": "lance_sql.catalogs",
     "cache_usage": "lance_sql.runtime.cache_usage",

@@ -63,8 +63,6 @@ PUBLIC = (
     "format.casts.conversion",
     "format.schema.duckdb_types",
     "health.differences",
-    "health.lineage_audit.audit_report",
-    "health.lineage_audit.walk",
     "health.repairs",
     "health.verification",
     "jobs.applying",

@@ -8,6 +8,7 @@ Versions are numbered without gaps. A gap means that a cleanup removed versions;
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -89,11 +90,12 @@ class BranchHistory:
     """Versions of a branch, and those of its parents from before it began.
 
     snapshot: any version of the branch
+    opened: other versions, so that none of them is read again
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, opened: Iterable[Snapshot] = ()) -> None:
         self.snapshot = snapshot
-        self._opened: dict[tuple[str, int], Snapshot] = {(snapshot.store.uri, snapshot.version): snapshot}
+        self._opened = {(each.store.uri, each.version): each for each in (snapshot, *opened)}
         self._sides: dict[object, ComparedVersion] = {}
         self._listed: dict[str, list[VersionFile]] = {}
         self._commits: dict[int, Commit] = {}
@@ -160,6 +162,11 @@ class BranchHistory:
         if located is None:
             raise VersionNotFound(f"Version {version} does not exist in {self.snapshot.name}: {self._described()}")
         return self._open(*located)
+
+    def unread(self, version: int) -> Snapshot:
+        """Returns a version of the history, whose manifest may be damaged."""
+        owner, file = self.files[version]
+        return self._opened.setdefault((owner.store.uri, version), owner.sibling(file))
 
     def base_of(self, commit: int) -> Snapshot | None:
         """Returns the version before a commit, in the branch of that commit."""

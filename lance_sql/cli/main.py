@@ -267,28 +267,34 @@ def files(table: str, output: str) -> None:
 @click.option("--branch", help="Branch to use instead of main.")
 @click.option("--deep", is_flag=True, help="Decode every page, and compare checksums.")
 @click.option("--checksums", is_flag=True, help="Compare only checksums.")
+@click.option("--lineage", is_flag=True, help="Also compare row ids and row versions with the commits, like audit.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @screen.html_option
 @reports_errors
 def verify(
-    table: str, branch: str | None, deep: bool, checksums: bool, output: str, quiet: bool, html: str | None
+    table: str,
+    branch: str | None,
+    deep: bool,
+    checksums: bool,
+    lineage: bool,
+    output: str,
+    quiet: bool,
+    html: str | None,
 ) -> None:
     """Checks all versions of TABLE, or one, for damage.
 
     Exits with 1 if the newest version is damaged, and with 4 if only older ones are, as after a repair.
     """
     from lance_sql.cli import verification
+    from lance_sql.health.verification import verify
 
     path, version, tag = split_name(table)
-    report = verification.run(
-        path, version=version, tag=tag, branch=branch, deep=deep, quiet=quiet, checksums=checksums
-    )
+    options = {"branch": branch, "deep": deep, "checksums": checksums, "lineage": lineage}
+    report = verification.run(verify, path, version=version, tag=tag, quiet=quiet, **options)
     if html is not None:
         screen.write_page(html, report.to_html())
-    else:
-        click.echo(verification.as_json(report) if output == "json" else str(report))
-    sys.exit(verification.exit_code(report))
+    verification.end(report, output if html is None else None)
 
 
 @main.command(name="audit", epilog=_EPILOG)
@@ -301,14 +307,15 @@ def verify(
 def audit_lineage(table: str, branch: str | None, no_checksums: bool, output: str, quiet: bool) -> None:
     """Compares row ids and row versions of TABLE with its commits, and files with their checksums.
 
-    Exits with 1 if it finds differences.
+    Exits with 1 if the newest version has faults, and with 4 if only older ones have.
     """
-    from lance_sql.cli import lineage_audit
+    from lance_sql.cli import verification
+    from lance_sql.health.verification import audit
 
     path, version, tag = split_name(table)
-    report = lineage_audit.run(path, version=version, tag=tag, branch=branch, checksums=not no_checksums, quiet=quiet)
-    click.echo(lineage_audit.as_json(report) if output == "json" else str(report))
-    sys.exit(0 if report.is_healthy else lineage_audit.FAULTS_FOUND)
+    options = {"branch": branch, "checksums": not no_checksums}
+    report = verification.run(audit, path, version=version, tag=tag, quiet=quiet, **options)
+    verification.end(report, output)
 
 
 for _verb in (

@@ -36,9 +36,10 @@ def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: boo
     """
     from lance_sql.cli import progress, verification
     from lance_sql.health import repairs
+    from lance_sql.health.verification import verify
 
     path = unversioned(table)
-    report = verification.run(path, version=None, tag=None, branch=branch, deep=deep, quiet=quiet)
+    report = verification.run(verify, path, branch=branch, deep=deep, quiet=quiet)
     if report.newest_healthy_version is None:
         click.echo(str(report), err=True)
         click.echo(

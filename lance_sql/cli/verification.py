@@ -1,53 +1,36 @@
-"""`lance-sql verify`: a check with a progress bar, and its report as JSON."""
+"""`lance-sql verify` and `lance-sql audit`: a check with a progress bar, its report, and its exit code."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from typing import Final
+import sys
+from collections.abc import Callable
+from typing import Any, Final
 
-from lance_sql.cli.progress import Bar
-from lance_sql.health.verification import Report, verify
+import click
+
+from lance_sql.cli import progress
+from lance_sql.health.verification import Report
 
 DAMAGE_FOUND: Final = 1
-"""Exit code if the newest version is damaged."""
+"""Exit code if the newest version has a problem."""
 
 OLD_DAMAGE_FOUND: Final = 4
-"""Exit code if the newest version is healthy, but older ones are damaged."""
+"""Exit code if the newest version is healthy, but older ones have problems."""
 
 
-def run(
-    path: str,
-    *,
-    version: int | None,
-    tag: str | None,
-    branch: str | None,
-    deep: bool,
-    quiet: bool,
-    checksums: bool = False,
-) -> Report:
-    """Runs `lance_sql.verify` with a progress bar."""
-    bar = Bar("fragments checked", hidden=quiet)
-    try:
-        return verify(
-            path, version=version, tag=tag, branch=branch, deep=deep, checksums=checksums, progress=bar.update
-        )
-    finally:
-        bar.close()
+def run(check: Callable[..., Report], path: str, *, quiet: bool, **options: Any) -> Report:
+    """Runs `lance_sql.verify` or `lance_sql.audit` with a progress bar."""
+    with progress.shown("fragments checked", hidden=quiet):
+        return check(path, **options)
 
 
-def exit_code(report: Report) -> int:
-    """Returns the exit code of the process."""
-    if report.is_healthy:
-        return 0
-    return OLD_DAMAGE_FOUND if report.newest_is_healthy else DAMAGE_FOUND
+def end(report: Report, output: str | None) -> None:
+    """Ends the process with the exit code of a report.
 
-
-def as_json(report: Report) -> str:
-    """Returns the report as one JSON object."""
-    content = dataclasses.asdict(report) | {
-        "is_healthy": report.is_healthy,
-        "newest_is_healthy": report.newest_is_healthy,
-        "newest_healthy_version": report.newest_healthy_version,
-    }
-    return json.dumps(content, indent=2)
+    output: the format to print the report in; None to print nothing
+    """
+    if output is not None:
+        click.echo(json.dumps(report.to_dict(), indent=2) if output == "json" else str(report))
+    if not report.is_healthy:
+        sys.exit(OLD_DAMAGE_FOUND if report.newest_is_healthy else DAMAGE_FOUND)

@@ -14,7 +14,7 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.plan import Mode
 from lance_sql.cli.main import main
 from lance_sql.errors import CorruptFile, DamagedLineage
-from lance_sql.health.lineage_audit.audit_report import Kind
+from lance_sql.health.lineage_audit.faults import Kind
 from tests.health.lineage_audit.test_faults import FAULTS, OVERWRITE, planted, write_history
 from tests.histories.writers import Ours, Pylance, Writer
 

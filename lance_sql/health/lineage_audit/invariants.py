@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lance_sql.health.lineage_audit.audit_report import Kind
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
-from lance_sql.health.lineage_audit.findings import Findings, rows_text
+from lance_sql.health.lineage_audit.faults import Findings, Kind, rows_text
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import U64
 

@@ -27,9 +27,8 @@ from typing import Final
 import numpy as np
 
 from lance_sql.errors import LanceError
-from lance_sql.health.lineage_audit.audit_report import Kind
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
-from lance_sql.health.lineage_audit.findings import Findings, rows_text
+from lance_sql.health.lineage_audit.faults import Findings, Kind, rows_text
 from lance_sql.health.lineage_audit.invariants import check_given, check_sequences
 from lance_sql.table import row_ids
 from lance_sql.table.fragment import Fragment

@@ -17,8 +17,7 @@ import numpy as np
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.index_files.bloom import BloomFilters
 from lance_sql.format.index_files.zone_map import ZoneMap
-from lance_sql.health.lineage_audit.audit_report import Kind
-from lance_sql.health.lineage_audit.findings import Findings, rows_text
+from lance_sql.health.lineage_audit.faults import Findings, Kind, rows_text
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 

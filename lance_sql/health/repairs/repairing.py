@@ -17,7 +17,8 @@ from typing import Any
 from lance_sql import dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CommitConflict, CorruptFile, UnsupportedFeature
-from lance_sql.health.verification import Progress, Report, verify
+from lance_sql.health.verification import Report, verify
+from lance_sql.runtime.progress import Progress
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.writes.statements import maintenance

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,15 +22,14 @@ from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
 from lance_sql.format import file_versions
 from lance_sql.health.repairs.fragment_rows import FragmentRows, ReadableRows, nulls
 from lance_sql.health.repairs.losses import Losses, Salvage
-from lance_sql.health.verification import Progress
-from lance_sql.health.verification.damaged_pages import pages_in
+from lance_sql.health.verification import Problem, verify
 from lance_sql.jobs.writing import write
 from lance_sql.reads.scan.batches import rows_per_batch
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.scan import Scan
+from lance_sql.runtime.progress import Progress
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
-from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_snapshot import open_snapshot
@@ -74,7 +74,10 @@ def salvage(
     snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options, use_indices=False)
     if os.fspath(target).rstrip("/") == os.fspath(uri).rstrip("/"):
         raise InvalidArgument("The target of a salvage must be a new table, not the table itself")
-    reading = _Reading(snapshot, resolve(snapshot, columns), null_cells, intact_only)
+    changed = verify(
+        uri, version=snapshot.version, branch=snapshot.branch, checksums=True, storage_options=options
+    ).problems
+    reading = _Reading(snapshot, resolve(snapshot, columns), null_cells, intact_only, changed)
     written = snapshot.manifest.data_format
     new_table = write(
         pa.RecordBatchReader.from_batches(reading.schema, reading.batches(progress or (lambda done, total: None))),
@@ -90,19 +93,22 @@ def salvage(
 
 @dataclass
 class _Reading:
-    """Reader of the readable rows; records losses."""
+    """Reader of the readable rows; records losses.
+
+    changed: bytes of files that differ from their checksums
+    """
 
     snapshot: Snapshot
     columns: tuple[OutputColumn, ...]
     null_cells: bool
     intact_only: bool
+    changed: Sequence[Problem]
     losses: Losses = field(default_factory=Losses)
     doubtful: Losses = field(default_factory=Losses)
     num_rows: int = 0
     num_lost_rows: int = 0
     num_lost_cells: int = 0
     num_deleted: dict[int, int] = field(default_factory=dict)
-    _files: ComparedFiles = field(default_factory=ComparedFiles)
     _scans: dict[tuple[OutputColumn, ...], Scan] = field(default_factory=dict)
 
     @property
@@ -207,18 +213,23 @@ class _Reading:
     def _doubtful(self, opened: OpenFragment) -> dict[str, RowRanges]:
         """Finds pages that differ from their checksums; returns their rows by column if these count as lost."""
         wrong: dict[str, RowRanges] = {}
-        names = {column.name: column for column in self.columns}
-        for changed in self._files.of_fragment(self.snapshot, opened.fragment):
-            if changed.data_file is None or not changed.ranges:
+        columns = {column.name: column for column in self.columns}
+        paths = set[str | None]()
+        for file in opened.fragment.files:
+            # columns of a file outside the table are lost already
+            with suppress(LanceError):
+                paths.add(self.snapshot.open_fragments.files.resolve(file)[1])
+        for problem in self.changed:
+            column = columns.get(problem.column or "")
+            if problem.file not in paths or problem.page is None or column is None:
                 continue
-            for name, page in pages_in(self.snapshot, changed.data_file, changed.ranges):
-                rows = _rows_of_page(opened, names[name], page) if name in names else None
-                if rows is None:
-                    continue
-                if self.intact_only:
-                    wrong[name] = row_ranges.union(wrong.get(name, row_ranges.EMPTY), rows)
-                error = CorruptFile(changed.error.message).located(changed.error.file, name, page)
-                (self.losses if self.intact_only else self.doubtful).add(opened.id, name, rows, error)
+            rows = _rows_of_page(opened, column, problem.page)
+            if rows is None:
+                continue
+            if self.intact_only:
+                wrong[column.name] = row_ranges.union(wrong.get(column.name, row_ranges.EMPTY), rows)
+            error = CorruptFile(problem.message).located(problem.file, column.name, problem.page)
+            (self.losses if self.intact_only else self.doubtful).add(opened.id, column.name, rows, error)
         return wrong
 
 

@@ -11,20 +11,24 @@ writes. A deep check compares them, and a check of checksums does nothing else.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
+from lance_sql.changes.history import BranchHistory
+from lance_sql.errors import CorruptFile, LanceError, at
 from lance_sql.format.schema import Field
+from lance_sql.health.lineage_audit.faults import Kind
+from lance_sql.health.lineage_audit.lineage import Lineage
 from lance_sql.health.verification import rows_check
 from lance_sql.health.verification.damaged_pages import pages_in
-from lance_sql.health.verification.verification_report import Affected, Compared, Problem, Report
+from lance_sql.health.verification.findings import Findings, errors_of, note_columns
+from lance_sql.health.verification.verification_report import Compared, Report
 from lance_sql.reads import write_ahead_log
+from lance_sql.runtime.progress import Progress, Work, reporting
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
-from lance_sql.table.compared_files import ChangedFile, ComparedFiles
+from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_snapshot import list_snapshots
@@ -32,9 +36,6 @@ from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import TooLong, read_bytes
-
-Progress = Callable[[int, int], None]
-"""Called with the number of checked fragments of versions, and the total."""
 
 
 def verify(
@@ -45,6 +46,7 @@ def verify(
     branch: str | None = None,
     deep: bool = False,
     checksums: bool = False,
+    lineage: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
@@ -54,6 +56,8 @@ def verify(
     deep: decode every page, and compare files with their checksums
     checksums: only compare files with their checksums; decodes nothing, so it takes as long as reading them. For files
         without a checksum, it checks that they exist and have the size in the manifest
+    lineage: also compare row ids and row versions with the recorded transactions, as `audit` does
+    progress: called with the number of checked fragments of versions, and the total
     raises: TableNotFound, VersionNotFound; damage is reported, not raised
 
     >>> lance_sql.verify("examples/orders.lance", version=9).is_healthy
@@ -61,72 +65,94 @@ def verify(
     """
     options = with_manifest_store(storage_options, manifest_store)
     snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=options)
-    check = _Check(os.fspath(uri), deep, checksums and not deep, progress)
-    return check.run(snapshots, with_refs=version is None and tag is None)
+    audited = Lineage(BranchHistory(snapshots[-1], snapshots)) if lineage else None
+    check = _Check(files=deep or not checksums, deep=deep, checksums=deep or checksums, lineage=audited)
+    with reporting(progress):
+        return check.run(os.fspath(uri), snapshots, with_refs=version is None and tag is None)
 
 
-@dataclass(slots=True)
-class _Findings:
-    """Collector of problems, with the versions that share them."""
+def audit(
+    uri: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    checksums: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
+    manifest_store: ManifestStore | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Checks row ids and row versions against the recorded transactions: the lineage part of `verify`, with the
+    versions that a branch has from its parents.
 
-    versions: dict[tuple[str | None, str | None, int | None, str, Affected, str | None], list[int]] = field(
-        default_factory=dict
-    )
+    checksums: compare the files with their checksums, which reads each file once
+    version, tag: audit only the commit of this version; by default those of all versions of the branch
+    progress: called with the number of checked fragments of versions, and the total
+    raises: TableNotFound, VersionNotFound; faults are reported, not raised
 
-    def add(
-        self, version: int, errors: Iterable[LanceError], affects: Affected = "rows", index: str | None = None
-    ) -> None:
-        for error in errors:
-            is_unknown = affects == "rows" and isinstance(error, UnsupportedFeature)
-            lost: Affected = "unknown" if is_unknown else affects
-            key = (error.file, error.column, error.page, error.message, lost, index)
-            affected = self.versions.setdefault(key, [])
-            if version not in affected:
-                affected.append(version)
-
-    def problems(self) -> tuple[Problem, ...]:
-        return tuple(Problem(tuple(sorted(affected)), *key) for key, affected in self.versions.items())
+    >>> str(lance_sql.audit("examples/orders.lance", version=9))
+    'examples/orders.lance: lineage of version 9 audited; no fault found'
+    """
+    options = with_manifest_store(storage_options, manifest_store)
+    snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=options)
+    history = BranchHistory(snapshots[-1], snapshots)
+    if version is None and tag is None:
+        snapshots = [history.unread(number) for number in history.files]
+    check = _Check(files=False, deep=False, checksums=checksums, lineage=Lineage(history))
+    with reporting(progress):
+        return check.run(os.fspath(uri), snapshots, with_refs=False)
 
 
 class _Check:
-    def __init__(self, uri: str, deep: bool, checksums_only: bool, progress: Progress | None) -> None:
-        self._uri = uri
+    """One walk through versions. Files that several versions share are read once.
+
+    files: open data files, deletion files and indices; `deep` also decodes them
+    checksums: compare files with their checksums
+    lineage: the audit of the commits, or None
+    """
+
+    def __init__(self, *, files: bool, deep: bool, checksums: bool, lineage: Lineage | None) -> None:
+        self._opens_files = files
         self._deep = deep
-        self._checksums_only = checksums_only
-        self._files = ComparedFiles() if deep or checksums_only else None
-        self._progress = progress or (lambda done, total: None)
-        self._findings = _Findings()
+        self._files = ComparedFiles() if checksums else None
+        self._lineage = lineage
+        self._findings = Findings()
         self._readable: dict[int, tuple[str, ...]] = {}
         self._columns: dict[int, tuple[str, ...]] = {}
         self._damaged: dict[int, tuple[str, ...]] = {}
         self._checked: dict[object, list[LanceError]] = {}
 
-    def run(self, snapshots: Sequence[Snapshot], *, with_refs: bool) -> Report:
+    def run(self, uri: str, snapshots: Sequence[Snapshot], *, with_refs: bool) -> Report:
         opened = [snapshot for snapshot in snapshots if self._opens(snapshot)]
-        total = sum(len(snapshot.manifest.fragments) for snapshot in opened)
-        done = 0
+        work = Work(sum(len(snapshot.manifest.fragments) for snapshot in opened))
         for snapshot in opened:
-            for _ in self._checksums(snapshot) if self._checksums_only else self._version(snapshot):
-                done += 1
-                self._progress(done, total)
+            for _ in self._version(snapshot):
+                work.advance(1)
+            if self._lineage is not None:
+                self._lineage.check(snapshot)
         versions = tuple(sorted(snapshot.version for snapshot in snapshots))
         if with_refs and snapshots:
             self._refs(snapshots[-1], set(versions))
         if self._files is not None and versions:
             for unreadable in self._files.errors.values():
                 self._findings.add(versions[-1], unreadable, "record")
-        rows_in_log = self._in_log(snapshots[-1]) if snapshots and not self._checksums_only else 0
+        rows_in_log = self._in_log(snapshots[-1]) if snapshots and self._opens_files else 0
+        audited = None if self._lineage is None else self._lineage.result()
+        for fault in () if audited is None else audited.faults:
+            if fault.kind is not Kind.CHANGED_FILE:
+                self._findings.add_fault(fault)
         return Report(
-            self._uri,
-            versions,
+            uri,
+            versions if audited is None or self._opens_files else audited.versions,
             self._findings.problems(),
             dict(sorted(self._readable.items())),
             self._deep,
             dict(sorted(self._columns.items())),
             dict(sorted(self._damaged.items())),
             None if self._files is None else Compared(self._files.num_compared, self._files.num_without),
-            self._checksums_only,
+            not self._opens_files,
             rows_in_log,
+            audited,
         )
 
     def _in_log(self, snapshot: Snapshot) -> int:
@@ -138,20 +164,22 @@ class _Check:
             counts.append(0 if log is None else log.num_rows)
 
         # damage of the manifest or the indices is already reported
-        if not _errors(snapshot.indices, None):
-            self._findings.add(snapshot.version, _errors(count, None), "rows")
+        if not errors_of(snapshot.indices, None):
+            self._findings.add(snapshot.version, errors_of(count, None), "rows")
         return sum(counts)
 
     def _opens(self, snapshot: Snapshot) -> bool:
-        errors = _errors(lambda: snapshot.manifest, snapshot.manifest_path)
+        errors = errors_of(lambda: snapshot.manifest, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors)
+        if self._lineage is not None and errors:
+            self._lineage.unreadable(snapshot.version, errors[0])
         return not errors
 
     def _version(self, snapshot: Snapshot) -> Iterator[int]:
         """Checks one version; yields after each fragment."""
         errors: list[LanceError] = []
         # problems of records about rows that are readable nevertheless
-        records = _errors(lambda: rows_check.check_fragment_ids(snapshot), snapshot.manifest_path)
+        records: list[LanceError] = []
         damaged: set[str] = set()
         whole = True
         for fragment_index in range(len(snapshot.manifest.fragments)):
@@ -159,31 +187,49 @@ class _Check:
             errors += unreadable
             whole = whole and not unreadable
             for fragment in fragments:
-                errors += [error for file in fragment.files for error in self._file(snapshot, file)]
-                of_rows = self._rows(snapshot, fragment)
-                errors += of_rows
-                whole = whole and not of_rows
-                for column in snapshot.manifest.schema.fields:
-                    in_column = self._column(snapshot, fragment, column)
-                    errors += in_column
-                    if in_column:
-                        damaged.add(column.name)
-                    elif rows_check.claims_no_nulls(column):
-                        records += self._nulls(snapshot, fragment, column)
-                if self._files is not None:
-                    differing = self._bytes(snapshot, self._files.of_fragment(snapshot, fragment))
-                    errors += differing
-                    whole = _note_columns(differing, damaged) and whole
+                if self._opens_files:
+                    whole = self._fragment(snapshot, fragment, errors, records, damaged) and whole
+                differing = self._bytes(snapshot, fragment)
+                errors += differing
+                whole = note_columns(differing, damaged) and whole
             yield fragment_index
-        if not errors + records:
-            records += _errors(lambda: rows_check.check_version(snapshot), snapshot.manifest_path)
-        records += _errors(snapshot.transaction, snapshot.manifest_path)
-        content = partial(read_bytes, snapshot.store, snapshot.manifest_path, snapshot.manifest)
-        records += [error for error in _errors(content, snapshot.manifest_path) if isinstance(error, TooLong)]
+        if self._opens_files:
+            records += errors_of(lambda: rows_check.check_fragment_ids(snapshot), snapshot.manifest_path)
+            if not errors + records:
+                records += errors_of(lambda: rows_check.check_version(snapshot), snapshot.manifest_path)
+            records += errors_of(snapshot.transaction, snapshot.manifest_path)
+            content = partial(read_bytes, snapshot.store, snapshot.manifest_path, snapshot.manifest)
+            records += [error for error in errors_of(content, snapshot.manifest_path) if isinstance(error, TooLong)]
         self._findings.add(snapshot.version, errors)
         self._findings.add(snapshot.version, records, "record")
-        self._indices(snapshot)
+        damaged_files = self._indices(snapshot) if self._opens_files else set[str | None]()
+        if self._files is not None:
+            of_indices = errors_of(
+                partial(self._index_bytes, snapshot, self._files, damaged_files), snapshot.manifest_path
+            )
+            self._findings.add(snapshot.version, of_indices, "index")
         self._describe_columns(snapshot, damaged, whole=whole)
+
+    def _fragment(
+        self,
+        snapshot: Snapshot,
+        fragment: Fragment,
+        errors: list[LanceError],
+        records: list[LanceError],
+        damaged: set[str],
+    ) -> bool:
+        """Opens the files of a fragment; returns False if an error is about all columns."""
+        errors += [error for file in fragment.files for error in self._file(snapshot, file)]
+        of_rows = self._rows(snapshot, fragment)
+        errors += of_rows
+        for column in snapshot.manifest.schema.fields:
+            in_column = self._column(snapshot, fragment, column)
+            errors += in_column
+            if in_column:
+                damaged.add(column.name)
+            elif rows_check.claims_no_nulls(column):
+                records += self._nulls(snapshot, fragment, column)
+        return not of_rows
 
     def _describe_columns(self, snapshot: Snapshot, damaged: Collection[str], *, whole: bool) -> None:
         """Records the readable columns of a version.
@@ -199,9 +245,9 @@ class _Check:
         if whole and names and damaged:
             self._readable[snapshot.version] = names
 
-    def _indices(self, snapshot: Snapshot) -> None:
-        """Checks files of scalar indices; every row is readable without them."""
-        errors = _errors(lambda: snapshot.open_indices, snapshot.manifest_path)
+    def _indices(self, snapshot: Snapshot) -> set[str | None]:
+        """Checks files of scalar indices; every row is readable without them. Returns the damaged files."""
+        errors = errors_of(lambda: snapshot.open_indices, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors, "index")
         damaged_files: set[str | None] = set()
         for segment in () if errors else snapshot.open_indices.segments:
@@ -209,42 +255,25 @@ class _Check:
             index_errors = self._once(("index", segment.uuid, segment.base_id), check)
             self._findings.add(snapshot.version, index_errors, "index", segment.name)
             damaged_files.update(error.file for error in index_errors)
-        if self._files is not None and not errors:
-            self._index_bytes(snapshot, self._files, damaged_files)
+        return damaged_files
 
-    def _index_bytes(
-        self, snapshot: Snapshot, files: ComparedFiles, damaged_files: Collection[str | None] = ()
-    ) -> None:
+    def _index_bytes(self, snapshot: Snapshot, files: ComparedFiles, damaged_files: Collection[str | None]) -> None:
         """Finds files of indices that changed since they were written.
 
         damaged_files: files that are already known to be damaged
         """
         for changed in files.of_indices(snapshot):
+            if self._lineage is not None:
+                self._lineage.file_changed(snapshot, None, changed.error)
             if changed.error.file not in damaged_files:
                 self._findings.add(snapshot.version, [changed.error], "index", changed.index)
 
-    def _checksums(self, snapshot: Snapshot) -> Iterator[int]:
-        """Compares the files of a version with their checksums; yields after each fragment."""
-        assert self._files is not None
-        damaged: set[str] = set()
-        whole = True
-        for fragment_index in range(len(snapshot.manifest.fragments)):
-            fragments, unreadable = _parsed(snapshot.manifest.fragments, fragment_index)
-            self._findings.add(snapshot.version, unreadable)
-            whole = whole and not unreadable
-            for fragment in fragments:
-                differing = self._bytes(snapshot, self._files.of_fragment(snapshot, fragment))
-                self._findings.add(snapshot.version, differing)
-                whole = _note_columns(differing, damaged) and whole
-            yield fragment_index
-        self._describe_columns(snapshot, damaged, whole=whole)
-        errors = _errors(partial(self._index_bytes, snapshot, self._files), snapshot.manifest_path)
-        self._findings.add(snapshot.version, errors, "index")
-
-    def _bytes(self, snapshot: Snapshot, files: Iterable[ChangedFile]) -> list[LanceError]:
+    def _bytes(self, snapshot: Snapshot, fragment: Fragment) -> list[LanceError]:
         """Returns errors for files that changed since they were written: by column and page, if it records pages."""
         errors: list[LanceError] = []
-        for changed in files:
+        for changed in () if self._files is None else self._files.of_fragment(snapshot, fragment):
+            if self._lineage is not None:
+                self._lineage.file_changed(snapshot, fragment.id, changed.error)
             error = changed.error
             pages = (
                 pages_in(snapshot, changed.data_file, changed.ranges) if changed.data_file and changed.ranges else []
@@ -291,7 +320,7 @@ class _Check:
     def _once(self, key: object, check: Callable[[], object]) -> list[LanceError]:
         errors = self._checked.get(key)
         if errors is None:
-            errors = self._checked[key] = _errors(check, None)
+            errors = self._checked[key] = errors_of(check, None)
         return errors
 
     def _refs(self, snapshot: Snapshot, versions: set[int]) -> None:
@@ -301,38 +330,17 @@ class _Check:
         def read() -> None:
             tags.update(snapshot.tags())
 
-        self._findings.add(snapshot.version, _errors(read, "_refs/tags"), "record")
+        self._findings.add(snapshot.version, errors_of(read, "_refs/tags"), "record")
         for name, tag in tags.items():
             if tag.branch == snapshot.branch and tag.version not in versions:
                 missing = CorruptFile(f"tag {name!r} names version {tag.version}, which does not exist")
                 self._findings.add(tag.version, [missing], "record")
 
 
-def _errors(check: Callable[[], object], file: str | None) -> list[LanceError]:
-    """Runs a check and returns its errors; a check that cannot be completed counts as unknown."""
-    try:
-        with at(file=file):
-            check()
-    except LanceError as error:
-        return [error]
-    except MemoryError:
-        return [UnsupportedFeature("to check it takes more memory than there is").located(file)]
-    except OSError as error:
-        return [UnsupportedFeature(f"it cannot be read: {error}").located(file)]
-    return []
-
-
-def _note_columns(errors: Iterable[LanceError], damaged: set[str]) -> bool:
-    """Adds the columns of the errors; returns False if an error is about all columns."""
-    columns = {error.column for error in errors}
-    damaged.update(name for name in columns if name is not None)
-    return None not in columns
-
-
 def _parsed(fragments: Fragments, fragment_index: int) -> tuple[list[Fragment], list[LanceError]]:
     """Returns the fragment, or the error of its record in the manifest."""
     parsed: list[Fragment] = []
-    errors = _errors(lambda: parsed.append(fragments[fragment_index]), fragments.file)
+    errors = errors_of(lambda: parsed.append(fragments[fragment_index]), fragments.file)
     return parsed, errors
 
 

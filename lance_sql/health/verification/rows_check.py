@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.schema import Field
+from lance_sql.health.lineage_audit.audited_rows import wrong_length
 from lance_sql.reads.scan.batches import cut, rows_per_batch
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
-from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
@@ -69,12 +69,9 @@ def check_rows(rows: OpenFragment, fragment: Fragment, *, has_stable_row_ids: bo
             )
     if has_stable_row_ids:
         _ = rows.row_id_sequence, rows.created_at_sequence, rows.last_updated_at_sequence
-        for what, source in (("created-at", fragment.created_at), ("last-updated-at", fragment.last_updated_at)):
-            if isinstance(source, bytes) and stored_rows(source) != rows.num_rows:
-                with at(file=f"fragment {fragment.id}"):
-                    raise CorruptFile(
-                        f"the {what} versions cover {stored_rows(source)} rows, the fragment has {rows.num_rows}"
-                    )
+        if reason := wrong_length(fragment, rows.num_rows):
+            with at(file=f"fragment {fragment.id}"):
+                raise CorruptFile(reason)
 
 
 def check_version(snapshot: Snapshot) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from lance_sql.health.lineage_audit.faults import Audited, Fault
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.versions import as_ranges
 from lance_sql.values.frames import Frames
 
-Affected: TypeAlias = Literal["rows", "index", "record", "unknown"]
+Affected: TypeAlias = Literal["rows", "index", "record", "unknown", "lineage"]
 """Subject of a problem: rows or values that cannot be read, or changed since they were written; an index, without
 which every row can be read; records about rows and versions, such as row ids, transactions and tags, while all rows
-are readable; or features that this release does not support and cannot check."""
+are readable; features that this release does not support and cannot check; or the lineage of rows: row ids and row
+versions that contradict the commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,14 @@ class Problem:
 class Report(Frames):
     """Result of a check.
 
-    versions: the checked versions, ascending
+    versions: the checked versions, ascending; of an audit alone, those whose commits were audited
     readable_columns: by damaged version the top-level columns that can still be read; missing if there are none
     columns: by version the top-level columns; missing if the manifest cannot be read
     damaged_columns: by version the columns with unreadable values; missing if all values are readable
     compared: the comparison with checksums; None if it was not requested
-    checksums_only: nothing else was checked
+    checksums_only: no file was opened
     num_rows_in_log: rows of the write-ahead log that are in no version, after the newest of the checked versions
+    lineage: the audit of the lineage of rows; None if it was not requested
     """
 
     uri: str
@@ -78,6 +82,27 @@ class Report(Frames):
     compared: Compared | None = None
     checksums_only: bool = False
     num_rows_in_log: int = 0
+    lineage: Audited | None = None
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Faults in the lineage of rows, by version."""
+        return () if self.lineage is None else self.lineage.faults
+
+    @property
+    def partly(self) -> Mapping[int, str]:
+        """Versions whose lineage was only partly audited, with the reason."""
+        return {} if self.lineage is None else self.lineage.partly
+
+    @property
+    def without_lineage(self) -> tuple[int, ...]:
+        """Versions without stable row ids, which have nothing to audit."""
+        return () if self.lineage is None else self.lineage.without_lineage
+
+    @property
+    def affected_queries(self) -> tuple[str, ...]:
+        """Queries that return wrong results for rows with faults in their lineage, each once."""
+        return () if self.lineage is None else self.lineage.affected_queries
 
     @property
     def is_healthy(self) -> bool:
@@ -142,24 +167,62 @@ class Report(Frames):
 
         return verification_page.as_part(self)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the report in types of JSON; faults have only their first row ids."""
+        content = dataclasses.asdict(dataclasses.replace(self, lineage=None)) | {
+            "is_healthy": self.is_healthy,
+            "newest_is_healthy": self.newest_is_healthy,
+            "newest_healthy_version": self.newest_healthy_version,
+        }
+        del content["lineage"]
+        return content if self.lineage is None else content | self.lineage.to_dict()
+
     def __str__(self) -> str:
+        if self.lineage is not None and self.checksums_only:
+            return "\n".join(self._of_audit(self.lineage))
+        lines = list(self._of_files())
+        if self.lineage is not None:
+            lines[0] += f"; lineage audited, {self._faults_found}"
+            lines += self.lineage.lines()
+        return "\n".join(lines)
+
+    @property
+    def _faults_found(self) -> str:
+        count = len(self.faults)
+        return f"{count} fault{'s' * (count > 1)} found" if count else "no fault found"
+
+    def _of_audit(self, lineage: Audited) -> Iterator[str]:
+        audited = lineage.versions
+        what = f"lineage of {as_ranges(audited)} audited" if audited else "no lineage to audit"
+        yield f"{self.uri}: {what}" + (
+            f"; {self._faults_found}" if self.faults or (audited and self.is_healthy) else ""
+        )
+        yield from lineage.lines()
+        for problem in self.problems:
+            # faults contain the messages of changed files
+            if problem.affects != "lineage" and not any(problem.message in fault.message for fault in self.faults):
+                yield f"  {problem}"
+
+    def _of_files(self) -> Iterator[str]:
         checked = f"{self.uri}: {as_ranges(self.versions)} checked" + (", every page decoded" if self.is_deep else "")
-        if self.is_healthy:
-            return f"{checked}; no damage found\n  {self.limits}"
-        lines = [f"{checked}; {len(self.problems)} problem{'s' * (len(self.problems) > 1)} found"]
-        lines += [f"  {problem}" for problem in self.problems]
+        problems = [problem for problem in self.problems if problem.affects != "lineage"]
+        if not problems:
+            yield f"{checked}; no damage found"
+            yield f"  {self.limits}"
+            return
+        yield f"{checked}; {len(problems)} problem{'s' * (len(problems) > 1)} found"
+        yield from (f"  {problem}" for problem in problems)
         for version, columns in self.readable_columns.items():
             shown = one_line(", ".join(columns))
-            lines.append(f"  version {version} can still be read without the damaged columns: {shown}")
+            yield f"  version {version} can still be read without the damaged columns: {shown}"
         newest = self.newest_healthy_version
-        lines.append(f"  newest healthy version: {newest if newest is not None else 'none'}")
+        yield f"  newest healthy version: {newest if newest is not None else 'none'}"
         if newest is not None and (self.damaged_indices(newest) or self.has_damaged_index_list(newest)):
-            lines.append(
+            yield (
                 f"  every row of version {newest} can be read; filters do without its damaged indices, and 'lance-sql"
                 " repair' builds them again or drops them"
             )
-        lines.append(f"  {self.limits}")
-        return "\n".join(lines)
+        yield f"  {self.limits}"
 
     @property
     def limits(self) -> str:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql.cli.main import main
 from lance_sql.format.proto import table_pb2
-from lance_sql.health.lineage_audit.audit_report import Kind
+from lance_sql.health.lineage_audit.faults import Kind
 from lance_sql.table import row_ids, row_versions, versions
 from tests.histories.writers import Ours, Pylance, Writer
 from tests.writes.commit.test_early_releases import edit_manifest

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lance_sql
-from lance_sql.health.lineage_audit.audit_report import Kind
+from lance_sql.health.lineage_audit.faults import Kind
 from tests.conftest import Case, corpus_params
 from tests.histories.histories import History
 

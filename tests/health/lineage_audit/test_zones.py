@@ -10,7 +10,7 @@ import pytest
 
 import lance_sql
 from lance_sql.format.index_files import writing
-from lance_sql.health.lineage_audit.audit_report import Kind
+from lance_sql.health.lineage_audit.faults import Kind
 from lance_sql.writes.commit import committer
 from lance_sql.writes.commit.operations import CreateIndex
 

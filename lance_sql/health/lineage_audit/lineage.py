@@ -1,11 +1,12 @@
-"""Audit of a table: checks every version against the required effect of its commit on the version before."""
+"""Audit of the lineage of rows: every version against the required effect of its commit on the version before.
+
+Some early writers recorded wrong row versions, which later commits inherit; one misplaced zones of indices. No page is
+decoded, unless it contains row ids.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Mapping
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -14,118 +15,69 @@ from lance_sql.changes.fragment_difference import changed_fragments
 from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.health.lineage_audit import invariants, plain_inserts, rules, zones
-from lance_sql.health.lineage_audit.audit_report import Fault, Kind, Report
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
-from lance_sql.health.lineage_audit.findings import Findings
+from lance_sql.health.lineage_audit.faults import Audited, Fault, Findings, Kind
 from lance_sql.health.lineage_audit.rules import Step
-from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import with_manifest_store
-from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragments import Fragments
-from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import read_bytes
 from lance_sql.writes.commit import transactions
 from lance_sql.writes.commit.operations import Clone, Operation, Other, Overwrite, Restore
 
-Progress = Callable[[int, int], None]
-"""Called with the number of audited versions, and the total."""
-
 _NOT_RECORDED = "which is not recorded"
 _GONE = "for the version before is gone"
 
 
-def audit(
-    uri: str | os.PathLike[str],
-    *,
-    version: int | None = None,
-    tag: str | None = None,
-    branch: str | None = None,
-    checksums: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
-    manifest_store: ManifestStore | None = None,
-    progress: Progress | None = None,
-) -> Report:
-    """Checks row ids and row versions against the recorded transactions. Some early writers recorded wrong row
-    versions, which later commits inherit; one misplaced zones of indices.
+class Lineage:
+    """Audit of versions in ascending order, each against the version before."""
 
-    No page is decoded, unless it contains row ids. `verify` finds other damage.
-
-    checksums: compare the files of a commit with their checksums, which reads each file once
-    version, tag: audit only the commit of this version; by default those of all versions of the branch
-    raises: TableNotFound, VersionNotFound; faults are reported, not raised
-
-    >>> str(lance_sql.audit("examples/orders.lance", version=9))
-    'examples/orders.lance: lineage of version 9 audited; no fault found'
-    """
-    options = with_manifest_store(storage_options, manifest_store)
-    snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options)
-    history = BranchHistory(snapshot)
-    chosen = list(history.files) if version is None and tag is None else [snapshot.version]
-    return _Audit(os.fspath(uri), history, checksums).run(chosen, progress or (lambda done, total: None))
-
-
-class _Audit:
-    def __init__(self, uri: str, history: BranchHistory, checksums: bool) -> None:
-        self._uri = uri
-        self._files = ComparedFiles() if checksums else None
+    def __init__(self, history: BranchHistory) -> None:
+        self._audited: list[int] = []
+        self._without: list[int] = []
+        self._partly: dict[int, str] = {}
         self._changed: set[str] = set()
         self._zones: set[UUID] = set()
         self._history = history
         self._handed_out = 0
         self._faults: list[Fault] = []
-        self._without: list[int] = []
-        self._partly: dict[int, str] = {}
 
-    def run(self, chosen: list[int], progress: Progress) -> Report:
-        audited = []
-        for done, version in enumerate(chosen):
-            try:
-                if self._version(version):
-                    audited.append(version)
-                else:
-                    self._without.append(version)
-            except (CorruptFile, UnsupportedFeature) as error:
-                self._partly[version] = f"for it cannot be read: {error.in_table}"
-            except MemoryError:
-                self._partly[version] = "for that takes more memory than there is"
-            if self._files is not None:
-                self._compare_files(version, self._files)
-            self._check_zones(version)
-            progress(done + 1, len(chosen))
-        return Report(
-            self._uri, tuple(audited), tuple(self._without), self._partly, tuple(self._with_rows_now(audited))
-        )
+    def result(self) -> Audited:
+        faults = sorted(self._with_rows_now(), key=lambda fault: fault.version)
+        return Audited(tuple(self._audited), tuple(self._without), dict(sorted(self._partly.items())), tuple(faults))
 
-    def _compare_files(self, version: int, files: ComparedFiles) -> None:
-        """Finds files that changed since they were written, each in the first version that has it."""
-        snapshot = self._history.snapshot_at(version)
+    def unreadable(self, version: int, error: LanceError) -> None:
+        """Records a version that cannot be audited."""
+        self._partly[version] = f"for it cannot be read: {error.in_table}"
+
+    def check(self, snapshot: Snapshot) -> None:
+        """Audits the commit of a version, and the zones of its indices."""
+        version = snapshot.version
         try:
-            findings = Findings(version, _operation(snapshot)[1])
-            for fragment in snapshot.manifest.fragments:
-                for changed in files.of_fragment(snapshot, fragment):
-                    message = changed.error.in_table
-                    if message not in self._changed:
-                        self._changed.add(message)
-                        findings.add(Kind.CHANGED_FILE, message, fragment.id)
-            self._faults += findings.faults
-        except (CorruptFile, UnsupportedFeature) as error:
-            self._partly[version] = f"for it cannot be read: {error.in_table}"
-
-    def _check_zones(self, version: int) -> None:
-        """Finds zones of other rows, each in the first version that has their index."""
-        snapshot = self._history.snapshot_at(version)
-        try:
+            (self._audited if self._version(snapshot) else self._without).append(version)
             findings = Findings(version, _operation(snapshot)[1])
             zones.check(snapshot, self._zones, findings)
             self._faults += findings.faults
         except (CorruptFile, UnsupportedFeature) as error:
-            self._partly[version] = f"for it cannot be read: {error}"
+            self.unreadable(version, error)
+        except MemoryError:
+            self._partly[version] = "for that takes more memory than there is"
 
-    def _version(self, version: int) -> bool:
+    def file_changed(self, snapshot: Snapshot, fragment: int | None, error: LanceError) -> None:
+        """Records a file that changed since it was written, for the first version that has it.
+
+        fragment: its id; None for a file of an index
+        """
+        message = error.in_table
+        if message not in self._changed:
+            self._changed.add(message)
+            findings = Findings(snapshot.version, _operation(snapshot)[1])
+            findings.add(Kind.CHANGED_FILE, message, fragment)
+            self._faults += findings.faults
+
+    def _version(self, later: Snapshot) -> bool:
         """Audits one version; returns False if it has no lineage."""
-        later = self._history.snapshot_at(version)
+        version = later.version
         earlier = self._earlier(version)
         had_lineage = earlier is not None and earlier.manifest.has_stable_row_ids
         operation, name, reason = _operation(later)
@@ -201,11 +153,11 @@ class _Audit:
         if not trusts:
             invariants.check_distinct(LiveRows.of(later, later.manifest.fragments), findings)
 
-    def _with_rows_now(self, audited: list[int]) -> list[Fault]:
+    def _with_rows_now(self) -> list[Fault]:
         """Returns the faults, each with the number of its rows that still have the fault in the newest version."""
-        if not audited or not any(fault.num_rows for fault in self._faults):
+        if not self._audited or not any(fault.num_rows for fault in self._faults):
             return self._faults
-        newest = self._history.snapshot_at(audited[-1])
+        newest = self._history.snapshot_at(self._audited[-1])
         if not newest.manifest.has_stable_row_ids:
             return self._faults
         rows = LiveRows.of(newest, newest.manifest.fragments)

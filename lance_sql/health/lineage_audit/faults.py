@@ -1,17 +1,18 @@
-"""Result of an audit: faults, the affected rows, and the queries that return wrong results for them."""
+"""Faults in the lineage of rows, the affected rows, and the queries that return wrong results for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from lance_sql.health.lineage_audit.audited_rows import LiveRows
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.versions import as_ranges
-from lance_sql.values.arrays import U64
+from lance_sql.values.arrays import U64, BoolMask
 
 
 class Kind(StrEnum):
@@ -45,6 +46,7 @@ class Kind(StrEnum):
     """A file is missing, or changed since it was written."""
 
 
+_IDS_SHOWN: Final = 100
 _IDS: Final = ("changes", "row_history", "take", "_rowid", "indices")
 _CREATED: Final = ("_row_created_at_version", "pylance: inserted rows of a delta")
 _UPDATED: Final = ("_row_last_updated_at_version", "changes over a restore", "pylance: updated rows of a delta")
@@ -105,9 +107,25 @@ class Fault:
             where += f", fragment {self.fragment}"
         return one_line(f"{where}: {self.message}")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fault in types of JSON; includes only the first row ids."""
+        version, rows = self.newest or (None, None)
+        return {
+            "version": self.version,
+            "operation": self.operation,
+            "fragment": self.fragment,
+            "kind": self.kind,
+            "message": self.message,
+            "rows": self.num_rows,
+            "row_ids": self.ids[:_IDS_SHOWN].tolist(),
+            "newest_version": version,
+            "rows_in_newest_version": rows,
+            "queries": self.queries,
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Audited:
     """Result of an audit.
 
     versions: the versions whose commits were audited, ascending
@@ -117,42 +135,74 @@ class Report:
     faults: by version
     """
 
-    uri: str
     versions: tuple[int, ...]
     without_lineage: tuple[int, ...]
     partly: Mapping[int, str]
     faults: tuple[Fault, ...]
 
-    @property
-    def is_healthy(self) -> bool:
-        return not self.faults
+    def lines(self) -> Iterator[str]:
+        """Yields the faults as lines of text, and what was not audited."""
+        for fault in self.faults:
+            yield f"  {fault}"
+            if fault.newest is not None:
+                version, rows = fault.newest
+                there = f"{rows} of these rows" if rows else "none of these rows"
+                yield f"    in version {version}: {there}"
+        if self.faults:
+            yield "  wrong for the rows concerned: " + "; ".join(self.affected_queries)
+        if self.without_lineage:
+            yield f"  without stable row ids: {as_ranges(self.without_lineage)}"
+        reasons: dict[str, list[int]] = {}
+        for version, reason in self.partly.items():
+            reasons.setdefault(reason, []).append(version)
+        for reason, of in reasons.items():
+            yield f"  not compared with its commit, {one_line(reason)}: {as_ranges(of)}"
 
     @property
     def affected_queries(self) -> tuple[str, ...]:
         """Queries that return wrong results for some rows, each once."""
         return tuple(dict.fromkeys(query for fault in self.faults for query in fault.queries))
 
-    def __str__(self) -> str:
-        what = f"lineage of {as_ranges(self.versions)} audited" if self.versions else "no lineage to audit"
-        lines = [f"{self.uri}: {what}"]
-        if self.is_healthy:
-            lines[0] += "; no fault found" if self.versions else ""
-        else:
-            lines[0] += f"; {len(self.faults)} fault{'s' * (len(self.faults) > 1)} found"
-        for fault in self.faults:
-            lines.append(f"  {fault}")
-            if fault.newest is not None:
-                version, rows = fault.newest
-                there = f"{rows} of these rows" if rows else "none of these rows"
-                lines.append(f"    in version {version}: {there}")
-        if self.faults:
-            lines.append("  wrong for the rows concerned: " + "; ".join(self.affected_queries))
-        if self.without_lineage:
-            lines.append(f"  without stable row ids: {as_ranges(self.without_lineage)}")
-        reasons: dict[str, list[int]] = {}
-        for version, reason in self.partly.items():
-            reasons.setdefault(reason, []).append(version)
-        lines += [
-            f"  not compared with its commit, {one_line(reason)}: {as_ranges(of)}" for reason, of in reasons.items()
-        ]
-        return "\n".join(lines)
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the result in types of JSON."""
+        return {
+            "without_lineage": self.without_lineage,
+            "partly": {str(version): reason for version, reason in self.partly.items()},
+            "affected_queries": self.affected_queries,
+            "faults": [fault.to_dict() for fault in self.faults],
+        }
+
+
+@dataclass
+class Findings:
+    """Faults of one version."""
+
+    version: int
+    operation: str | None
+    faults: list[Fault] = field(default_factory=list)
+
+    def add(self, kind: Kind, message: str, fragment: int | None = None, ids: U64 | None = None) -> None:
+        """Adds a fault that is not about row versions."""
+        shown = np.empty(0, np.uint64) if ids is None else np.sort(ids)
+        self.faults.append(Fault(self.version, self.operation, fragment, kind, message, shown))
+
+    def add_versions(
+        self, kind: Kind, what: str, rows: LiveRows, versions: U64, expected: U64, wrong: BoolMask
+    ) -> None:
+        """Adds faults for rows with other versions than expected, one per fragment."""
+        for fragment in np.unique(rows.fragments[wrong]).tolist():
+            positions = np.flatnonzero(wrong & (rows.fragments == fragment))
+            order = np.argsort(rows.ids[positions], kind="stable")
+            positions = positions[order]
+            first = positions[0]
+            example = f"row {rows.ids[first]}" + " and others" * (len(positions) > 1)
+            concerned = rows_text(len(positions))
+            message = f"{what} of {concerned} is {versions[first]} instead of {expected[first]} ({example})"
+            self.faults.append(
+                Fault(self.version, self.operation, fragment, kind, message, rows.ids[positions], versions[positions])
+            )
+
+
+def rows_text(count: int, one: str = "", several: str = "") -> str:
+    """Returns a number of rows, with the verb that agrees with it."""
+    return f"{count} row{'s' * (count != 1)} {one if count == 1 else several}".rstrip()

@@ -1,0 +1,59 @@
+"""Collector of problems, and the errors of single checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from lance_sql.errors import LanceError, UnsupportedFeature, at
+from lance_sql.health.lineage_audit.faults import Fault
+from lance_sql.health.verification.verification_report import Affected, Problem
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collector of problems, with the versions that share them."""
+
+    versions: dict[tuple[str | None, str | None, int | None, str, Affected, str | None], list[int]] = field(
+        default_factory=dict
+    )
+
+    def add(
+        self, version: int, errors: Iterable[LanceError], affects: Affected = "rows", index: str | None = None
+    ) -> None:
+        for error in errors:
+            is_unknown = affects == "rows" and isinstance(error, UnsupportedFeature)
+            lost: Affected = "unknown" if is_unknown else affects
+            key = (error.file, error.column, error.page, error.message, lost, index)
+            affected = self.versions.setdefault(key, [])
+            if version not in affected:
+                affected.append(version)
+
+    def add_fault(self, fault: Fault) -> None:
+        versions = self.versions.setdefault((None, None, None, str(fault), "lineage", None), [fault.version])
+        if fault.newest is not None and fault.newest[1] and fault.newest[0] != fault.version:
+            versions.append(fault.newest[0])
+
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(Problem(tuple(sorted(affected)), *key) for key, affected in self.versions.items())
+
+
+def errors_of(check: Callable[[], object], file: str | None) -> list[LanceError]:
+    """Runs a check and returns its errors; a check that cannot be completed counts as unknown."""
+    try:
+        with at(file=file):
+            check()
+    except LanceError as error:
+        return [error]
+    except MemoryError:
+        return [UnsupportedFeature("to check it takes more memory than there is").located(file)]
+    except OSError as error:
+        return [UnsupportedFeature(f"it cannot be read: {error}").located(file)]
+    return []
+
+
+def note_columns(errors: Iterable[LanceError], damaged: set[str]) -> bool:
+    """Adds the columns of the errors; returns False if an error is about all columns."""
+    columns = {error.column for error in errors}
+    damaged.update(name for name in columns if name is not None)
+    return None not in columns
