@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.one_sql import spellings
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
 _STEM: Final = re.compile(r"([^/\\'\"]+)\.lance(?:@[^'\"]*)?/?['\"]")
 _FUNCTION: Final = re.compile(r"\blance_\w+\s*\(", re.IGNORECASE)
-_FIRST_ROWS: Final = re.compile(r"\.lance\b.*\border\s+by\b.*\blimit\s+\d+", re.IGNORECASE | re.DOTALL)
 
 
 def may_be_ours(text: str, *, has_catalogs: bool = False) -> bool:
@@ -98,16 +97,6 @@ class _Statements:
         from lance_sql.one_sql import on_connections
 
         return on_connections.parts(text, names)
-
-    def narrowed(self, text: str, run: Callable[[str], Any]) -> str | None:
-        # other statements need no import of a parser
-        if _FIRST_ROWS.search(text) is None:
-            return None
-        from lance_sql.dataset import open as open_table
-        from lance_sql.one_sql.late_columns import late_columns
-
-        queries = late_columns(text, lambda path, version: open_table(path, version=version))
-        return None if queries is None else queries.rows(row for (row,) in run(queries.addresses).fetchall())
 
     def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
         from lance_sql.one_sql import on_connections

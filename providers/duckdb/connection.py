@@ -6,8 +6,6 @@ recognizes by name. This module has such a name, so that queries passed on by it
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -28,12 +26,6 @@ class Statements(Protocol):
         """Splits a text into statements about Lance tables and the text of the others. Returns None if all of it is
         unchanged SQL for DuckDB."""
 
-    def narrowed(self, text: str, run: Callable[[str], Any]) -> str | None:
-        """Returns another query for the same rows that reads fewer values, or None if there is none.
-
-        run: runs a query of DuckDB
-        """
-
     def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
         """Runs a statement, and sets its summary as the result of the connection."""
 
@@ -50,8 +42,6 @@ class Connection(_Base):
         """Extends DuckDB's method to statements about Lance tables, whose result is a row with a summary."""
         parts = _parts(self, query)
         if parts is None:
-            if isinstance(query, str) and not args and not options:
-                query = _statements(self).narrowed(query, partial(_Base.execute, self)) or query
             return _Base.execute(self, query, *args, **options)
         given = args[0] if args else options.get("parameters")
         for number, part in enumerate(parts):
