@@ -25,17 +25,19 @@ from lance_sql.jobs.applying.events import Events, Source
 from lance_sql.jobs.applying.order import (
     SEQUENCE,
     concat,
+    differing,
     equal_rows,
     filled,
     firsts,
     lasts,
+    positions_of_keys,
     ranks,
 )
 from lance_sql.jobs.applying.state import KeyState
 from lance_sql.jobs.applying.target_rows import TargetRows
 from lance_sql.jobs.distributed import ChangeJob
 from lance_sql.table.applied import Applied
-from lance_sql.values.arrays import I64, BoolMask
+from lance_sql.values.arrays import I64
 from lance_sql.values.keys import number
 
 VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS
@@ -82,7 +84,7 @@ class History(Application):
         parts = [hidden, *_events_of(existing, rows.schema, len(self.sequence)), _reversed(events)]
         together = Events.concat(parts, self.sequence)
         of_key = number(concat([distinct, together.rows.select(keys)]))
-        of_key = _in_order_of(of_key, distinct.num_rows)
+        of_key = positions_of_keys(of_key, distinct.num_rows)
         rank = ranks(together.sequence)
         moment = of_key * (int(rank.max(initial=0)) + 1) + rank
         # of several events at one moment the first one counts: known events, then the last new one; new events that
@@ -99,7 +101,7 @@ class History(Application):
         positions = _positions_of_existing(
             fresh.keys, _beginnings(fresh_rows), existing.keys, _beginnings(existing.rows), snapshot.label
         )
-        changed = _changed(fresh_rows, existing, positions)
+        changed = differing(fresh_rows, existing.rows, positions)
         is_gone = np.ones(len(existing.ids), np.bool_)
         is_gone[positions[positions >= 0]] = False
         untold = story.untold()
@@ -193,13 +195,6 @@ def _reversed(events: Events) -> Events:
     return events.take(np.arange(events.num_rows)[::-1])
 
 
-def _in_order_of(numbers: I64, num_keys: int) -> I64:
-    """Replaces the numbers of rows by the positions of the keys, which come first."""
-    of_number = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
-    of_number[numbers[:num_keys]] = np.arange(num_keys)
-    return of_number[numbers[num_keys:]]
-
-
 def _time_type(events: Events, names: Sequence[str]) -> pa.DataType:
     """Returns the type of the times: that of the sequence column, or a struct of several."""
     fields = events.sequence.schema
@@ -249,16 +244,6 @@ def _positions_of_existing(keys: I64, begun: pa.Array, old_keys: I64, old_begun:
         return np.full(len(new), -1, np.int64)
     at = np.minimum(np.searchsorted(old[order], new), len(old) - 1)
     return np.where(old[order][at] == new, order[at], -1)
-
-
-def _changed(rows: pa.Table, existing: TargetRows, positions: I64) -> BoolMask:
-    changed = np.ones(rows.num_rows, np.bool_)
-    at = np.flatnonzero(positions >= 0)
-    if len(at):
-        names = rows.schema.names
-        old = existing.rows.select(names).take(pa.array(positions[at]))
-        changed[at] = ~equal_rows(rows.take(pa.array(at)), old, names)
-    return changed
 
 
 def _are_equal(a: Events, b: Events) -> bool:

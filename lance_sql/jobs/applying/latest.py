@@ -19,10 +19,11 @@ from lance_sql.jobs.applying.application import Application, Part
 from lance_sql.jobs.applying.events import Events
 from lance_sql.jobs.applying.order import (
     concat,
-    equal_rows,
+    differing,
     filled,
     firsts,
     lasts,
+    positions_of_keys,
     ranks,
     start_of_run,
 )
@@ -78,7 +79,7 @@ class Latest(Application):
         of_key = numbers[lasts(numbers)]
         positions = at[of_key]
         final = final.with_rows(_patched(final.rows, self.ignore_nulls, existing, positions, is_patch))
-        changed = _changed(final, existing, positions)
+        changed = ~final.is_delete & differing(final.rows, existing.rows, positions)
         written = final.rows.filter(pa.array(changed))
         is_gone = np.zeros(len(existing.ids), np.bool_)
         is_gone[positions[final.is_delete & (positions >= 0)]] = True
@@ -112,7 +113,7 @@ class Latest(Application):
         if self._is_ordered:
             names = distinct.schema.names
             together = number(concat([distinct, hidden.rows.select(names)]))
-            positions = _positions(together, distinct.num_rows)
+            positions = positions_of_keys(together, distinct.num_rows)
             # nothing is known of a row that was deleted by hand, or with all others
             is_there = hidden.is_delete | np.isin(positions, existing.keys)
             keys.append(positions[is_there])
@@ -161,14 +162,6 @@ def _one_each(existing: TargetRows, distinct: pa.Table, table: str) -> I64:
     return at
 
 
-def _positions(numbers: I64, num_keys: int) -> I64:
-    """Returns, for each row after the first `num_keys`, the position of the one among these with the same number."""
-    of_number = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
-    of_number[numbers[:num_keys]] = np.arange(num_keys)
-    positions: I64 = of_number[numbers[num_keys:]]
-    return positions
-
-
 def _patched(
     rows: pa.Table, names: Sequence[str], existing: TargetRows, positions: I64, is_patch: BoolMask
 ) -> pa.Table:
@@ -188,15 +181,3 @@ def _coalesced(new: pa.Array, old: pa.Array) -> pa.Array:
     count = len(new)
     is_null = new.is_null().to_numpy(zero_copy_only=False)
     return both.take(pa.array(np.where(is_null, np.arange(count) + count, np.arange(count))))
-
-
-def _changed(final: Events, existing: TargetRows, positions: I64) -> BoolMask:
-    """Returns a mask of the events that insert a row or change an existing one."""
-    is_there = positions >= 0
-    same = np.zeros(final.num_rows, np.bool_)
-    if is_there.any():
-        names = final.rows.schema.names
-        at = np.flatnonzero(is_there)
-        old = existing.rows.select(names).take(pa.array(positions[at]))
-        same[at] = equal_rows(final.rows.take(pa.array(at)), old, names)
-    return ~final.is_delete & ~same

@@ -124,3 +124,26 @@ def equal_rows(a: pa.Table, b: pa.Table, names: Sequence[str]) -> BoolMask:
     for name in names:
         equal &= same(a.column(name).combine_chunks(), b.column(name).combine_chunks())
     return equal
+
+
+def differing(rows: pa.Table, old: pa.Table, positions: I64) -> BoolMask:
+    """Returns for each row whether it differs from the old one at its position; a row without one, at -1, does.
+
+    old: the columns of `rows`, at least
+    """
+    differ = np.ones(rows.num_rows, np.bool_)
+    at = np.flatnonzero(positions >= 0)
+    if len(at):
+        names = rows.schema.names
+        earlier = old.select(names).take(pa.array(positions[at]))
+        differ[at] = ~equal_rows(rows.take(pa.array(at)), earlier, names)
+    return differ
+
+
+def positions_of_keys(numbers: I64, num_keys: int) -> I64:
+    """Returns for each row after the first `num_keys` the position of the one among these with the same number; -1 for
+    none."""
+    of_number = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
+    of_number[numbers[:num_keys]] = np.arange(num_keys)
+    positions: I64 = of_number[numbers[num_keys:]]
+    return positions
