@@ -10,10 +10,8 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
-
-from sqlglot.dialects.dialect import Dialect
 
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
@@ -21,7 +19,6 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import in_catalogs, upkeep
 from lance_sql.one_sql.column_definitions import (
     COMMENT,
-    ColumnDefinition,
     arrow_type,
     read_column,
     read_columns,
@@ -33,44 +30,10 @@ from lance_sql.one_sql.writing_statements import Change, column_in, unversioned
 from lance_sql.providers.attached import Place
 
 
-@dataclass(frozen=True)
-class _ColumnsAdded(Change):
-    columns: tuple[ColumnDefinition, ...]
-    dialect: Dialect = field(compare=False)
-    if_not_exists: bool = False
-
-    @property
-    def replaces(self) -> bool:
-        return False
-
-    def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.dataset.open(path)
-        known = {name.lower() for name in dataset.schema.names}
-        wanted = [each for each in self.columns if not (self.if_not_exists and each.name.lower() in known)]
-        fields = [each.field(engine, self.dialect) for each in wanted]
-        return dataset.add_columns(fields) if fields else dataset
-
-
-@dataclass(frozen=True)
-class _TypeChanged(Change):
-    column: str
-    type: str
-    dialect: Dialect = field(compare=False)
-
-    @property
-    def question(self) -> str | None:
-        return f"write column {self.column} of {self.path} anew as {self.type}"
-
-    def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.dataset.open(path)
-        type = arrow_type(self.type, engine, self.dialect)
-        return dataset.alter_column(column_in(self.column, dataset), type=type)
-
-
 def set_comment(path: str, column: str | None, text: str | None) -> Change:
     """Returns a change that sets the comment of a table or of one of its columns; None removes it."""
 
-    def work(dataset: Dataset) -> Dataset:
+    def work(dataset: Dataset, engine: Engine) -> Dataset:
         if column is None:
             return dataset.update_config({COMMENT: text})
         return dataset.update_field_metadata(column_in(column, dataset), {COMMENT: text})
@@ -109,7 +72,13 @@ def _add(read: TokenReader, path: str) -> Change:
             if not read.accept("ADD", "COLUMN"):
                 read.accept("ADD")
             columns.append(read_column(read))
-    return _ColumnsAdded(path, tuple(columns), read.dialect, if_not_exists)
+
+    def work(dataset: Dataset, engine: Engine) -> Dataset | None:
+        known = {name.lower() for name in dataset.schema.names}
+        wanted = [each for each in columns if not (if_not_exists and each.name.lower() in known)]
+        return dataset.add_columns([each.field(engine, read.dialect) for each in wanted]) if wanted else None
+
+    return upkeep.Upkeep(path, work)
 
 
 def _drop(read: TokenReader, path: str) -> Change:
@@ -117,7 +86,7 @@ def _drop(read: TokenReader, path: str) -> Change:
     if_exists = read.accept("IF", "EXISTS")
     names = read.names("a column")
 
-    def work(dataset: Dataset) -> Dataset | None:
+    def work(dataset: Dataset, engine: Engine) -> Dataset | None:
         existing = {name.lower() for name in dataset.schema.names}
         dropped = [name for name in names if not (if_exists and name.lower() not in existing)]
         return dataset.drop_columns([column_of(name, dataset) for name in dropped]) if dropped else None
@@ -148,7 +117,7 @@ def _rename(read: TokenReader, path: str) -> Change:
     old = read.name("a column")
     read.expect("TO")
     new = read.name("a column")
-    return upkeep.Upkeep(path, lambda dataset: dataset.rename_columns({column_of(old, dataset): new}))
+    return upkeep.Upkeep(path, lambda dataset, engine: dataset.rename_columns({column_of(old, dataset): new}))
 
 
 def _alter_column(read: TokenReader, path: str) -> Change:
@@ -156,10 +125,10 @@ def _alter_column(read: TokenReader, path: str) -> Change:
     name = read.name("a column")
     if read.accept("COMMENT"):
         return set_comment(path, name, read.value("a comment"))
-    if read.accept("SET", "NOT", "NULL"):
-        return upkeep.Upkeep(path, lambda dataset: dataset.alter_column(column_of(name, dataset), nullable=False))
-    if read.accept("DROP", "NOT", "NULL"):
-        return upkeep.Upkeep(path, lambda dataset: dataset.alter_column(column_of(name, dataset), nullable=True))
+    nullable = read.accept("DROP", "NOT", "NULL")
+    if nullable or read.accept("SET", "NOT", "NULL"):
+        change = partial(Dataset.alter_column, nullable=nullable)
+        return upkeep.Upkeep(path, lambda dataset, engine: change(dataset, column_of(name, dataset)))
     if not (read.accept("SET", "DATA", "TYPE") or read.accept("TYPE") or read.accept("SET", "TYPE")):
         if read.next_words(2) in (("SET", "DEFAULT"), ("DROP", "DEFAULT")):
             raise UnsupportedFeature("ALTER COLUMN .. DEFAULT: tables keep no defaults")
@@ -169,18 +138,22 @@ def _alter_column(read: TokenReader, path: str) -> Change:
         raise UnsupportedFeature(
             "ALTER COLUMN .. USING: add a column, UPDATE it, drop the old one, and rename the new one"
         )
-    return _TypeChanged(path, name, type, read.dialect)
+
+    def work(dataset: Dataset, engine: Engine) -> Dataset:
+        return dataset.alter_column(column_in(name, dataset), type=arrow_type(type, engine, read.dialect))
+
+    return upkeep.Upkeep(path, work, f"rewrite as {type} the column {name}")
 
 
 def _set_properties(read: TokenReader, path: str) -> Change:
     values = read.properties()
-    return upkeep.Upkeep(path, lambda dataset: dataset.update_config(values))
+    return upkeep.Upkeep(path, lambda dataset, engine: dataset.update_config(values))
 
 
 def _unset_properties(read: TokenReader, path: str) -> Change:
     read.accept("IF", "EXISTS")
     names = read.names("a key")
-    return upkeep.Upkeep(path, lambda dataset: dataset.update_config(dict.fromkeys(names)))
+    return upkeep.Upkeep(path, lambda dataset, engine: dataset.update_config(dict.fromkeys(names)))
 
 
 def _create_name(read: TokenReader, path: str, kind: str, *, replace: bool = False) -> Task:

@@ -17,7 +17,6 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from lance_sql.dataset import Dataset
-from lance_sql.errors import TableNotFound
 from lance_sql.jobs.applying import apply_changes
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.token_reader import TokenReader
@@ -46,11 +45,7 @@ class Application(Change):
         return "changes"
 
     def begins_with_table(self) -> bool:
-        try:
-            self.table()
-        except TableNotFound:
-            return False
-        return True
+        return self.is_there()
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         return apply_changes(path, engine.prepare(self.source).reader(), **self.options)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
-from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.errors import TableExists, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Removal, Task
 from lance_sql.one_sql.token_reader import TokenReader
@@ -40,20 +40,13 @@ class Creation(Change):
         return "refresh"
 
     def begins_with_table(self) -> bool:
-        return self._is_there()
-
-    def _is_there(self) -> bool:
-        try:
-            self.table()
-        except TableNotFound:
-            return False
-        return True
+        return self.is_there()
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         from lance_sql.one_sql.views.view import make
 
         settings = _settings(engine)
-        if self._is_there() and not self.or_replace:
+        if self.is_there() and not self.or_replace:
             if self.if_not_exists:
                 return self.table()
             raise TableExists(

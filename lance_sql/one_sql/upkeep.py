@@ -55,11 +55,11 @@ _KINDS: Final = (
 class Upkeep(Change):
     """Verb of `Dataset`.
 
-    work: applies it to the newest version; returns the next version
+    work: applies it to the newest version; returns the next version. The engine has the types of columns
     asks: the confirmation question, as in "drop the index id_idx"; None if nothing is removed
     """
 
-    work: Callable[[Dataset], Dataset | None]
+    work: Callable[[Dataset, Engine], Dataset | None]
     asks: str | None = None
 
     @property
@@ -72,7 +72,7 @@ class Upkeep(Change):
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         dataset = lance_sql.dataset.open(path)
-        return self.work(dataset) or dataset
+        return self.work(dataset, engine) or dataset
 
 
 def optimize(read: TokenReader) -> Change:
@@ -83,7 +83,7 @@ def optimize(read: TokenReader) -> Change:
     if read.next_words(1) == ("ZORDER",):
         raise UnsupportedFeature("OPTIMIZE .. ZORDER BY: rows keep their order; CREATE INDEX helps filters instead")
     read.end()
-    return Upkeep(path, lambda dataset: dataset.compact())
+    return Upkeep(path, lambda dataset, engine: dataset.compact())
 
 
 def vacuum(read: TokenReader) -> Task | None:
@@ -110,17 +110,24 @@ def vacuum(read: TokenReader) -> Task | None:
 def restore(read: TokenReader) -> Change:
     path = unversioned(read.own_table("RESTORE"))
     read.expect("TO")
-    kind = read.accept_one("VERSION", "TIMESTAMP")
-    if kind is None:
+    version = _version(read)
+    if version is None:
         raise read.surprised("VERSION AS OF or TIMESTAMP AS OF")
-    read.expect("AS", "OF")
-    chosen = read.version() if kind == "VERSION" else read.time()
     read.end()
 
-    def work(dataset: Dataset) -> Dataset:
-        return dataset.restore(version_of(dataset, kind, chosen))
+    def work(dataset: Dataset, engine: Engine) -> Dataset:
+        return dataset.restore(version_of(dataset, *version))
 
-    return Upkeep(path, work, f"go back to {kind.lower()} {chosen}")
+    return Upkeep(path, work, f"go back to {version[0].lower()} {version[1]}")
+
+
+def _version(read: TokenReader) -> tuple[str, int | str] | None:
+    """Reads VERSION AS OF or TIMESTAMP AS OF, if it comes next, for `version_of`."""
+    kind = read.accept_one("VERSION", "TIMESTAMP")
+    if kind is None:
+        return None
+    read.expect("AS", "OF")
+    return kind, read.version() if kind == "VERSION" else read.time()
 
 
 def version_of(dataset: Dataset, kind: str, chosen: int | str) -> int:
@@ -156,7 +163,7 @@ def create_index(read: TokenReader) -> Change | None:
     read.end()
     chosen = "inverted" if kind == "fts" else kind
 
-    def work(dataset: Dataset) -> Dataset | None:
+    def work(dataset: Dataset, engine: Engine) -> Dataset | None:
         index_names = {index.name for index in dataset.indices()}
         if if_not_exists and (name or f"{column}_idx") in index_names:
             return None
@@ -199,7 +206,7 @@ def drop_index(read: TokenReader) -> Change | None:
     path = read.own_table("DROP INDEX .. ON")
     read.end()
 
-    def work(dataset: Dataset) -> Dataset | None:
+    def work(dataset: Dataset, engine: Engine) -> Dataset | None:
         if if_exists and name not in {index.name for index in dataset.indices()}:
             return None
         return dataset.drop_index(name)
@@ -224,7 +231,7 @@ def analyze(read: TokenReader) -> Change | None:
         columns = read.names("a column")
     read.end()
 
-    def work(dataset: Dataset) -> None:
+    def work(dataset: Dataset, engine: Engine) -> None:
         dataset.analyze(columns)
 
     return Upkeep(unversioned(path), work)
@@ -244,7 +251,7 @@ def drop_table(read: TokenReader) -> Task | None:
 def execute(read: TokenReader, path: str) -> Change | Task:
     """Parses the rest of ALTER TABLE path EXECUTE, of Trino."""
     if read.accept("OPTIMIZE"):
-        return Upkeep(path, lambda dataset: dataset.compact())
+        return Upkeep(path, lambda dataset, engine: dataset.compact())
     if read.accept_one("EXPIRE_SNAPSHOTS", "REMOVE_ORPHAN_FILES"):
         older_than = None
         if read.accept("("):
@@ -260,23 +267,19 @@ def execute(read: TokenReader, path: str) -> Change | Task:
 def clone(read: TokenReader, path: str, *, is_shallow: bool) -> Change:
     """Parses the rest of CREATE TABLE path [SHALLOW | DEEP] CLONE."""
     source = read.own_table("CLONE")
-    kind, chosen = read.accept_one("VERSION", "TIMESTAMP"), None
-    if kind is not None:
-        read.expect("AS", "OF")
-        chosen = read.version() if kind == "VERSION" else read.time()
+    version = _version(read)
     read.end()
     if not is_shallow:
         raise UnsupportedFeature(
             f"CREATE TABLE .. CLONE: CREATE TABLE '{path}' AS FROM '{source}' copies the rows, and SHALLOW CLONE none"
         )
-    return _Clone(path, source, kind, chosen)
+    return _Clone(path, source, version)
 
 
 @dataclass(frozen=True)
 class _Clone(Change):
     source: str
-    kind: str | None
-    chosen: int | str | None
+    version: tuple[str, int | str] | None
 
     @property
     def replaces(self) -> bool:
@@ -291,6 +294,6 @@ class _Clone(Change):
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         dataset = lance_sql.dataset.open(self.source)
-        if self.kind is not None and self.chosen is not None:
-            dataset = lance_sql.dataset.open(self.source, version=version_of(dataset, self.kind, self.chosen))
+        if self.version is not None:
+            dataset = lance_sql.dataset.open(self.source, version=version_of(dataset, *self.version))
         return dataset.shallow_clone(path)

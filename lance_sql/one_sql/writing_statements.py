@@ -59,6 +59,14 @@ class Change(ABC):
         """Whether the table exists before; a rehearsal then clones it."""
         return True
 
+    def is_there(self) -> bool:
+        """Whether the table exists."""
+        try:
+            self.table()
+        except TableNotFound:
+            return False
+        return True
+
     @abstractmethod
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         """Runs the statement.
