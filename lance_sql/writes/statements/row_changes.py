@@ -138,7 +138,8 @@ def rewritten(
     others = resolve(snapshot, [name for name in schema.names if name not in given.schema.names])
     row_bytes = given.nbytes / max(given.num_rows, 1)
     numbers = np.arange(len(addresses)) if numbers is None else numbers
-    for part in parts(snapshot, others, addresses, more_bytes=row_bytes, by_address=True):
+    read = [*others, *resolve(snapshot, compared)]
+    for part in parts(snapshot, read, addresses, more_bytes=row_bytes, by_address=True):
         own_ids, places, at = ids[part], addresses[part], numbers[part]
         if compared:
             differ = differing(snapshot, compared, places, given, at)
