@@ -13,6 +13,8 @@ import pytest
 import lance_sql
 from benchmarks import object_store_server
 from benchmarks.object_store_server import StoreServer
+from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.take import take_at
 from tests.object_stores.places import BUCKET, Place
 from tests.object_stores.proxy import Fault, kinds
 
@@ -91,6 +93,24 @@ def test_files_of_a_scan_are_asked_for_together(place: Place, uri: str) -> None:
         found = lance_sql.open(uri, storage_options=place.options).scan().to_table()
     assert found.num_rows == 1600 - 16
     assert kinds(seen) == {"LIST": 1, "GET": 1 + 16 + 16}
+    assert place.proxy.most_at_once >= 10
+
+
+@pytest.mark.parametrize("how", ["by id", "by address"])
+def test_files_of_taken_rows_are_requested_together(place: Place, how: str) -> None:
+    uri = place.new_uri()
+    content = pa.concat_tables([rows(start) for start in range(0, 1600, 100)])
+    lance_sql.write(content, uri, max_rows_per_file=100, storage_options=place.options)
+    table = lance_sql.open(uri, storage_options=place.options)
+    wanted = list(range(7, 1600, 100))
+    place.proxy.most_at_once = 0
+    with place.proxy.injecting(lambda request: Fault.SLOW if request.kind == "GET" else None):
+        if how == "by id":
+            found = table.take(wanted)
+        else:
+            addresses = np.array([(k // 100) << 32 | k % 100 for k in wanted], np.uint64)
+            found = take_at(table.snapshot, resolve(table.snapshot, None), addresses)
+    assert found.equals(content.take(wanted))
     assert place.proxy.most_at_once >= 10
 
 

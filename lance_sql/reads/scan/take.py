@@ -1,6 +1,7 @@
 """Taking rows by their ids, or by their addresses."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from operator import index
 from typing import Final
@@ -9,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.reads.scan import lineage, read_shape
-from lance_sql.reads.scan.batches import Piece, cut, rows_per_batch
+from lance_sql.format.schema import Schema
+from lance_sql.reads.scan import lineage, read_ahead, read_shape
+from lance_sql.reads.scan.batches import Batch, Piece, cut, rows_per_batch
 from lance_sql.reads.scan.candidates import Candidates
-from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.plan import MAX_PREFETCHED, ReadPlan
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.read_batch import read, record_batch
 from lance_sql.table.open_fragment import OpenFragment
@@ -49,7 +51,7 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64) -> pa
 
     raises: InvalidArgument for an id without a live row
     """
-    table, missing = _taken(snapshot, columns, wanted, _by_ids(snapshot, wanted))
+    table, missing = _taken(snapshot, columns, wanted, _by_ids)
     if len(missing):
         shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
         raise InvalidArgument(f"{snapshot.label} has no rows with the row ids {shown}")
@@ -61,7 +63,7 @@ def take_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: U64)
 
     raises: InvalidArgument for an address without a live row
     """
-    table, missing = _taken(snapshot, columns, addresses, _by_addresses(snapshot, addresses))
+    table, missing = _taken(snapshot, columns, addresses, _by_addresses)
     if len(missing):
         raise InvalidArgument(f"{snapshot.label} has no row at the address {missing[0]}")
     return table
@@ -70,46 +72,62 @@ def take_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: U64)
 _Located = Iterator[tuple[OpenFragment, I64, I64]]
 
 
-def _by_ids(snapshot: Snapshot, wanted: U64) -> _Located:
+def _by_ids(plan: ReadPlan, snapshot: Snapshot, wanted: U64) -> _Located:
     """Yields fragments with some of the rows: the indices in `wanted`, and the offsets."""
-    for fragment_index in lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist():
-        fragment = snapshot.open(snapshot.manifest.fragments[fragment_index])
+    for fragment in _opened(plan, snapshot, lineage.with_row_ids(Candidates.all_of(snapshot), wanted)):
         yield fragment, *fragment.row_id_sequence.positions(wanted)
 
 
-def _by_addresses(snapshot: Snapshot, wanted: U64) -> _Located:
+def _by_addresses(plan: ReadPlan, snapshot: Snapshot, wanted: U64) -> _Located:
     ids = wanted >> np.uint64(32)
     offsets = (wanted & np.uint64(2**32 - 1)).astype(np.int64)
+    index_of = snapshot.manifest.fragments.index_of
+    existing = np.array([index_of[number] for number in np.unique(ids).tolist() if number in index_of], np.int64)
+    for fragment in _opened(plan, snapshot, existing):
+        index = np.flatnonzero(ids == fragment.fragment.id)
+        yield fragment, index, offsets[index]
+
+
+def _opened(plan: ReadPlan, snapshot: Snapshot, fragment_indices: I64) -> Iterator[OpenFragment]:
+    """Yields the open fragments; files of remote ones are opened together."""
+    fields = frozenset(Schema(plan.fields).by_id)
     fragments = snapshot.manifest.fragments
-    for number in np.unique(ids).tolist():
-        if number in fragments.index_of:
-            index = np.flatnonzero(ids == number)
-            yield snapshot.open(fragments[fragments.index_of[number]]), index, offsets[index]
+    for start in range(0, len(fragment_indices), MAX_PREFETCHED):
+        some = [fragments[index] for index in fragment_indices[start : start + MAX_PREFETCHED].tolist()]
+        plan.fragments.prefetch(some, fields)
+        yield from map(plan.open, some)
 
 
-def _taken(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64, located: _Located) -> tuple[pa.Table, U64]:
+def _taken(
+    snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64, locate: Callable[..., _Located]
+) -> tuple[pa.Table, U64]:
     """Returns the rows in the order of `wanted`, and the missing ones of `wanted`: then there is no table."""
     plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
-    schema = pa.schema([column.arrow for column in columns])
     order = np.full(len(wanted), -1, np.int64)
-    parts: list[pa.RecordBatch] = []
-    num_rows = 0
-    for fragment, every_index, every_offset in located:
-        live = row_ranges.within(fragment.live_rows(), every_offset) if len(every_offset) else np.empty(0, np.bool_)
-        index, offsets = every_index[live], every_offset[live]
-        if len(offsets) == 0:
-            continue
-        distinct, ranks = np.unique(offsets, return_inverse=True)
-        order[index] = num_rows + ranks
-        num_rows += len(distinct)
-        for rows in cut(row_ranges.from_sorted(distinct), rows_per_batch(read_shape.of(plan, fragment).row_bytes)):
-            batch = read(plan, [Piece(fragment, rows)])
-            assert batch is not None
-            parts.append(batch)
+
+    def pieces() -> Iterator[Batch]:
+        num_rows = 0
+        for fragment, every_index, every_offset in locate(plan, snapshot, wanted):
+            live = row_ranges.within(fragment.live_rows(), every_offset) if len(every_offset) else np.empty(0, np.bool_)
+            index, offsets = every_index[live], every_offset[live]
+            if len(offsets) == 0:
+                continue
+            distinct, ranks = np.unique(offsets, return_inverse=True)
+            order[index] = num_rows + ranks
+            num_rows += len(distinct)
+            for rows in cut(row_ranges.from_sorted(distinct), rows_per_batch(read_shape.of(plan, fragment).row_bytes)):
+                yield [Piece(fragment, rows)]
+
+    waits = plan.fragments.concurrency > 1
+    # near rows are read in this thread: they are few
+    batches = read_ahead.ordered(
+        pieces(), partial(read, plan), keeps_all=True, waits=waits, is_light=lambda _: not waits
+    )
+    taken = [batch for batch in batches if batch is not None]
     missing = wanted[order < 0]
     if not columns:
         return pa.Table.from_batches([record_batch([], [], len(wanted))]), missing
-    table = pa.Table.from_batches(parts, schema)
+    table = pa.Table.from_batches(taken, pa.schema([column.arrow for column in columns]))
     return (_in_order(table, order) if len(wanted) and len(missing) == 0 else table), missing
 
 
@@ -130,7 +148,7 @@ def parts(
     plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
     row_bytes = 0.0
     if columns:
-        located = (_by_addresses if by_address else _by_ids)(snapshot, wanted)
+        located = (_by_addresses if by_address else _by_ids)(plan, snapshot, wanted)
         fragments = (fragment for fragment, _, _ in located)
         row_bytes = max((read_shape.of(plan, fragment).row_bytes for fragment in fragments), default=0.0)
     most = max(1, min(MAX_PART_ROWS, int(MAX_PART_BYTES / max(row_bytes + more_bytes, 1))))
