@@ -82,6 +82,7 @@ PUBLIC = (
     "runtime.terminal_text",
     "store.allowed_bases",
     "store.cached",
+    "table.address",
     "table.version_names",
     "values.durations",
     "values.local_paths",

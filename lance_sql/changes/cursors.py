@@ -11,6 +11,7 @@ records the changes and is idempotent, so neither case writes a row twice.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from lance_sql.changes.history import BranchHistory
 from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
-from lance_sql.table import cursor_files
+from lance_sql.table import address, cursor_files
 from lance_sql.table.cursor_files import CursorRecord, Origin
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
@@ -292,7 +293,8 @@ class _Target:
             if isinstance(self._table, Snapshot):
                 latest = self._table.latest()
             else:
-                latest = open_snapshot(self._table, storage_options=self._storage_options)  # type: ignore[arg-type]
+                uri = address.of_newest(os.fspath(self._table), self._storage_options)  # type: ignore[call-overload]
+                latest = open_snapshot(uri, storage_options=self._storage_options)
             return consumed.position(latest.manifest.config, record.id)
         except TableNotFound:
             return None

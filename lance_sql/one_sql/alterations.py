@@ -26,8 +26,9 @@ from lance_sql.one_sql.column_definitions import (
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Naming, Renaming, Task
 from lance_sql.one_sql.token_reader import TableName, TokenReader
-from lance_sql.one_sql.writing_statements import Change, column_in, unversioned
+from lance_sql.one_sql.writing_statements import Change, column_in
 from lance_sql.providers.attached import Place
+from lance_sql.table import address
 
 
 def set_comment(path: str, column: str | None, text: str | None) -> Change:
@@ -48,7 +49,7 @@ def alter(read: TokenReader, table: TableName, if_exists: bool) -> Change | Task
     if if_exists:
         raise UnsupportedFeature("ALTER TABLE IF EXISTS: leave IF EXISTS out")
     assert table.path is not None, "a Lance table"
-    path = unversioned(table.path)
+    path = address.of_newest(table.path)
     if read.accept("RENAME", "TO"):
         renaming = _renamed(read.table(), path, table.place)
         read.end()
@@ -109,7 +110,7 @@ def _renamed(target: TableName, path: str, place: Place | None) -> Task:
     if target.path is None or target.place is not None:
         takes = "a path, such as 'x.lance'" if place is None else f"another name in {place.attached_as}"
         raise InvalidArgument(f"RENAME TO takes {takes}, not {target.text}")
-    return Renaming(path, unversioned(target.path))
+    return Renaming(path, address.of_newest(target.path))
 
 
 def _rename(read: TokenReader, path: str) -> Change:

@@ -20,7 +20,8 @@ from lance_sql.dataset import Dataset
 from lance_sql.jobs.applying import apply_changes
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.token_reader import TokenReader
-from lance_sql.one_sql.writing_statements import Change, unversioned
+from lance_sql.one_sql.writing_statements import Change
+from lance_sql.table import address
 
 _CLAUSES = ("IGNORE", "APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
 
@@ -66,7 +67,7 @@ def apply(read: TokenReader, parse_query: Callable[[str], exp.Expr]) -> Change:
     options: dict[str, Any] = {"keys": read.names("a key column")}
     while not read.is_at_end:
         _clause(read, options)
-    return Application(unversioned(path), parse_query(f"SELECT * FROM {source}"), options)
+    return Application(address.of_newest(path), parse_query(f"SELECT * FROM {source}"), options)
 
 
 def _clause(read: TokenReader, options: dict[str, Any]) -> None:

@@ -21,7 +21,8 @@ from lance_sql.one_sql.column_definitions import COMMENT, ColumnDefinition, read
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
-from lance_sql.one_sql.writing_statements import Change, unversioned
+from lance_sql.one_sql.writing_statements import Change
+from lance_sql.table import address
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def create_table(read: TokenReader) -> Change | None:
     table = read.table()
     if read.next_words(1) == ("AS",) or (table.path is None and table.place is None):
         return None
-    path = table.text if table.path is None else unversioned(table.path)
+    path = table.text if table.path is None else address.of_newest(table.path)
     change = _made(read, path, replace=replace, if_not_exists=if_not_exists)
     if change is None or table.path is not None or table.place is None:
         return change
@@ -127,4 +128,4 @@ def comment(read: TokenReader) -> Change | None:
     read.expect("IS")
     text = None if read.accept("NULL") else read.value("a comment")
     read.end()
-    return alterations.set_comment(unversioned(path), column, text)
+    return alterations.set_comment(address.of_newest(path), column, text)

@@ -19,8 +19,9 @@ from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
 from lance_sql.one_sql.named_tables import SUFFIX
 from lance_sql.one_sql.references import path_of, place_of
-from lance_sql.one_sql.writing_statements import Change, column_in, only, target, unversioned
+from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.providers.sources import Source
+from lance_sql.table import address
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.statements.row_changes import assembled, typed
 
@@ -183,7 +184,7 @@ def copy(node: exp.Copy) -> Creation | None:
     elif isinstance(query, exp.Table):
         query = exp.select("*").from_(query)
     return Creation(
-        unversioned(path),
+        address.of_newest(path),
         query,
         chosen,  # type: ignore[arg-type]  # checked above
         None if compression is None else compression.name.lower(),

@@ -15,7 +15,8 @@ from lance_sql.errors import TableExists, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Removal, Task
 from lance_sql.one_sql.token_reader import TokenReader
-from lance_sql.one_sql.writing_statements import Change, unversioned
+from lance_sql.one_sql.writing_statements import Change
+from lance_sql.table import address
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def refresh(read: TokenReader) -> Change:
     path = read.own_table("REFRESH MATERIALIZED VIEW")
     full = read.accept("FULL")
     read.end()
-    return Refreshing(unversioned(path), full)
+    return Refreshing(address.of_newest(path), full)
 
 
 def drop(read: TokenReader) -> Task:
@@ -102,7 +103,7 @@ def drop(read: TokenReader) -> Task:
     if_exists = read.accept("IF", "EXISTS")
     path = read.own_table("DROP MATERIALIZED VIEW")
     read.end()
-    return Removal(unversioned(path), if_exists)
+    return Removal(address.of_newest(path), if_exists)
 
 
 def create(read: TokenReader) -> Change:
@@ -110,4 +111,4 @@ def create(read: TokenReader) -> Change:
     if_not_exists = read.accept("IF", "NOT", "EXISTS")
     path = read.own_table("CREATE MATERIALIZED VIEW")
     read.expect("AS")
-    return Creation(unversioned(path), read.rest("a query"), "REPLACE" in read.spelling, if_not_exists)
+    return Creation(address.of_newest(path), read.rest("a query"), "REPLACE" in read.spelling, if_not_exists)

@@ -28,7 +28,8 @@ from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Cleanup, Removal, Task
 from lance_sql.one_sql.token_reader import TokenReader
-from lance_sql.one_sql.writing_statements import Change, unversioned
+from lance_sql.one_sql.writing_statements import Change
+from lance_sql.table import address
 from lance_sql.values.durations import parse_age
 
 _OFFICIAL: Final = {"metric_type": "metric"}
@@ -76,7 +77,7 @@ class Upkeep(Change):
 
 
 def optimize(read: TokenReader) -> Change:
-    path = unversioned(read.own_table("OPTIMIZE"))
+    path = address.of_newest(read.own_table("OPTIMIZE"))
     read.accept("FULL")
     if read.next_words(1) == ("WHERE",):
         raise UnsupportedFeature("OPTIMIZE .. WHERE: tables have no partitions here; OPTIMIZE looks at all fragments")
@@ -104,11 +105,11 @@ def vacuum(read: TokenReader) -> Task | None:
         older_than = timedelta(**{_UNITS[unit]: float(number)})
     dry_run = read.accept("DRY", "RUN")
     read.end()
-    return Cleanup(unversioned(table.path), older_than, dry_run)
+    return Cleanup(address.of_newest(table.path), older_than, dry_run)
 
 
 def restore(read: TokenReader) -> Change:
-    path = unversioned(read.own_table("RESTORE"))
+    path = address.of_newest(read.own_table("RESTORE"))
     read.expect("TO")
     version = _version(read)
     if version is None:
@@ -169,7 +170,7 @@ def create_index(read: TokenReader) -> Change | None:
             return None
         return dataset.create_index(column, chosen, name=name, replace="REPLACE" in read.spelling, **options)
 
-    return Upkeep(unversioned(path), work)
+    return Upkeep(address.of_newest(path), work)
 
 
 def _options(read: TokenReader) -> dict[str, Any]:
@@ -211,7 +212,7 @@ def drop_index(read: TokenReader) -> Change | None:
             return None
         return dataset.drop_index(name)
 
-    return Upkeep(unversioned(path), work, f"drop the index {name}")
+    return Upkeep(address.of_newest(path), work, f"drop the index {name}")
 
 
 def analyze(read: TokenReader) -> Change | None:
@@ -234,7 +235,7 @@ def analyze(read: TokenReader) -> Change | None:
     def work(dataset: Dataset, engine: Engine) -> None:
         dataset.analyze(columns)
 
-    return Upkeep(unversioned(path), work)
+    return Upkeep(address.of_newest(path), work)
 
 
 def drop_table(read: TokenReader) -> Task | None:
@@ -244,7 +245,7 @@ def drop_table(read: TokenReader) -> Task | None:
         return None
     read.accept_one("PURGE", "CASCADE", "RESTRICT")
     read.end()
-    path = unversioned(table.path)
+    path = address.of_newest(table.path)
     return Removal(path, if_exists) if table.place is None else in_catalogs.Dropped(path, if_exists, table.place)
 
 

@@ -15,9 +15,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import path_of, place_of
-from lance_sql.store import open_store
-from lance_sql.store.open import absolute
-from lance_sql.table import address, refs
+from lance_sql.table import address
 from lance_sql.table.version_names import split_name
 
 
@@ -118,26 +116,7 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
     if table.args.get("version") or table.args.get("when"):
         raise InvalidArgument(f"Changes apply to the newest version: {path} without a version")
     name = split_name(path)[0].rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
-    return unversioned(path), table.alias or name[: -len(".lance")]
-
-
-def unversioned(path: str) -> str:
-    """Returns the path of a table to write to; of a branch, as in "t.lance@load", the path of its folder.
-
-    raises: InvalidArgument for a version or a tag
-    """
-    plain, version, name = split_name(path)
-    if plain == path:
-        return path
-    if name is not None:
-        store = open_store(plain)
-        # a name that reads as a tag must not write to a branch
-        if refs.has_branch(store, name) and name not in refs.tags(store):
-            return address.Address(absolute(plain), name).place
-    chosen = version if version is not None else name
-    raise InvalidArgument(
-        f"Changes apply to the newest version: {plain} without @{chosen}, or to a branch: {plain}@BRANCH"
-    )
+    return address.of_newest(path), table.alias or name[: -len(".lance")]
 
 
 def only(node: exp.Expr, statement: str, *parts: str) -> None:

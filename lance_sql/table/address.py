@@ -12,9 +12,11 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from lance_sql.errors import InvalidArgument
 from lance_sql.store import open_store
 from lance_sql.store.open import absolute, below, local_path
 from lance_sql.table import refs
+from lance_sql.table.version_names import split_name
 
 _TREE: Final = "/tree/"
 
@@ -40,6 +42,25 @@ def resolve(uri: str, storage_options: Mapping[str, Any] | None) -> Address:
     if "://" not in place and os.path.islink(place):
         return _of_branch(os.path.realpath(place), storage_options) or Address(place, None)
     return _of_branch(place, storage_options) or Address(place, None)
+
+
+def of_newest(uri: str, storage_options: Mapping[str, Any] | None = None) -> str:
+    """Returns the path or URI of a table to change; of a branch, as in "t.lance@load", that of its folder.
+
+    raises: InvalidArgument for a version or a tag
+    """
+    plain, version, name = split_name(uri)
+    if plain == uri:
+        return uri
+    if name is not None:
+        store = open_store(plain, storage_options)
+        # a name that reads as a tag must not write to a branch
+        if refs.has_branch(store, name) and name not in refs.tags(store):
+            return Address(absolute(plain), name).place
+    chosen = version if version is not None else name
+    raise InvalidArgument(
+        f"Changes apply to the newest version: {plain} without @{chosen}, or to a branch: {plain}@BRANCH"
+    )
 
 
 def resolve_links(root: str, storage_options: Mapping[str, Any] | None) -> Address | None:

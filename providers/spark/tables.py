@@ -26,6 +26,7 @@ from lance_sql.jobs.distributed import (
     compact_groups,
 )
 from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
+from lance_sql.table import address
 
 from .. import read_spark as read
 from . import data_source as source
@@ -81,9 +82,12 @@ class LanceTable:
     ) -> LanceTable:
         """Opens the table at a path or URI.
 
-        raises: TableNotFound; MissingDependency if Spark's workers run a Python without this package
+        path: of a branch as well, as in "events.lance@load"
+        raises: TableNotFound; InvalidArgument for a version or a tag; MissingDependency if Spark's workers run a Python
+            without this package
         """
-        table = cls(session, os.fspath(path), branch=branch, storage_options=storage_options)
+        where = address.of_newest(os.fspath(path), storage_options)
+        table = cls(session, where, branch=branch, storage_options=storage_options)
         _ = table.dataset()
         return table
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import urllib.parse
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -178,3 +179,40 @@ def test_a_job_and_a_catalog_of_a_relative_path_stay_with_their_folder(
     assert ids(catalog.open("t")) == [0, 5]
     assert ids(lance_sql.open(tmp_path / "a" / "new.lance")) == [1]
     assert ids(lance_sql.open(tmp_path / "b" / "lake" / "t.lance")) == [7]
+
+
+@pytest.mark.parametrize("name", ["kept", "1", "-1", "both"])
+def test_changes_of_a_version_by_its_address_are_refused(tmp_path: Path, name: str) -> None:
+    """Each function takes a path; none changes main in place of the version that the path names."""
+    table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
+    for each in ("kept", "both"):
+        table.create_tag(each)
+    table.create_branch("both")
+    lance_sql.write({"id": [1]}, table.uri, mode="append")
+    path = f"{table.uri}@{name}"
+    changes: tuple[Callable[[], object], ...] = (
+        lambda: lance_sql.write({"id": [7]}, path, mode="append"),
+        lambda: lance_sql.write({"id": [7]}, path, mode="overwrite"),
+        lambda: lance_sql.begin_write(path, table.schema, mode="append"),
+        lambda: lance_sql.apply_changes(path, {"id": [7]}, "id"),
+        lambda: lance_sql.materialize("SELECT 7 AS id", path),
+        lambda: table.cursor("job").read(target=path).__enter__(),
+    )
+    for change in changes:
+        with pytest.raises(InvalidArgument, match=r"newest version: |is the name of a version|is there already"):
+            change()
+    assert lance_sql.open(table.uri).version == 2
+    assert lance_sql.open(table.uri, branch="both").version == 1
+
+
+def test_changes_are_delivered_to_a_branch_by_its_address(tmp_path: Path) -> None:
+    table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
+    target = lance_sql.write({"id": [0]}, tmp_path / "target.lance")
+    target.create_branch("load/1")
+    for number in (1, 2):
+        with suppress(KeyError), table.cursor("job").read(mode="net", target=f"{target.uri}@load/1") as changes:
+            lance_sql.apply_changes(f"{target.uri}@load/1", changes, "id")
+            raise KeyError("the run dies")
+        table = lance_sql.write({"id": [number]}, table, mode="append")
+    assert sorted(lance_sql.open(target.uri, branch="load/1").to_table()["id"].to_pylist()) == [0, 1]
+    assert lance_sql.open(target.uri).version == 1

@@ -236,3 +236,33 @@ def test_modes_files_and_columns_of_writes(spark: SparkSession, tmp_path: Path) 
     assert write(frame, path, mode="overwrite", maxRowsPerFile="10").count_rows() == 100
     with pytest.raises(InvalidArgument, match="is not one of"):
         write(frame, path, mode="replace")
+
+
+def test_a_branch_by_its_address(spark: SparkSession, path: str) -> None:
+    """Reads, LanceTable and SQL take `t.lance@load`; writes of frames name the option."""
+    table = lance_sql.open(path)
+    table.create_branch("load")
+    place, version = f"{path}@load", table.version
+    frame = spark.createDataFrame([(100, "new")], "id bigint, s string")
+    on_branch = LanceTable.for_path(spark, place)
+    made = on_branch.merge(frame, on="id").when_not_matched_insert().execute()
+    assert (made.branch, made.count_rows()) == ("load", 60)
+    assert on_branch.delete("id < 10").count_rows() == 50
+    assert on_branch.update({"s": "'y'"}, "id = 100").count_rows("s = 'y'") == 1
+    lance_sql.sql(f"INSERT INTO '{place}' VALUES (101, 1, 'z')", session=spark)
+    lance_sql.sql(f"DELETE FROM '{place}' WHERE id = 100", session=spark)
+    frame.write.format("lance").option("branch", "load").mode("append").save(path)
+    assert spark.read.format("lance").load(place).count() == on_branch.to_df().count() == 51
+    feed = spark.read.format("lance").option("readChangeFeed", "true").option("since", version).load(place)
+    assert feed.where("_change_type = 'delete' AND id = 100").count() == 1
+    assert lance_sql.open(path).version == version
+    for mode in ("append", "overwrite"):
+        with pytest.raises(Exception, match="is the name of a version or branch of"):
+            frame.write.format("lance").mode(mode).save(place)
+    for name in ("before", "1"):
+        assert spark.read.format("lance").load(f"{path}@{name}").count() == 60
+        with pytest.raises(InvalidArgument, match="Changes apply to the newest version"):
+            LanceTable.for_path(spark, f"{path}@{name}")
+        with pytest.raises(InvalidArgument, match="Changes apply to the newest version"):
+            lance_sql.sql(f"DELETE FROM '{path}@{name}' WHERE id = 1", session=spark)
+    assert lance_sql.open(path).version == version

@@ -20,6 +20,7 @@ from lance_sql.jobs.writing import write
 from lance_sql.reads.scan.key_matching import match
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.take import take
+from lance_sql.table import address
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64, BoolMask
@@ -59,7 +60,7 @@ def opened(
 def _found(target: object, schema: pa.Schema, storage_options: Mapping[str, Any] | None) -> Dataset:
     if isinstance(target, Dataset):
         return target.latest()
-    uri = os.fspath(target)  # type: ignore[call-overload]  # other types raise there
+    uri = address.of_newest(os.fspath(target), storage_options)  # type: ignore[call-overload]  # other types raise there
     try:
         return open_dataset(uri, storage_options=storage_options)
     except TableNotFound:

@@ -126,9 +126,9 @@ def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mappi
     try:
         snapshot = open_snapshot(uri, branch=branch, storage_options=storage_options)
     except TableNotFound:
+        _check_new(uri, storage_options)
         if mode == "append" or branch is not None:
             raise
-        _check_new(uri, storage_options)
         return None
     if mode == "create":
         raise TableExists(
