@@ -12,10 +12,11 @@ import pyarrow as pa
 from lance_sql.errors import LanceError
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values import html, row_ranges
+from lance_sql.values import row_ranges
 from lance_sql.values.frames import Frames
 from lance_sql.values.html import charts
 from lance_sql.values.html.render import counted, share
+from lance_sql.values.pages import Page
 from lance_sql.writes.statements import compact
 
 MAX_PARSED: Final = 200_000
@@ -54,7 +55,7 @@ class FragmentLayout:
 
 
 @dataclass(frozen=True, repr=False)
-class Layout(Frames):
+class Layout(Frames, Page):
     """Fragments of a version, in the order of its rows.
 
     name: of table and version, for display
@@ -125,22 +126,14 @@ class Layout(Frames):
             }
         )
 
-    def to_html(self) -> str:
-        """Renders a self-contained HTML page.
+    template = "layout"
 
-        raises: MissingDependency if Jinja2 is not installed
-        """
-        return html.render("layout", **self._values(_SHOWN))
-
-    def _repr_html_(self) -> str | None:
-        return html.part("layout_part", **self._values(_IN_A_PART))
-
-    def _values(self, num_fragments: int) -> dict[str, Any]:
+    def page_values(self, *, is_part: bool) -> dict[str, Any]:
         sections = charts.strip([each.rows + each.deleted_rows for each in self.fragments])
         return {
             "layout": self,
             "now": datetime.now(UTC),
-            "shown": self.fragments[:num_fragments],
+            "shown": self.fragments[: _IN_A_PART if is_part else _SHOWN],
             "gaps": len(self.fragments) <= _MOST_WITH_GAPS,
             "strip": [
                 (start, end, each.deleted_share * _STRIP_HEIGHT, _title(each))

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from lance_sql.changes.contracts.rules import Rule
 from lance_sql.runtime.terminal_text import one_line
+from lance_sql.values.pages import Page
 from lance_sql.values.value_text import as_json
 
 
@@ -31,7 +32,7 @@ class RuleResult:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ContractReport:
+class ContractReport(Page):
     """Result of a check of a contract.
 
     table: the table with its version
@@ -86,21 +87,9 @@ class ContractReport:
             lines.append(one_line(f"  {mark} {each.rule.name}: {each.rule.text}{message}"))
         return "\n".join(lines)
 
-    def to_html(self) -> str:
-        """Renders a page in one file that needs no network.
+    template = "contract"
 
-        raises: MissingDependency where Jinja2 is not installed
-        """
-        from lance_sql.values import html
-
-        return html.render("contract", **self._values())
-
-    def _repr_html_(self) -> str | None:
-        from lance_sql.values import html
-
-        return html.part("contract_part", **self._values())
-
-    def _values(self) -> dict[str, Any]:
+    def page_values(self, *, is_part: bool) -> dict[str, Any]:
         """Returns the values for the templates: broken rules first, with some of the rows."""
         order = sorted(self.results, key=lambda each: (each.is_kept, each.rule.severity == "warn"))
         shown = [each for each in order if not each.is_kept]

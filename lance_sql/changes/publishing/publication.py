@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from lance_sql.changes.contracts import ContractReport
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.values.pages import Page
 
 _OF_A_CHANGE: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID, "side")
 _SHOWN_CONFLICTS: Final = 100
@@ -18,7 +19,7 @@ _SHOWN_CONFLICTS: Final = 100
 
 
 @dataclass(frozen=True, repr=False)
-class Publication:
+class Publication(Page):
     """Plan of publishing a branch to the branch that it began with.
 
     table: its name
@@ -60,21 +61,9 @@ class Publication:
     def __repr__(self) -> str:
         return str(self)
 
-    def to_html(self) -> str:
-        """Renders a page in one file that needs no network.
+    template = "publication"
 
-        raises: MissingDependency where Jinja2 is not installed
-        """
-        from lance_sql.values import html
-
-        return html.render("publication", **self._values())
-
-    def _repr_html_(self) -> str | None:
-        from lance_sql.values import html
-
-        return html.part("publication_part", **self._values())
-
-    def _values(self) -> dict[str, Any]:
+    def page_values(self, *, is_part: bool) -> dict[str, Any]:
         """Returns the values for the templates, with both sides of a conflicting row next to each other."""
         shown = self.conflicts.sort_by([(ROW_ID, "ascending"), ("side", "ascending")]).slice(0, _SHOWN_CONFLICTS)
         names = ["side", CHANGE_TYPE, *(name for name in shown.schema.names if name not in _OF_A_CHANGE), ROW_ID]

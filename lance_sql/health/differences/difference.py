@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from lance_sql.values.pages import Page
+
 ColumnKind: TypeAlias = Literal["added", "dropped", "renamed", "type", "nullable"]
 
 _INVERSE: Mapping[ColumnKind, ColumnKind] = {"added": "dropped", "dropped": "added"}
@@ -81,7 +83,7 @@ class DataFileChange:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Page):
     """Difference between two tables, `before` and `after`. Rows are inserted, deleted and updated on the way from the
     first to the second.
 
@@ -161,14 +163,12 @@ class Difference:
 
         return difference_report.as_text(self, width)
 
-    def to_html(self) -> str:
-        """Renders a page in one file that needs no network.
+    template = "diff"
 
-        raises: MissingDependency where Jinja2 is not installed
-        """
+    def page_values(self, *, is_part: bool) -> dict[str, Any]:
         from lance_sql.health.differences import difference_page
 
-        return difference_page.as_page(self)
+        return difference_page.page_values(self, is_part=is_part)
 
     def head(self, num_rows: int) -> Difference:
         """Returns the difference with at most `num_rows` inserted, deleted and updated rows; counts are unchanged."""
@@ -178,11 +178,6 @@ class Difference:
             deleted=self.deleted.slice(0, num_rows),
             updated=self.updated[:num_rows],
         )
-
-    def _repr_html_(self) -> str | None:
-        from lance_sql.health.differences import difference_page
-
-        return difference_page.as_part(self)
 
     def __str__(self) -> str:
         return self.to_text()

@@ -8,30 +8,22 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.health.differences.difference import Difference
-from lance_sql.values import html
 from lance_sql.values.value_text import values
 
 _MAX_FILES: Final = 200
 _ROWS_IN_A_PART: Final = 10
 
 
-def as_page(difference: Difference) -> str:
-    """Renders a whole page."""
-    return html.render("diff", **_values(difference, links=True))
-
-
-def as_part(difference: Difference) -> str | None:
-    """Renders the first rows for a notebook."""
-    return html.part("diff_part", **_values(difference.head(_ROWS_IN_A_PART), links=False))
-
-
-def _values(difference: Difference, *, links: bool) -> dict[str, Any]:
+def page_values(difference: Difference, *, is_part: bool) -> dict[str, Any]:
+    """Returns the values for the templates; for a notebook the first rows."""
+    if is_part:
+        difference = difference.head(_ROWS_IN_A_PART)
     files = [("added", "ins", file) for file in difference.files_added]
     files += [("removed", "del", file) for file in difference.files_removed]
     return {
         "difference": difference,
         "after": _shorter(difference.before.name, difference.after.name),
-        "links": links,
+        "links": not is_part,
         "records": [
             ("inserted", "Inserted rows", difference.rows_inserted, _rows(difference.inserted)),
             ("deleted", "Deleted rows", difference.rows_deleted, _rows(difference.deleted)),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from lance_sql.table.location import table_name
 from lance_sql.table.versions import as_ranges
-from lance_sql.values import html
 
 if TYPE_CHECKING:
     from lance_sql.health.verification.verification_report import Report
@@ -18,17 +17,8 @@ _MAX_PROBLEMS: Final = 200
 _IN_A_PART: Final = 10
 
 
-def as_page(report: Report) -> str:
-    """Renders a whole page."""
-    return html.render("verify", **_values(report, _MAX_PROBLEMS))
-
-
-def as_part(report: Report) -> str | None:
-    """Renders the first problems for a notebook."""
-    return html.part("verify_part", **_values(report, _IN_A_PART))
-
-
-def _values(report: Report, max_problems: int) -> dict[str, Any]:
+def page_values(report: Report, *, is_part: bool) -> dict[str, Any]:
+    """Returns the values for the templates; for a notebook the first problems."""
     columns = list(
         dict.fromkeys(name for version in reversed(report.versions) for name in report.columns.get(version, ()))
     )
@@ -45,7 +35,9 @@ def _values(report: Report, max_problems: int) -> dict[str, Any]:
         "damaged": len({version for problem in report.problems for version in problem.versions}),
         "columns": columns,
         "groups": groups,
-        "problems": [(each, as_ranges(each.versions)) for each in report.problems[:max_problems]],
+        "problems": [
+            (each, as_ranges(each.versions)) for each in report.problems[: _IN_A_PART if is_part else _MAX_PROBLEMS]
+        ],
     }
 
 

@@ -13,6 +13,7 @@ from lance_sql.health.lineage_audit.faults import Audited, Fault
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.versions import as_ranges
 from lance_sql.values.frames import Frames
+from lance_sql.values.pages import Page
 
 Affected: TypeAlias = Literal["rows", "index", "record", "unknown", "lineage"]
 """Subject of a problem: rows or values that cannot be read, or changed since they were written; an index, without
@@ -59,7 +60,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report(Frames):
+class Report(Frames, Page):
     """Result of a check.
 
     versions: the checked versions, ascending; of an audit alone, those whose commits were audited
@@ -153,19 +154,12 @@ class Report(Frames):
             }
         )
 
-    def to_html(self) -> str:
-        """Renders a page in one file that needs no network.
+    template = "verify"
 
-        raises: MissingDependency where Jinja2 is not installed
-        """
+    def page_values(self, *, is_part: bool) -> dict[str, Any]:
         from lance_sql.health.verification import verification_page
 
-        return verification_page.as_page(self)
-
-    def _repr_html_(self) -> str | None:
-        from lance_sql.health.verification import verification_page
-
-        return verification_page.as_part(self)
+        return verification_page.page_values(self, is_part=is_part)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report in types of JSON; faults have only their first row ids."""
