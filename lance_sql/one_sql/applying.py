@@ -37,13 +37,8 @@ class Application(Change):
     source: exp.Expr
     options: dict[str, Any]
 
-    @property
-    def operation(self) -> str:
-        return "apply_changes"
-
-    @property
-    def verb(self) -> str:
-        return "changes"
+    operation = "apply_changes"
+    verb = "changes"
 
     def begins_with_table(self) -> bool:
         return self.is_there()

@@ -80,9 +80,7 @@ class Modification(_OfRows):
 
     values: tuple[tuple[str, exp.Expr], ...]
 
-    @property
-    def verb(self) -> str:
-        return "changes"
+    verb = "changes"
 
     @property
     def is_for_all_rows(self) -> bool:

@@ -28,9 +28,7 @@ class Made(Change):
     place: Place
     change: Change
 
-    @property
-    def replaces(self) -> bool:
-        return False
+    replaces = False
 
     def begins_with_table(self) -> bool:
         return False

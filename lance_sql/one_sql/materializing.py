@@ -32,13 +32,8 @@ class Creation(Change):
     or_replace: bool
     if_not_exists: bool
 
-    @property
-    def replaces(self) -> bool:
-        return False
-
-    @property
-    def operation(self) -> str:
-        return "refresh"
+    replaces = False
+    operation = "refresh"
 
     def begins_with_table(self) -> bool:
         return self.is_there()
@@ -62,13 +57,8 @@ class Refreshing(Change):
 
     full: bool
 
-    @property
-    def replaces(self) -> bool:
-        return False
-
-    @property
-    def operation(self) -> str:
-        return "refresh"
+    replaces = False
+    operation = "refresh"
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         from lance_sql.one_sql.views import View

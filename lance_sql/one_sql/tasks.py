@@ -51,9 +51,7 @@ class Answer(Task):
 
     answer: Callable[[Engine], pa.Table]
 
-    @property
-    def changes(self) -> bool:
-        return False
+    changes = False
 
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
         return self.answer(engine)

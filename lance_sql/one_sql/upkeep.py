@@ -282,13 +282,8 @@ class _Clone(Change):
     source: str
     version: tuple[str, int | str] | None
 
-    @property
-    def replaces(self) -> bool:
-        return False
-
-    @property
-    def operation(self) -> str:
-        return "clone"
+    replaces = False
+    operation = "clone"
 
     def begins_with_table(self) -> bool:
         return False

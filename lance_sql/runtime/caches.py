@@ -78,14 +78,19 @@ def register(counted: Counted) -> None:
 
 def all_counted() -> list[Counted]:
     """Returns all live objects, the oldest first."""
-    alive = []
+    return alive(_counted)
+
+
+def alive(references: dict[int, ref[V]]) -> list[V]:
+    """Returns the live objects of references, in their order, and removes the other references."""
+    found = []
     # a copy is atomic; a list of items is not, because garbage collection and other threads may run meanwhile
-    for number, reference in _counted.copy().items():
-        if (counted := reference()) is not None:
-            alive.append(counted)
+    for number, reference in references.copy().items():
+        if (each := reference()) is not None:
+            found.append(each)
         else:
-            _counted.pop(number, None)
-    return alive
+            references.pop(number, None)
+    return found
 
 
 class LruCache(Generic[K, V]):

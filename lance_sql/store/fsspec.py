@@ -51,18 +51,14 @@ class FsspecStore:
     def __reduce__(self) -> tuple[type[FsspecStore], tuple[str, dict[str, Any]]]:
         return FsspecStore, (self.uri, self._options)
 
-    @property
-    def gap(self) -> int:
-        return ROUND_TRIP_BYTES
+    gap = ROUND_TRIP_BYTES
 
     @property
     def concurrency(self) -> int:
         # Other file systems may have one connection, which takes one request at a time.
         return CONCURRENCY if self._fs.async_impl else 1
 
-    @property
-    def lists_by_name(self) -> bool:
-        return False
+    lists_by_name = False
 
     def local_path(self, path: str) -> str | None:
         return None

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.runtime.caches import LruCache, Measured, Usage
+from lance_sql.runtime.caches import LruCache, Measured, Usage, alive
 from lance_sql.store import durable, touched
 from lance_sql.store.containment import Containment
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
@@ -94,17 +94,9 @@ class LocalStore:
         """The folder, as an absolute path."""
         return self._root
 
-    @property
-    def gap(self) -> int:
-        return GAP
-
-    @property
-    def concurrency(self) -> int:
-        return 1
-
-    @property
-    def lists_by_name(self) -> bool:
-        return False
+    gap = GAP
+    concurrency = 1
+    lists_by_name = False
 
     def local_path(self, path: str) -> str:
         check_path(path)
@@ -312,7 +304,7 @@ _stores: Final[dict[int, ref[LocalStore]]] = {}
 def may_take_too_much() -> bool:
     """Whether there could be memory to give back. Does not ask the system, which takes longer than everything else at
     the end of a short stream."""
-    counts = [store._touched.most_resident for store in _alive()]
+    counts = [store._touched.most_resident for store in alive(_stores)]
     return None in counts or sum(count for count in counts if count is not None) > touched.MAX_TOUCHED_BLOCKS
 
 
@@ -321,7 +313,7 @@ def release_memory() -> None:
     the end of a scan."""
     if sys.is_finalizing() or not may_take_too_much():
         return
-    stores = _alive()
+    stores = alive(_stores)
     resident = touched.resident_file_blocks()
     if any(store._touched.takes_too_much(resident) for store in stores):
         for store in stores:
@@ -330,32 +322,22 @@ def release_memory() -> None:
 
 def _usage() -> Usage:
     """Returns the blocks that may have been accessed, an upper bound of the mapped files in memory."""
-    held = [store._touched for store in _alive()]
+    held = [store._touched for store in alive(_stores)]
     most = sum(each.most_kept for each in held) * BLOCK_BYTES
     return Usage(sum(each.num_files for each in held), sum(each.num_blocks for each in held) * BLOCK_BYTES, None, most)
 
 
 def _release_all() -> None:
-    for store in _alive():
+    for store in alive(_stores):
         store.release()
 
 
 _MAPPED: Final = Measured("blocks of mapped files", _usage, _release_all)
 
 
-def _alive() -> list[LocalStore]:
-    stores = []
-    for number, reference in _stores.copy().items():
-        if (store := reference()) is not None:
-            stores.append(store)
-        else:
-            _stores.pop(number, None)
-    return stores
-
-
 def _renew_locks() -> None:
     """Renews the locks in a forked process, because threads of the parent may have held them."""
-    for store in _alive():
+    for store in alive(_stores):
         store._lock = Lock()
 
 

@@ -26,18 +26,10 @@ class MemoryStore:
         self.uri = uri
         self._files = files
 
-    @property
-    def gap(self) -> int:
-        # reading over a gap copies nothing
-        return 2**62
-
-    @property
-    def concurrency(self) -> int:
-        return 1
-
-    @property
-    def lists_by_name(self) -> bool:
-        return False
+    # reading over a gap copies nothing
+    gap = 2**62
+    concurrency = 1
+    lists_by_name = False
 
     def local_path(self, path: str) -> str | None:
         return None

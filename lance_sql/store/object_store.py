@@ -76,13 +76,8 @@ class ObjectStore:
     def __reduce__(self) -> tuple[type[ObjectStore], tuple[str, dict[str, Any]]]:
         return ObjectStore, (self.uri, self._options)
 
-    @property
-    def gap(self) -> int:
-        return ROUND_TRIP_BYTES
-
-    @property
-    def concurrency(self) -> int:
-        return CONCURRENCY
+    gap = ROUND_TRIP_BYTES
+    concurrency = CONCURRENCY
 
     def local_path(self, path: str) -> str | None:
         return None

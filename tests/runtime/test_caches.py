@@ -125,7 +125,7 @@ def test_what_is_gone_is_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch
     assert len(caches._counted) < 2 * len(all_counted()) + 20
 
 
-@pytest.mark.parametrize("all_of_them", [all_counted, local._alive])
+@pytest.mark.parametrize("all_of_them", [all_counted, lambda: caches.alive(local._stores)])
 def test_what_comes_while_garbage_is_collected_does_not_disturb(
     all_of_them: Callable[[], object], tmp_path: Path
 ) -> None:

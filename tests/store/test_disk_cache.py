@@ -27,11 +27,8 @@ class FarStore(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__({}, "far://bucket/t.lance")
+        self.concurrency = 4
         self.asked: list[tuple[str, Sequence[ByteRange]]] = []
-
-    @property
-    def concurrency(self) -> int:
-        return 4
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         self.asked.append((path, ranges))

@@ -99,9 +99,7 @@ def test_a_manifest_that_is_renamed_is_read_under_its_new_name(path: Path) -> No
 class TaggedStore(MemoryStore):
     """A store whose listings tell contents apart, as those of object stores do."""
 
-    @property
-    def concurrency(self) -> int:
-        return 8
+    concurrency = 8
 
     def files(self, prefix: str) -> Iterator[ObjectInfo]:
         for info in super().files(prefix):

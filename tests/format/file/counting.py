@@ -19,12 +19,8 @@ class CountingStore(MemoryStore):
     def __init__(self, files: MutableMapping[str, bytes], gap: int = 2**62) -> None:
         super().__init__(files, "counted.lance")
         self.requests: list[tuple[str, list[ByteRange]]] = []
-        self._gap = gap
+        self.gap = gap
         self._lock = Lock()
-
-    @property
-    def gap(self) -> int:
-        return self._gap
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         self._count(path, list(ranges))
