@@ -18,7 +18,7 @@ from lance_sql.changes.plan import Part, limited
 from lance_sql.changes.reading import FeedColumn
 from lance_sql.errors import CorruptFile
 from lance_sql.reads.scan.predicates import Predicate
-from lance_sql.reads.scan.relation import Relation
+from lance_sql.reads.scan.relation import Relation, cut
 from lance_sql.table import versions
 from lance_sql.values import row_ranges
 
@@ -155,19 +155,14 @@ class ChangeTask:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
-        left = self.limit
+        return cut(self._without_limit(keeps_all=keeps_all and self.limit is None), None, self.limit)
+
+    def _without_limit(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
         for images, predicate in self.parts:
-            batches = reading.read(
-                images, self.columns, predicate, batch_size=self.batch_size, keeps_all=keeps_all and left is None
-            )
             try:
-                for batch in batches:
-                    if left is not None:
-                        batch = batch.slice(0, left)
-                        left -= batch.num_rows
-                    yield batch
-                    if left == 0:
-                        return
+                yield from reading.read(
+                    images, self.columns, predicate, batch_size=self.batch_size, keeps_all=keeps_all
+                )
             except CorruptFile as error:
                 if isinstance(error.__cause__, FileNotFoundError) and _is_gone(images):
                     raise removed(self.table, images.version) from error

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.values.coalesce import whole
+from lance_sql.values import selection
 from lance_sql.values.equal_values import same
 from lance_sql.values.value_text import values
 
@@ -43,7 +43,7 @@ class ShownRow:
 
 def alone(kind: str, images: pa.Table, names: Sequence[str], ids: Sequence[int | None]) -> Iterable[ShownRow]:
     """Yields rows with one image: inserted or deleted rows."""
-    columns = [values(whole(images[name])) for name in names]
+    columns = [values(selection.whole(images[name])) for name in names]
     for number, row_id in enumerate(ids):
         cells = {name: ShownCell(column[number]) for name, column in zip(names, columns, strict=True)}
         yield ShownRow(kind, row_id, cells)
@@ -53,7 +53,7 @@ def paired(before: pa.Table, after: pa.Table, names: Sequence[str], ids: Sequenc
     """Yields rows with both images, which are in the same order."""
     columns = {}
     for name in names:
-        earlier, later = whole(before[name]), whole(after[name])
+        earlier, later = selection.whole(before[name]), selection.whole(after[name])
         columns[name] = values(earlier), values(later), ~same(earlier, later)
     for number, row_id in enumerate(ids):
         yield ShownRow(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import pyarrow as pa
@@ -89,6 +89,15 @@ def limit_wait_for_interpreter(seconds: float) -> None:
     Streams then fail with an error. 0, the default, suits engines that do not hold the lock while they wait for
     their threads."""
     _kernels.limit_wait_for_interpreter(seconds)
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    """Returns a method of Arrow's datasets that Lance tables do not have."""
+
+    def method(*_: Any, **__: Any) -> NoReturn:
+        raise _unsupported(name)
+
+    return method
 
 
 class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
@@ -212,29 +221,14 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     def _scan_options(self) -> NoReturn:
         raise _unsupported("_scan_options")
 
-    def filter(self, *_: Any, **__: Any) -> NoReturn:
-        raise _unsupported("filter")
-
-    def join(self, *_: Any, **__: Any) -> NoReturn:
-        raise _unsupported("join")
-
-    def join_asof(self, *_: Any, **__: Any) -> NoReturn:
-        raise _unsupported("join_asof")
-
-    def replace_schema(self, *_: Any, **__: Any) -> NoReturn:
-        raise _unsupported("replace_schema")
-
-    def sort_by(self, *_: Any, **__: Any) -> NoReturn:
-        raise _unsupported("sort_by")
-
-    def take(self, *_: Any, **__: Any) -> Any:
-        raise _unsupported("take")
-
-    def _get_fragments(self, *_: Any) -> NoReturn:
-        raise _unsupported("_get_fragments")
-
-    def _scanner_options(self, *_: Any) -> NoReturn:
-        raise _unsupported("_scanner_options")
+    filter = _refused("filter")
+    join = _refused("join")
+    join_asof = _refused("join_asof")
+    replace_schema = _refused("replace_schema")
+    sort_by = _refused("sort_by")
+    take = _refused("take")
+    _get_fragments = _refused("_get_fragments")
+    _scanner_options = _refused("_scanner_options")
 
     def __setstate__(self, state: object) -> NoReturn:
         raise _unsupported("__setstate__")

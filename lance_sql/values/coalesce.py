@@ -40,12 +40,3 @@ def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     except pa.ArrowInvalid:
         # the dictionaries together have too many items for the type of the keys
         return batches
-
-
-def whole(column: pa.ChunkedArray) -> pa.Array:
-    """Returns the values as one array.
-
-    raises: pa.ArrowInvalid if they do not fit in one
-    """
-    array = column.combine_chunks()
-    return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)

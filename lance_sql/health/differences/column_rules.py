@@ -6,7 +6,7 @@ Numbers are equal as in SQL: NaN is NaN, -0.0 is 0.0, and an infinity is only ne
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -37,10 +37,6 @@ class ColumnRule:
     @property
     def has_tolerance(self) -> bool:
         return self.rtol > 0.0 or self.atol > 0.0
-
-    @property
-    def without_tolerance(self) -> ColumnRule:
-        return replace(self, rtol=0.0, atol=0.0)
 
     def same(self, expected: pa.Array, actual: pa.Array) -> BoolMask:
         """Compares two arrays of one type and length, row by row."""

@@ -87,6 +87,9 @@ class OnePartRelation(Relation):
 def cut(batches: Iterable[pa.RecordBatch], batch_size: int | None, limit: int | None) -> Iterator[pa.RecordBatch]:
     """Yields the first `limit` rows of some batches, in batches of at most `batch_size`; requests no batch after
     them."""
+    if batch_size is None and limit is None:
+        yield from batches
+        return
     left = limit
     if left == 0:
         return

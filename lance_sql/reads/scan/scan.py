@@ -20,7 +20,7 @@ from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.pruning.learned import count_decided
 from lance_sql.reads.scan.read_batch import read, record_batch
-from lance_sql.reads.scan.relation import Relation
+from lance_sql.reads.scan.relation import Relation, cut
 from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
 from lance_sql.store import release_memory
@@ -312,16 +312,10 @@ class _Reading:
             yield record_batch([pa.nulls(count) for _ in self.schema], list(self.schema), count)
 
     def _limited(self) -> Iterator[pa.RecordBatch]:
-        left = self.limit
-        fragments = self.plan.prefetched(self.fragments, has_limit=left is not None)
-        runs = batches.runs(self.plan, fragments, batches.Cutting(self.batch_size, self.keeps_all and left is None))
-        for batch in self._decode(runs):
-            if left is not None:
-                batch = batch.slice(0, left)
-                left -= batch.num_rows
-            yield batch
-            if left == 0:
-                return
+        has_limit = self.limit is not None
+        fragments = self.plan.prefetched(self.fragments, has_limit=has_limit)
+        runs = batches.runs(self.plan, fragments, batches.Cutting(self.batch_size, self.keeps_all and not has_limit))
+        return cut(self._decode(runs), None, self.limit)
 
     def _decode(self, runs: Iterable[batches.FragmentRun]) -> Iterator[pa.RecordBatch]:
         """Yields the batches of some runs, read by Python's threads."""

@@ -13,7 +13,6 @@ from lance_sql.reads.scan.take import take_at
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64, BoolMask
-from lance_sql.values.coalesce import whole
 from lance_sql.values.equal_values import same
 
 
@@ -41,7 +40,9 @@ def differing(snapshot: Snapshot, names: Sequence[str], addresses: U64, rows: pa
             break
         old = take_at(snapshot, [columns[i]], addresses[left]).column(0)
         new = selection.take(rows.select([names[i]]), pa.array(numbers[left])).column(0)
-        is_same = same(whole(old), whole(new)) if old.type == new.type else np.zeros(len(left), np.bool_)
+        is_same = (
+            same(selection.whole(old), selection.whole(new)) if old.type == new.type else np.zeros(len(left), np.bool_)
+        )
         differ[left[~is_same]] = True
         left = left[is_same]
     return differ

@@ -33,7 +33,6 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64
 from lance_sql.values.bitmaps import U64Set
-from lance_sql.values.coalesce import whole
 from lance_sql.values.selection import matching
 from lance_sql.writes.commit.committer import Expected
 from lance_sql.writes.commit.operations import Delete, Update, UpdateConfig, UpdateMap
@@ -92,7 +91,7 @@ def typed(schema: pa.Schema, columns: Mapping[str, pa.Array | pa.ChunkedArray]) 
 
     raises: InvalidArgument for a value that does not fit its column, and for damaged arrays
     """
-    arrays = [whole(each) if isinstance(each, pa.ChunkedArray) else each for each in columns.values()]
+    arrays = [selection.whole(each) if isinstance(each, pa.ChunkedArray) else each for each in columns.values()]
     computed = pa.RecordBatch.from_arrays(arrays, names=list(columns))
     Validation(computed.schema).check(computed)
     fields = [schema.field(name) for name in columns]

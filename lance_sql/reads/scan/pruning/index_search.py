@@ -84,16 +84,24 @@ class Question:
 
 def in_zone_map(zone_map: ZoneMap, covered: Covered, question: Question) -> KnownRows | None:
     """Returns all rows except those of zones whose bounds exclude them."""
-    path, predicate = question.path, question.predicate
     zones = zone_map.zones
+    covered, nulls = _in_zones(zones, covered, question)
+    if nulls is not None:
+        return nulls
+    return _but_for_zones(
+        zones, covered, may_match(question.predicate, {question.path: zone_map.statistics}, len(zones))
+    )
+
+
+def _in_zones(zones: Zones, covered: Covered, question: Question) -> tuple[Covered, KnownRows | None]:
+    """Returns what the zones cover, and the rows that are NULL if the question is for them and they are recorded."""
     covered = covered.without(covered.without_zones(zones))
     if zones.null_rows is None:
-        covered = covered.without(covered.not_tiled(zones))
-    elif predicate == IsNull(ColumnRef(path)):
-        nulls = row_sets.parse(zones.null_rows, keys=covered.ids_in_files)
-        if nulls is not None:
-            return covered.rows(nulls)
-    return _but_for_zones(zones, covered, may_match(predicate, {path: zone_map.statistics}, len(zones)))
+        return covered.without(covered.not_tiled(zones)), None
+    if question.predicate != IsNull(ColumnRef(question.path)):
+        return covered, None
+    nulls = row_sets.parse(zones.null_rows, keys=covered.ids_in_files)
+    return covered, None if nulls is None else covered.rows(nulls)
 
 
 def _but_for_zones(zones: Zones, covered: Covered, possible: BoolMask) -> KnownRows:
@@ -109,17 +117,12 @@ def _but_for_zones(zones: Zones, covered: Covered, possible: BoolMask) -> KnownR
 
 def in_bloom_filters(filters: BloomFilters, covered: Covered, question: Question) -> KnownRows | None:
     """Returns all rows except those of zones whose filters contain none of the wanted values."""
-    path, predicate = question.path, question.predicate
     zones = filters.zones
-    covered = covered.without(covered.without_zones(zones))
-    if zones.null_rows is None:
-        covered = covered.without(covered.not_tiled(zones))
-    elif predicate == IsNull(ColumnRef(path)):
-        nulls = row_sets.parse(zones.null_rows, keys=covered.ids_in_files)
-        if nulls is not None:
-            return covered.rows(nulls)
+    covered, nulls = _in_zones(zones, covered, question)
+    if nulls is not None:
+        return nulls
     asked = np.isin(zones.fragment_ids, covered.ids_in_files.astype(np.int64))
-    possible = _may_be_in(filters, predicate, asked)
+    possible = _may_be_in(filters, question.predicate, asked)
     return None if possible.all() else _but_for_zones(zones, covered, possible)
 
 
