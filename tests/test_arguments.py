@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
@@ -183,6 +184,24 @@ def test_a_misspelt_keyword_is_an_error(table: Dataset, method: str, keyword: st
             getattr(owner, method)(*arguments, **{keyword: "id = 1"})
         if hint is not None and (method, hint) != ("count_rows", "columns"):
             assert f"Did you mean {hint!r}?" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "cure"),
+    [
+        ("limit", "scan(.., limit=..)"),
+        ("offset", "OFFSET in SQL"),
+        ("nearest", "search(vector"),
+        ("full_text_query", "search(text=..)"),
+        ("with_row_id", "'_rowid'"),
+        ("prefilter", "filters before it ranks"),
+    ],
+)
+def test_keywords_of_pylance_name_what_to_call(table: Dataset, keyword: str, cure: str) -> None:
+    methods: list[Callable[..., Any]] = [table.to_table, table.to_batches, table.scanner, table.count_rows]
+    for method in methods:
+        with pytest.raises(TypeError, match=rf"'{keyword}'\. Use .*{re.escape(cure)}"):
+            method(**{keyword: 5})
 
 
 def test_what_arrow_is_told_besides_is_taken(table: Dataset) -> None:

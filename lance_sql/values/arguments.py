@@ -10,6 +10,17 @@ from typing import Final
 from lance_sql.errors import InvalidArgument
 from lance_sql.values.durations import parse_age
 
+_OF_PYLANCE: Final = {
+    "full_text_query": "search(text=..)",
+    "limit": "scan(.., limit=..).to_table()",
+    "nearest": "search(vector, column=.., k=..)",
+    "offset": "scan(..).to_reader(), or OFFSET in SQL",
+    "prefilter": "search(.., filter=..), which filters before it ranks",
+    "with_row_address": "columns=['_rowaddr', ..]",
+    "with_row_id": "columns=['_rowid', ..]",
+}
+"""Keywords of pylance's reads, and what to call instead."""
+
 _OTHER_WORDS: Final = {"where": "filter", "predicate": "filter", "condition": "filter", "select": "columns"}
 
 
@@ -23,7 +34,12 @@ def check_keywords(function: str, given: Iterable[str], known: Sequence[str], *,
         if name in known or name in also:
             continue
         close = _OTHER_WORDS.get(name) or next(iter(difflib.get_close_matches(name, known, n=1)), None)
-        hint = f". Did you mean {close!r}?" if close in known else f"; it has {', '.join(known)}"
+        if "filter" in known and name in _OF_PYLANCE:
+            hint = f". Use {_OF_PYLANCE[name]}"
+        elif close in known:
+            hint = f". Did you mean {close!r}?"
+        else:
+            hint = f"; it has {', '.join(known)}"
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
