@@ -308,6 +308,24 @@ def test_a_target_has_one_position_of_a_cursor(tmp_path: Path) -> None:
     assert sum(key.startswith("lance_sql.consumed.") for key in config) == 1
 
 
+def test_a_position_after_a_seek_is_published(tmp_path: Path) -> None:
+    holder = Target(tmp_path)
+    holder.add(1)
+    holder.run()
+    target = lance_sql.open(holder.place)
+    target.create_branch("load")
+    holder.add(2)
+    holder.cursor().seek(2)
+    with holder.cursor().read(target=target) as changes:
+        rows = changes.scan(["id"])
+        lance_sql.write(rows, holder.place, mode="append", branch="load", properties=changes.properties)
+        target.publish("load")
+    holder.run()
+    assert holder.ids() == [1, 2]
+    config = lance_sql.open(holder.place).snapshot.manifest.config
+    assert sum(key.startswith("lance_sql.consumed.") for key in config) == 1
+
+
 def test_tables_and_names_have_cursors_of_their_own(tmp_path: Path) -> None:
     """Several sources, and several cursors of one source, fill one target."""
     expected = []
