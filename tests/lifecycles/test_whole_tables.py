@@ -7,6 +7,7 @@ import threading
 import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,8 @@ import pytest
 import lance_sql
 from lance_sql import Dataset, InvalidArgument, LanceError, TableNotFound, VersionNotFound
 from lance_sql.table import table_folders
+from lance_sql.writes.commit import clones, committer
+from lance_sql.writes.commit.put_version import put_version
 
 
 def ids(table: Dataset) -> list[int]:
@@ -227,6 +230,43 @@ def test_a_new_table_is_not_made_under_the_name_of_a_version(tmp_path: Path) -> 
     assert sorted(lance_sql.sql(f"SELECT id FROM '{table.uri}@a/b'").fetchall()) == [(0,), (1,)]
     (tmp_path / "me@home").mkdir()
     assert ids(lance_sql.write({"id": [0]}, tmp_path / "me@home" / "t.lance")) == [0]
+
+
+CHANGES: dict[str, Callable[[Dataset], object]] = {
+    "append": lambda table: lance_sql.write({"id": [7]}, table, mode="append"),
+    "overwrite": lambda table: lance_sql.write({"id": [7]}, table, mode="overwrite"),
+    "update": lambda table: table.update({"id": "9"}, "id = 0"),
+    "delete": lambda table: table.delete("id = 0"),
+    "merge": lambda table: table.merge({"id": [7]}, on="id"),
+    "compact": lambda table: table.compact(),
+    "restore": lambda table: table.restore(1),
+    "index": lambda table: table.create_index("id", "btree"),
+    "columns": lambda table: table.add_columns({"w": "id"}),
+    "config": lambda table: table.update_config({"a": "b"}),
+    "branch": lambda table: table.create_branch("new"),
+    "publish": lambda table: table.publish("load"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_leaves_nothing_of_a_table_that_is_dropped_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write({"id": [0]}, path)
+    table = lance_sql.write({"id": [1]}, path, mode="append")
+    table.create_branch("load")
+    lance_sql.write({"id": [2]}, path, mode="append", branch="load")
+
+    def dropped(*arguments: Any, **options: Any) -> object:
+        table_folders.drop(str(path))
+        return put_version(*arguments, **options)
+
+    for module in (committer, clones):
+        monkeypatch.setattr(module, "put_version", dropped)
+    with pytest.raises((TableNotFound, VersionNotFound)):
+        CHANGES[change](table)
+    assert not path.exists()
 
 
 def _failing() -> Iterator[pa.RecordBatch]:

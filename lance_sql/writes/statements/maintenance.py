@@ -22,13 +22,15 @@ def restore(
     """Makes an earlier version of the branch the newest one again, even if the newest one is damaged.
 
     drop_indices: restores without indices, whose list need not be readable then
-    raises: VersionNotFound, CommitConflict; CorruptFile for a damaged version
+    raises: VersionNotFound, CommitConflict; CorruptFile for a damaged version; TableNotFound if the table is removed
+        concurrently
     """
     checked, started = check_properties(properties), time.time()
-    _named(snapshot, version)
-    # changes of the row count are not computed
-    summary = summarize("restore", RowCounts(None, None, None), (), started, checked)
-    return recovery.restore(snapshot, Restore(version, drop_indices), summary.to_properties())
+    with while_there(snapshot):
+        _named(snapshot, version)
+        # changes of the row count are not computed
+        summary = summarize("restore", RowCounts(None, None, None), (), started, checked)
+        return recovery.restore(snapshot, Restore(version, drop_indices), summary.to_properties())
 
 
 def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
