@@ -87,6 +87,7 @@ PUBLIC = (
     "values.durations",
     "values.local_paths",
     "values.selection",
+    "values.sql_text",
     "values.value_text",
     "writes.physical_layout",
 )

@@ -29,6 +29,7 @@ from lance_sql.format.schema import primary_key
 from lance_sql.jobs.writing import write
 from lance_sql.store.open import absolute, open_store
 from lance_sql.table import table_folders
+from lance_sql.values.sql_text import literal
 
 CONTENTS: Final = "__manifest"
 _BETWEEN: Final = "$"
@@ -217,7 +218,7 @@ class DirectoryCatalog(Catalog):
         """
         contents = self._contents()
         assert contents is not None, "has the row"
-        old = f"object_id = '{_quoted(_id(name))}'"
+        old = f"object_id = {literal(_id(name))}"
         row = contents.scan(contents.schema.names, old).to_table()
         if row.num_rows != 1:
             raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
@@ -241,10 +242,10 @@ class DirectoryCatalog(Catalog):
         """
         contents = self._contents()
         assert contents is not None, "has the row"
-        condition = f"object_id = '{_quoted(_id(name))}'"
+        condition = f"object_id = {literal(_id(name))}"
         if path is not None:
             location = path.removeprefix(self._at(""))
-            condition += f" AND location = '{_quoted(location)}'"
+            condition += f" AND location = {literal(location)}"
         change = contents.delete(condition).last_change
         if path is not None and (change is None or not change.rows_deleted):
             raise TableNotFound(f"No table {'.'.join(name)} in {self._folder} any more: it was dropped meanwhile")
@@ -259,10 +260,6 @@ class DirectoryCatalog(Catalog):
 
 def _id(name: tuple[str, ...]) -> str:
     return _BETWEEN.join(name)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("'", "''")
 
 
 def _read_properties(text: str | None) -> dict[str, str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from lance_sql.errors import MissingDependency, missing_package
+from lance_sql.values.sql_text import literal
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -78,8 +79,7 @@ class Shell:
             case ".tables", []:
                 self._statements("SHOW TABLES IN '.'; SHOW TABLES")
             case ".schema", [table]:
-                path = table.strip("'\"").replace("'", "''")
-                self._statements(f"DESCRIBE '{path}'")
+                self._statements("DESCRIBE " + literal(table.strip("'\"")))
             case ".schema", _:
                 click.echo("Error: .schema takes a table, such as .schema events.lance", err=True)
             case ((".output" | ".mode"), _):

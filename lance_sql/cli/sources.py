@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from lance_sql.values.sql_text import literal
+
 
 @contextmanager
 def source_rows(source: str) -> Iterator[Any]:
@@ -22,7 +24,7 @@ def source_rows(source: str) -> Iterator[Any]:
     is_query = any(character.isspace() for character in source) and not os.path.exists(source)
     connection = lance_sql.connect()
     with interruptible(connection):
-        relation = connection.sql(source if is_query else "FROM '" + source.replace("'", "''") + "'")
+        relation = connection.sql(source if is_query else "FROM " + literal(source))
         if relation is None:
             raise click.UsageError("The SQL has no result: give a query, or a file.")
         yield relation

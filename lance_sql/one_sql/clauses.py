@@ -23,6 +23,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.dialects import tokenize
 from lance_sql.one_sql.named_tables import FORMAT, is_path, path_of_name
 from lance_sql.one_sql.text_edits import edited, over
+from lance_sql.values.sql_text import literal
 
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 _WORDS: Final = ("changes", "system_version", "summarize", "desc", "table", "insert")
@@ -170,7 +171,7 @@ def _changes(tokens: list[Token], first: int, end: int, path: str) -> _Edit:
     if _words(tokens, position)[:2] == ["WITH", "("]:
         options, position = _options(tokens, position + 2)
         arguments += options
-    return first, position, f"lance_changes({_text(path)}, {', '.join(arguments)})"
+    return first, position, f"lance_changes({literal(path)}, {', '.join(arguments)})"
 
 
 def _split(tokens: list[Token], start: int, *words: str) -> list[Token]:
@@ -199,7 +200,7 @@ def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
         raise InvalidArgument("Not SQL: CHANGES ends before its bound")
     token = tokens[position]
     if token.token_type == TokenType.STRING:
-        value = zone + _text(token.text)
+        value = zone + literal(token.text)
     elif token.token_type == TokenType.NUMBER and token.text.isdecimal() and not is_time:
         value = token.text
     else:
@@ -264,7 +265,3 @@ def _options(tokens: list[Token], position: int) -> tuple[list[str], int]:
     if position >= len(tokens):
         raise InvalidArgument("Not SQL: WITH ( .. is not closed")
     return arguments, position + 1
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -14,6 +14,8 @@ from typing import Final
 import pyarrow as pa
 from sqlglot import exp
 
+from lance_sql.values.sql_text import identifier, literal
+
 _COMPARED: Final[Mapping[type[exp.Expr], str]] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -102,7 +104,7 @@ class _Filter:
             return None
         if not isinstance(pattern, exp.Literal) or not pattern.is_string or "\\" in pattern.this:
             return None
-        return f"({column[0]} LIKE {_quoted(pattern.this)})"
+        return f"({column[0]} LIKE {literal(pattern.this)})"
 
     def _column(self, node: exp.Expr | None) -> tuple[str, pa.DataType] | None:
         if not isinstance(node, exp.Column) or len(node.parts) != 1:
@@ -110,8 +112,7 @@ class _Filter:
         name = self._spelled.get(node.name.lower())
         if name is None:
             return None
-        quoted = name.replace('"', '""')
-        return f'"{quoted}"', self._schema.field(name).type
+        return identifier(name), self._schema.field(name).type
 
 
 def _value(node: exp.Expr, type: pa.DataType) -> str | None:
@@ -121,7 +122,7 @@ def _value(node: exp.Expr, type: pa.DataType) -> str | None:
     if pa.types.is_decimal(type) or pa.types.is_float64(type):
         return _number(node, is_whole=False)
     if pa.types.is_string(type):
-        return _quoted(node.this) if isinstance(node, exp.Literal) and node.is_string else None
+        return literal(node.this) if isinstance(node, exp.Literal) and node.is_string else None
     return _day(node) if pa.types.is_date32(type) else None
 
 
@@ -149,7 +150,3 @@ def _day(node: exp.Expr) -> str | None:
         return f"DATE '{date.fromisoformat(node.this)}'"
     except ValueError:
         return None
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -22,6 +22,7 @@ from lance_sql.one_sql.named_tables import is_path, path_of_name
 from lance_sql.one_sql.own_words import Words, names_beside
 from lance_sql.one_sql.references import Reference, reference
 from lance_sql.one_sql.text_edits import Edit, edited
+from lance_sql.values.sql_text import identifier, literal
 
 
 def in_duckdb(text: str, dialect: Dialect) -> str:
@@ -85,7 +86,7 @@ def _aliases(words: Words, nodes: list[exp.Table]) -> Iterator[Edit]:
         table_reference = reference(node)
         assert table_reference is not None, "looked at before"
         _, end, _ = words.span(node)
-        yield Edit(end, end, f" AS {exp.to_identifier(table_reference.name, quoted=True).sql('duckdb')}")
+        yield Edit(end, end, f" AS {identifier(table_reference.name)}")
 
 
 def _edits(words: Words, nodes: list[exp.Table], stems: set[str]) -> Iterator[Edit]:
@@ -97,7 +98,7 @@ def _edits(words: Words, nodes: list[exp.Table], stems: set[str]) -> Iterator[Ed
         if alias is None and not node.alias and (_has_version(node) or table_reference.name.lower() in stems):
             alias = table_reference.name
         if alias is not None:
-            call += f" AS {exp.to_identifier(alias, quoted=True).sql('duckdb')}"
+            call += f" AS {identifier(alias)}"
         yield Edit(start, end, call)
 
 
@@ -112,5 +113,5 @@ def _literal(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return literal(value)
     return str(value).lower() if isinstance(value, bool) else "NULL" if value is None else str(value)

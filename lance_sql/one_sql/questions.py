@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
-from sqlglot import exp
 
 from lance_sql.catalogs import catalog, metadata_tables
 from lance_sql.dataset import Dataset
@@ -27,6 +26,7 @@ from lance_sql.one_sql.tasks import Answer, Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.providers.snapshots import open_version
 from lance_sql.providers.sources import Source
+from lance_sql.values.sql_text import identifier, literal
 
 
 def history(read: TokenReader) -> Task:
@@ -132,15 +132,13 @@ def _statement(dataset: Dataset, path: str, engine: Engine) -> pa.Table:
     if not types:
         raise UnsupportedFeature(f"{engine.title} has no SHOW CREATE TABLE here: DESCRIBE '{path}' lists the columns")
     lines = [
-        f"  {exp.to_identifier(field.name, quoted=True).sql('duckdb')} {types[field.name]}"
-        + ("" if field.nullable else " NOT NULL")
+        f"  {identifier(field.name)} {types[field.name]}" + ("" if field.nullable else " NOT NULL")
         for field in dataset.schema
     ]
     key = primary_key.primary_key(dataset.snapshot.manifest.schema)
     if key:
         lines.append(f"  PRIMARY KEY ({', '.join(key)})")
-    quoted = path.replace("'", "''")
-    return pa.table({"statement": [f"CREATE TABLE '{quoted}' (\n" + ",\n".join(lines) + "\n)"]})
+    return pa.table({"statement": [f"CREATE TABLE {literal(path)} (\n" + ",\n".join(lines) + "\n)"]})
 
 
 _DETAIL: Final = pa.schema(

@@ -20,6 +20,7 @@ from lance_sql.testing.python_values import python_values
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike, dataset, names_of
 from lance_sql.values import keys
+from lance_sql.values.sql_text import identifier
 
 _MAX_SHOWN: Final = 5
 
@@ -51,7 +52,7 @@ def assert_invariants(
     for key in _keys(unique):
         problems += _repeated(source, key)
     for column in names_of(not_null):
-        count = source.count_rows(f"{_quoted(column)} IS NULL")
+        count = source.count_rows(f"{identifier(column)} IS NULL")
         if count:
             problems.append(f"{column}: {_rows(count)} {'is' if count == 1 else 'are'} NULL")
     for column, (other, name) in (foreign_keys or {}).items():
@@ -75,11 +76,6 @@ def _keys(unique: str | Sequence[str] | Iterable[Sequence[str]]) -> list[list[st
     if given and all(isinstance(each, str) for each in given):
         return [[str(each) for each in given]]
     return [list(each) for each in given]
-
-
-def _quoted(column: str) -> str:
-    """Quotes a column name for SQL."""
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _rows(count: int) -> str:

@@ -10,6 +10,8 @@ import pyarrow as pa
 from datafusion import SessionContext, column
 from datafusion.functions import arrow_cast
 
+from lance_sql.values.sql_text import identifier
+
 from ..sources import Source
 from . import provided, register
 
@@ -44,7 +46,7 @@ def prepare(
         frame = context.sql(sql)
         if types:
             pairs = zip(frame.schema().names, types, strict=True)
-            frame = frame.select(*(arrow_cast(column(_quoted(name)), type).alias(name) for name, type in pairs))
+            frame = frame.select(*(arrow_cast(column(identifier(name)), type).alias(name) for name, type in pairs))
     except Exception as error:
         raise DataFusionError(_line(error)) from error
     finally:
@@ -64,15 +66,11 @@ def column_types(context: SessionContext, source: Source) -> dict[str, str]:
     """Returns the types of a table's columns, as DataFusion spells them."""
     names = source.relation.schema.names
     # one row even for an empty table
-    types = ", ".join(f"arrow_typeof(t.{_quoted(each)}) AS c{number}" for number, each in enumerate(names))
+    types = ", ".join(f"arrow_typeof(t.{identifier(each)}) AS c{number}" for number, each in enumerate(names))
     _, read = prepare(
         context, f"SELECT {types} FROM (SELECT 1) LEFT JOIN __lance_types AS t ON false", {"__lance_types": source}
     )
     return dict(zip(names, (column[0].as_py() for column in read().read_all()), strict=True))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _line(error: Exception) -> str:

@@ -53,6 +53,7 @@ from weakref import WeakSet
 import duckdb
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.values.sql_text import identifier, literal
 
 from .. import catalog_names
 from . import extension as duckdb_extension
@@ -215,7 +216,7 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
     made = f"__lance_views_{next(_numbers)}"
     # an open database file remains usable after the folder is removed
     with tempfile.TemporaryDirectory(prefix=_VIEWS, ignore_cleanup_errors=True) as folder:
-        file = _text(os.path.join(folder, "views.duckdb"))
+        file = literal(os.path.join(folder, "views.duckdb"))
         # in a transaction of its own
         cursor = duckdb.DuckDBPyConnection.cursor(connection)
         _add_macros(cursor)
@@ -225,18 +226,14 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
             if not is_written(path):
                 # declared only
                 continue
-            schema = f"{made}.{_identifier('.'.join(namespace) or 'main')}"
+            schema = f"{made}.{identifier('.'.join(namespace) or 'main')}"
             cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
             # a table whose path matches its name keeps its place; another one may be renamed
             is_plain = not namespace and path.rstrip("/").rpartition("/")[2].removesuffix(".lance") == table_name
             source = path if is_plain else catalog_names.name_of(number, (*namespace, table_name))
-            cursor.execute(f"CREATE VIEW {schema}.{_identifier(table_name)} AS FROM lance_table({_text(source)})")
+            cursor.execute(f"CREATE VIEW {schema}.{identifier(table_name)} AS FROM lance_table({literal(source)})")
         cursor.execute(f"DETACH {made}")
-        cursor.execute(f"ATTACH OR REPLACE {file} AS {_identifier(name)} (READ_ONLY)")
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+        cursor.execute(f"ATTACH OR REPLACE {file} AS {identifier(name)} (READ_ONLY)")
 
 
 def check_replacements(connection: DuckDBPyConnection) -> None:
@@ -253,7 +250,3 @@ def check_replacements(connection: DuckDBPyConnection) -> None:
 def _is_in_memory(connection: DuckDBPyConnection) -> bool:
     query = "SELECT path IS NULL FROM duckdb_databases() WHERE database_name = current_database()"
     return connection.execute(query).fetchall() == [(True,)]
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -19,6 +19,7 @@ import _duckdb
 import duckdb
 
 import lance_sql
+from lance_sql.values.sql_text import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -105,7 +106,7 @@ def open_with_extension(database: str, options: dict[str, Any]) -> DuckDBPyConne
         # all connections of a process to one file have the same configuration
         return duckdb.connect(database, **options)
     try:
-        connection.execute("LOAD '" + str(FILE).replace("'", "''") + "'")
+        connection.execute("LOAD " + literal(str(FILE)))
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
         warnings.warn(f"FROM 'x.lance' is not a table here, lance_scan('x.lance') is: {reason}", stacklevel=4)

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from lance_sql.errors import LanceError, UnsupportedFeature
 from lance_sql.table.version_names import split_name
+from lance_sql.values.sql_text import literal
 
 from ..arrow import EngineDataset
 from ..folders import check_alike, check_system_columns, paths_of
@@ -130,15 +131,11 @@ def _published(binding: Binding, function: str, path: str | None, opened: Callab
     if len(named_tables) == 1:
         return f"FROM {next(iter(named_tables))}"
     # one after the other
-    return f"FROM {_TABLES}([{', '.join(map(_text, named_tables))}])"
+    return f"FROM {_TABLES}([{', '.join(map(literal, named_tables))}])"
 
 
 def _failing(message: str) -> str:
-    return f"FROM {_TABLES}(error({_text(message)}))"
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+    return f"FROM {_TABLES}(error({literal(message)}))"
 
 
 def _variables(caller: FrameType) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from lance_sql.table.refs import check_name
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import unknown_name
 from lance_sql.values.durations import parse_age
+from lance_sql.values.sql_text import identifier
 from lance_sql.writes.statements import maintenance
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def _value(node: exp.Expression, text: str) -> Any:
 
 def quoted(column: str) -> str:
     """Quotes a column name for SQL; `a.b` is a member of a struct."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in column.split("."))
+    return ".".join(map(identifier, column.split(".")))
 
 
 def literal(value: Any) -> str:

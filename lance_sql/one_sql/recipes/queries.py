@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Any, Final
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.values.sql_text import identifier, literal
 
 _PARAMETER: Final = re.compile(r"-- :(\w+) \((\w+)\)(?: = (\S+))? (.+)")
 _USE: Final = re.compile(r"(?<![:\w]):([a-z]+)\b")
@@ -41,9 +42,9 @@ class Parameter:
             case "columns":
                 names = [name.strip() for name in (text.split(",") if isinstance(value, str) else map(str, value))]
                 if all(names):
-                    return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+                    return ", ".join(map(identifier, names))
             case "version" if text:
-                return text if text.isascii() and text.isdecimal() else quoted(text)
+                return text if text.isascii() and text.isdecimal() else literal(text)
             case "number" if text.isascii() and text.isdecimal():
                 return text
             case "fraction" if _DECIMAL.fullmatch(text):
@@ -77,7 +78,7 @@ class EverydayQuery:
             if name not in parameters:
                 names = ", ".join(parameters) or "none"
                 raise InvalidArgument(f"The query {self.name!r} has no parameter {name!r}; there are: {names}")
-        texts = {TABLE: quoted(table)}
+        texts = {TABLE: literal(table)}
         for parameter in self.parameters:
             value = given.get(parameter.name)
             if value is None:
@@ -107,11 +108,6 @@ def everyday_query(name: str) -> EverydayQuery:
         hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(queries)}"
         raise InvalidArgument(f"There is no query {name!r}. {hint}")
     return queries[name]
-
-
-def quoted(text: str) -> str:
-    """Quotes a text for SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _parsed(name: str, text: str) -> EverydayQuery:

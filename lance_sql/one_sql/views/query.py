@@ -25,6 +25,7 @@ from lance_sql.one_sql.views import definition
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.shape import Functions, Shape, is_plain, shape
 from lance_sql.providers.sources import Source
+from lance_sql.values.sql_text import literal
 
 _CALL: Final = re.compile(r"[a-z_]\w*(?=\s*\()")
 _COLLATION: Final = "default_collation"
@@ -66,8 +67,7 @@ class ViewQuery:
         self.text = text.strip()
         self.engine: Engine = engine_of("duckdb", None, None, None)
         for name, value in (settings or {}).items():
-            quoted = value.replace("'", "''")
-            self.engine.target.execute(f"SET {name} = '{quoted}'")
+            self.engine.target.execute(f"SET {name} = {literal(value)}")
         self.dialect = dialect_of("duckdb")
         rewritten = rewrite(self.text, self.dialect)
         trees = parse(rewritten, self.dialect)

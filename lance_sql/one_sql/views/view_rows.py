@@ -27,6 +27,7 @@ from lance_sql.one_sql.views.shape import Shape, nodes
 from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.scanning import addresses
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.values.sql_text import identifier
 from lance_sql.writes.statements.row_changes import RowChange, deleted, inserted, typed
 
 _MAX_VALUES: Final = 4096
@@ -169,7 +170,7 @@ def _of_rows(before: pa.Table, after: pa.Table, view: Dataset, engine: Engine) -
             f"{view.snapshot.label} has {matched.num_rows} of {removed.num_rows} rows that its query had, and that are"
             " to go: it was changed by hand"
         )
-    columns = ", ".join(f"added.{_quoted(name)}" for name in names)
+    columns = ", ".join(f"added.{identifier(name)}" for name in names)
     return _run(
         lambda removed, added: (
             f"""WITH removed AS (SELECT *, row_number() OVER (PARTITION BY "{KEY}") AS __lance_n FROM {removed}),
@@ -197,8 +198,8 @@ def _without(rows: pa.Table, others: pa.Table, engine: Engine) -> pa.Table:
 
 def _matched(removed: pa.Table, names: Sequence[str], view: Dataset, engine: Engine) -> pa.Table:
     """Finds for each row an equal one of the view: `KEY`, `_rowid`, `_rowaddr`."""
-    columns = ", ".join(map(_quoted, names))
-    equal = " AND ".join(f"own.{_quoted(name)} IS NOT DISTINCT FROM removed.{_quoted(name)}" for name in names)
+    columns = ", ".join(map(identifier, names))
+    equal = " AND ".join(f"own.{identifier(name)} IS NOT DISTINCT FROM removed.{identifier(name)}" for name in names)
     where = _where(removed, names)
     return _run(
         lambda removed, view: (
@@ -227,7 +228,7 @@ def _where(rows: pa.Table, names: Sequence[str]) -> str | None:
 
 def _of_groups(groups: pa.Table, after: pa.Table, keys: Sequence[str], view: Dataset, engine: Engine) -> pa.Table:
     names = view.schema.names
-    equal = " AND ".join(f"own.{_quoted(name)} IS NOT DISTINCT FROM wanted.{_quoted(name)}" for name in keys)
+    equal = " AND ".join(f"own.{identifier(name)} IS NOT DISTINCT FROM wanted.{identifier(name)}" for name in keys)
     where = _where(groups, keys)
     before = _run(
         lambda view, wanted: (
@@ -238,9 +239,9 @@ def _of_groups(groups: pa.Table, after: pa.Table, keys: Sequence[str], view: Dat
         view=Source(view, with_system_columns=True, where=where),
         wanted=Source(groups),
     )
-    same = " AND ".join(f"before.{_quoted(name)} IS NOT DISTINCT FROM came.{_quoted(name)}" for name in keys)
-    is_equal = " AND ".join(f"before.{_quoted(name)} IS NOT DISTINCT FROM came.{_quoted(name)}" for name in names)
-    columns = ", ".join(f"came.{_quoted(name)}" for name in names)
+    same = " AND ".join(f"before.{identifier(name)} IS NOT DISTINCT FROM came.{identifier(name)}" for name in keys)
+    is_equal = " AND ".join(f"before.{identifier(name)} IS NOT DISTINCT FROM came.{identifier(name)}" for name in names)
+    columns = ", ".join(f"came.{identifier(name)}" for name in names)
     return _run(
         lambda before, after: (
             f"""SELECT {columns}, before.{ROW_ID}, before.{ROW_ADDRESS},
@@ -285,7 +286,7 @@ def num_different(shape: Shape, view: Dataset, expected: pa.Table, engine: Engin
         )
     else:
         keys = [names[position] for position in shape.keys]
-        same = " AND ".join(f"own.{_quoted(name)} IS NOT DISTINCT FROM other.{_quoted(name)}" for name in keys)
+        same = " AND ".join(f"own.{identifier(name)} IS NOT DISTINCT FROM other.{identifier(name)}" for name in keys)
         equal = " AND ".join(map(_is_close, view.schema))
         count = _run(
             lambda view, expected: (
@@ -302,7 +303,7 @@ def num_different(shape: Shape, view: Dataset, expected: pa.Table, engine: Engin
 
 
 def _is_close(field: pa.Field) -> str:
-    own, other = f"own.{_quoted(field.name)}", f"other.{_quoted(field.name)}"
+    own, other = f"own.{identifier(field.name)}", f"other.{identifier(field.name)}"
     equal = f"{own} IS NOT DISTINCT FROM {other}"
     if not pa.types.is_floating(field.type):
         return f"({equal})"
@@ -315,9 +316,5 @@ def _run(text: Callable[..., str], engine: Engine, **sources: Source) -> pa.Tabl
     text: returns the query from the names of its tables
     """
     names = {name: new_name() for name in sources}
-    query = OwnQuery(texts=[text(**{name: _quoted(given) for name, given in names.items()})], expressions=[])
+    query = OwnQuery(texts=[text(**{name: identifier(given) for name, given in names.items()})], expressions=[])
     return _read(query, {names[name]: source for name, source in sources.items()}, engine)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -30,6 +30,7 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.coalesce import gathered
 from lance_sql.values.row_ranges import RowRanges
+from lance_sql.values.sql_text import identifier
 from lance_sql.writes.commit.operations import Merge, Project
 from lance_sql.writes.statements import column_files, expressions
 from lance_sql.writes.statements.session import RowCounts, WriteSession, file_version, on_latest
@@ -271,7 +272,7 @@ def _check_no_nulls(snapshot: Snapshot, name: str) -> None:
 
 
 def _quoted(path: str) -> str:
-    return ".".join('"' + part.replace('"', '""') + '"' for part in split_path(path))
+    return ".".join(map(identifier, split_path(path)))
 
 
 def next_field_id(snapshot: Snapshot) -> int:

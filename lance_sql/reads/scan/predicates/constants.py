@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values.sql_text import literal
 
 from .tree import Value
 
@@ -150,7 +151,7 @@ def text(constant: Constant) -> str:
         case None:
             return "NULL"
         case str():
-            return "'" + constant.replace("'", "''") + "'"
+            return literal(constant)
         case Day(days):
             return f"'{np.datetime64(days, 'D')}'"
         case Instant(nanoseconds):

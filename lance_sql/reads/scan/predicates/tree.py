@@ -30,6 +30,8 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
+from lance_sql.values.sql_text import identifier, literal
+
 Value: TypeAlias = bool | int | float | Decimal | str | bytes
 Path: TypeAlias = tuple[str, ...]
 
@@ -173,8 +175,8 @@ class TextMatch(Predicate):
 
     def __str__(self) -> str:
         if self.kind == "like":
-            return f"{self.operand} LIKE {_quoted(self.pattern)} ESCAPE '\\'"
-        return f"{_MATCH_NAMES[self.kind]}({self.operand}, {_quoted(self.pattern)})"
+            return f"{self.operand} LIKE {literal(self.pattern)} ESCAPE '\\'"
+        return f"{_MATCH_NAMES[self.kind]}({self.operand}, {literal(self.pattern)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,16 +298,12 @@ def _nested(predicate: Predicate) -> str:
 
 def _identifier(name: str) -> str:
     plain = name.isidentifier() and name.isascii()
-    return name if plain else '"' + name.replace('"', '""') + '"'
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return name if plain else identifier(name)
 
 
 def _literal_text(value: Value, type: pa.DataType) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return literal(value)
     if isinstance(value, bytes):
         return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
     if isinstance(value, bool):
@@ -320,7 +318,7 @@ def _temporal_text(value: int, type: pa.DataType) -> str:
     try:
         if pa.types.is_date(type):
             days = value if pa.types.is_date32(type) else value / 86_400_000
-            return _quoted(str((_EPOCH + datetime.timedelta(days=days)).date()))
+            return literal(str((_EPOCH + datetime.timedelta(days=days)).date()))
         seconds, fraction = divmod(value, _units_per_second(type))
         moment = _EPOCH + datetime.timedelta(seconds=seconds)
     except (OverflowError, AttributeError):
@@ -331,7 +329,7 @@ def _temporal_text(value: int, type: pa.DataType) -> str:
     tail = f".{fraction:0{digits}d}" if fraction else ""
     text = str(moment.time()) if pa.types.is_time(type) else str(moment)
     zone = "+00" if pa.types.is_timestamp(type) and type.tz is not None else ""
-    return _quoted(text + tail + zone)
+    return literal(text + tail + zone)
 
 
 def _units_per_second(type: pa.DataType) -> int:
