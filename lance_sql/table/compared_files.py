@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.store import ByteRange, Store
@@ -50,26 +51,14 @@ class ComparedFiles:
 
     def of_fragment(self, snapshot: Snapshot, fragment: Fragment) -> Iterator[ChangedFile]:
         """Yields the differences of the data files and the deletion file of a fragment."""
-        files = snapshot.open_fragments.files
+        files, deletions = snapshot.open_fragments.files, fragment.deletion_file
         for file in fragment.files:
-            try:
-                store, path = files.resolve(file)
-            except LanceError as error:
-                yield ChangedFile(error, data_file=file)
-                continue
-            difference = self._compare(store, path, file.size_bytes or None)
-            if difference is not None:
+            if difference := self._of(partial(files.resolve, file), file.size_bytes):
                 yield ChangedFile(difference, data_file=file)
-        deletions = fragment.deletion_file
-        if deletions is not None:
-            try:
-                store, path = files.resolve_deletions(deletions, fragment.id)
-            except LanceError as error:
-                yield ChangedFile(error)
-                return
-            difference = self._compare(store, path, None)
-            if difference is not None:
-                yield ChangedFile(difference)
+        if deletions is not None and (
+            difference := self._of(partial(files.resolve_deletions, deletions, fragment.id), None)
+        ):
+            yield ChangedFile(difference)
 
     def of_indices(self, snapshot: Snapshot) -> Iterator[ChangedFile]:
         """Yields the differences of the index files of a version, including indices of unknown kinds.
@@ -79,14 +68,21 @@ class ComparedFiles:
         files = snapshot.open_fragments.files
         for segment in snapshot.indices():
             for name, size in segment.file_sizes.items():
-                try:
-                    store, path = files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
-                except LanceError as error:
-                    yield ChangedFile(error, index=segment.name)
-                    continue
-                difference = self._compare(store, path, size or None)
-                if difference is not None:
+                if difference := self._of(
+                    partial(files.resolve_index, segment.base_id, f"{segment.uuid}/{name}"), size
+                ):
                     yield ChangedFile(difference, index=segment.name)
+
+    def _of(self, resolve: Callable[[], tuple[Store, str]], size: int | None) -> LanceError | None:
+        """Returns the difference of a file, or None.
+
+        size: from the manifest; 0 or None if it does not record it
+        """
+        try:
+            store, path = resolve()
+        except LanceError as error:
+            return error
+        return self._compare(store, path, size or None)
 
     def _compare(self, store: Store, path: str, size: int | None) -> LanceError | None:
         """Returns the difference of a file, or None.

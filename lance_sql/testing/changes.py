@@ -15,6 +15,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.python_values import array
 from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.health.differences import open_table
 from lance_sql.health.differences.column_rules import ColumnRule
 from lance_sql.health.differences.compared_columns import SharedColumns
 from lance_sql.health.differences.differing_rows import RowDifferences, adapted
@@ -22,7 +23,7 @@ from lance_sql.health.differences.pairing import UniqueKey, pair
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.testing.python_values import python_values
 from lance_sql.testing.report import short, side_by_side
-from lance_sql.testing.tables import TableLike, dataset, names_of
+from lance_sql.testing.tables import TableLike, names_of
 from lance_sql.values import keys as keys_rule
 from lance_sql.values.arrays import BoolMask
 
@@ -56,7 +57,7 @@ def assert_changes(
     >>> assert_changes(made, since=1, inserted=0, updated=0)
     """
     __tracebackhide__ = True
-    source = dataset(table)
+    source = open_table(table)
     keys = names_of(key) or list(primary_key(source.snapshot.manifest.schema))
     wanted = {"inserted": inserted, "updated": updated, "deleted": deleted}
     for name, value in wanted.items():

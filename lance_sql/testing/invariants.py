@@ -15,10 +15,11 @@ from lance_sql.changes.contracts.sense import missing
 from lance_sql.changes.history import BranchHistory
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
+from lance_sql.health.differences import open_table
 from lance_sql.reads.scan.system_columns import CREATED_AT, ROW_ID
 from lance_sql.testing.python_values import python_values
 from lance_sql.testing.report import short
-from lance_sql.testing.tables import TableLike, dataset, names_of
+from lance_sql.testing.tables import TableLike, names_of
 from lance_sql.values import keys
 from lance_sql.values.sql_text import identifier
 
@@ -47,7 +48,7 @@ def assert_invariants(
     >>> assert_invariants(orders, unique="id", not_null=["id", "status"], holds="amount >= 0 OR amount IS NULL")
     """
     __tracebackhide__ = True
-    source = dataset(table)
+    source = open_table(table)
     problems = []
     for key in _keys(unique):
         problems += _repeated(source, key)
@@ -56,7 +57,7 @@ def assert_invariants(
         if count:
             problems.append(f"{column}: {_rows(count)} {'is' if count == 1 else 'are'} NULL")
     for column, (other, name) in (foreign_keys or {}).items():
-        problems += _dangling(source, column, dataset(other), name)
+        problems += _dangling(source, column, open_table(other), name)
     for condition in names_of(holds):
         count = source.count_rows(f"NOT ({condition}\n)")
         if count:

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.health.differences import open_table
 from lance_sql.store.open import local_path
 from lance_sql.table.paths import BRANCHES, CURSORS, TAGS, VERSIONS, parse_manifest_name
 from lance_sql.testing.equality import assert_table_equal
-from lance_sql.testing.tables import TableLike, dataset
+from lance_sql.testing.tables import TableLike
 
 Job: TypeAlias = Callable[[str, str], Any]
 """Job, called with the paths of the table that it reads and of the one that it writes."""
@@ -57,7 +58,7 @@ def replay(
     >>> replay(orders.delete("status = 'cancelled'"), copy, key="id")
     """
     __tracebackhide__ = True
-    source = dataset(table)
+    source = open_table(table)
     numbers = [info.version for info in source.versions()]
     first, last = numbers[0] if start is None else start, numbers[-1] if end is None else end
     if first > last or not {first, last} <= set(numbers):

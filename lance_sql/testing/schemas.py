@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
-from lance_sql.testing.tables import TableLike, dataset, rows
+from lance_sql.health.differences import open_table
+from lance_sql.testing.tables import TableLike, rows
 
 
 def assert_schema(
@@ -31,7 +32,7 @@ def assert_schema(
     """
     __tracebackhide__ = True
     if isinstance(table, (str, os.PathLike, Dataset)):
-        opened = dataset(table)
+        opened = open_table(table)
         actual, label = opened.schema, opened.snapshot.label
     else:
         actual, label = rows(table, "actual").schema, "The table"

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.health.differences import open_table
 from lance_sql.testing.report import short
-from lance_sql.testing.tables import TableLike, dataset
+from lance_sql.testing.tables import TableLike
 
 
 def assert_search(
@@ -38,9 +39,9 @@ def assert_search(
         raise InvalidArgument("Give the keys of rows that are to be found")
     options = {"k": len(expected), **options}
     if isinstance(query, str | Mapping):
-        scan = dataset(table).search(text=query, columns=[key], **options)
+        scan = open_table(table).search(text=query, columns=[key], **options)
     else:
-        scan = dataset(table).search(query, columns=[key], **options)
+        scan = open_table(table).search(query, columns=[key], **options)
     answer = scan.to_table()[key].to_pylist()
     missing = [each for each in expected if each not in answer]
     recall = 1 - len(missing) / len(expected)

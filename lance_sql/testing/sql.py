@@ -8,10 +8,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lance_sql.errors import InvalidArgument, missing_package
+from lance_sql.health.differences import open_table
 from lance_sql.testing.equality import assert_table_equal
 from lance_sql.testing.python_values import python_values, same_in_python
 from lance_sql.testing.report import short
-from lance_sql.testing.tables import TableLike, dataset
+from lance_sql.testing.tables import TableLike
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,12 +68,12 @@ def query(tables: TableLike | Mapping[str, TableLike], sql: str) -> pa.Table:
     named = tables if isinstance(tables, Mapping) else {_name(tables): tables}
     with connect() as connection:
         for name, table in named.items():
-            register_table(connection, name, dataset(table))
+            register_table(connection, name, open_table(table))
         return connection.sql(sql).to_arrow_table()
 
 
 def _name(table: TableLike) -> str:
-    return PurePath(dataset(table).uri.rstrip("/")).name.removesuffix(".lance")
+    return PurePath(open_table(table).uri.rstrip("/")).name.removesuffix(".lance")
 
 
 def _padded(rows: Sequence[Any], other: Sequence[Any]) -> list[Any]:

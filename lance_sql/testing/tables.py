@@ -13,14 +13,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.common_type import plain
 from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.health.differences import open_table
 from lance_sql.health.differences.differing_rows import adapted
 from lance_sql.reads.scan.system_columns import LAST_UPDATED_AT
-from lance_sql.table.version_names import split_name
 from lance_sql.writes.statements.source import to_reader
 
 TableLike: TypeAlias = Any
@@ -106,19 +105,6 @@ class Rows:
         return f"version {version}, {self.commits.get(version, 'no longer there')}"
 
 
-def dataset(table: TableLike) -> Dataset:
-    """Opens a Lance table.
-
-    raises: InvalidArgument for anything else
-    """
-    if isinstance(table, Dataset):
-        return table
-    if isinstance(table, (str, os.PathLike)):
-        path, version, tag = split_name(os.fspath(table))
-        return lance_sql.dataset.open(path, version=version, tag=tag)
-    raise InvalidArgument(f"A Lance table is a Dataset or a path, not a {type(table).__name__}")
-
-
 def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
     """Reads the rows of a table.
 
@@ -127,7 +113,7 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
     raises: InvalidArgument for columns with equal names
     """
     if isinstance(table, (str, os.PathLike, Dataset)):
-        opened = dataset(table)
+        opened = open_table(table)
         return _rows(f"{PurePath(opened.uri).name} version {opened.version}", opened, ignored)
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
         # from all rows, because the first one may lack a column

@@ -11,7 +11,7 @@ difference_report, difference_page  the result as text for a terminal and as JSO
 compare            the function for users: `diff`
 """
 
-from lance_sql.health.differences.compare import diff, open_named
+from lance_sql.health.differences.compare import diff, open_named, open_table
 from lance_sql.health.differences.difference import Difference
 
-__all__ = ["Difference", "diff", "open_named"]
+__all__ = ["Difference", "diff", "open_named", "open_table"]

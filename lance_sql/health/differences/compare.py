@@ -57,12 +57,12 @@ def diff(
     """
     if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
         raise InvalidArgument(f"max_rows is {max_rows!r}; it must be a whole number, at least 0")
-    after = _open(a)
+    after = open_table(a)
     if isinstance(b, int):
         before, after = _at(after, b), after if key is None else _at(after, _version(key))
         key = None
     else:
-        before, after = after, _open(b)
+        before, after = after, open_table(b)
         if isinstance(key, int):
             raise InvalidArgument(f"key={key} is no column; versions are given as diff(table, 5, 6)")
     keys = None if key is None else [key] if isinstance(key, str) else list(key)
@@ -102,7 +102,11 @@ def open_named(name: str, branch: str | None = None) -> Dataset:
     return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch)
 
 
-def _open(table: Dataset | str | os.PathLike[str]) -> Dataset:
+def open_table(table: Dataset | str | os.PathLike[str]) -> Dataset:
+    """Opens a table by its name, unless it is open.
+
+    raises: InvalidArgument for anything else; as `open_named`
+    """
     if isinstance(table, Dataset):
         return table
     if not isinstance(table, (str, os.PathLike)):
