@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import lance_sql
-from lance_sql import CommitConflict, Dataset, InvalidArgument, UnsupportedFeature
+from lance_sql import CommitConflict, Dataset, InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql.changes.publishing import branch as publishing
 
 
 def make(path: Path, *ids: int) -> Dataset:
@@ -143,6 +144,27 @@ def test_a_commit_to_a_branch_that_is_published_meanwhile_is_not_lost(tmp_path: 
         if "load" in table.branches():
             lance_sql.open(path).publish("load")
         assert ids(path) == sorted(made)
+
+
+@pytest.mark.parametrize("at", ["its versions are listed", "its changes are read"])
+def test_a_branch_that_is_deleted_while_it_is_published_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    table = make(tmp_path / "t.lance", 1)
+    table.create_branch("load")
+    append(tmp_path / "t.lance", 2, branch="load")
+    place, name = (publishing, "branch_store") if at == "its versions are listed" else (publishing._Part, "of")
+    called = getattr(place, name)
+
+    def deleted(*arguments: object) -> object:
+        if "load" in table.branches():
+            table.delete_branch("load")
+        return called(*arguments)
+
+    monkeypatch.setattr(place, name, deleted)
+    with pytest.raises(VersionNotFound, match=r"No branch 'load'|The branch 'load' of t.lance was deleted"):
+        table.publish("load")
+    assert ids(tmp_path / "t.lance") == [1]
 
 
 def test_a_branch_that_something_refers_to_is_not_published_halfway(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ from lance_sql.values.arrays import U64
 from lance_sql.values.keys import columns_of, numbered, pairs
 from lance_sql.writes.commit import clones
 from lance_sql.writes.statements.row_changes import RowChange, commit, deleted, inserted, replaced, write
-from lance_sql.writes.statements.session import WriteSession, on_latest
+from lance_sql.writes.statements.session import WriteSession, on_latest, while_there
 
 _IN_CONFLICT: Final = 1000
 """Maximum number of rows of a conflict that are shown."""
@@ -122,7 +122,9 @@ def publish(
         return _commit(part, session, by_key=_key(latest, key) is not None)
 
     marked = {**(properties or {}), PUBLISHED: marker(branch.ref, branch.head.version)}
-    published = on_latest(snapshot, "publish", change, marked)
+    # another publication may delete the branch while it is read
+    with while_there(branch.head):
+        published = on_latest(snapshot, "publish", change, marked)
     if not keep:
         # a branch with a new commit is kept, and is published from there on
         with suppress(RetryableConflict):
@@ -160,6 +162,8 @@ class _Branch:
             raise InvalidArgument(f"The branch {name!r} began with {began!r}: it is published there, not on {onto!r}")
         store = branch_store(snapshot.uri, name, snapshot.storage_options)
         file = versions.newest(store)
+        if file is None and name not in snapshot.branches():
+            raise VersionNotFound(unknown_name("branch", name, snapshot.name, snapshot.branches()))
         if file is None:
             raise CorruptFile(f"{snapshot.name}: the branch {name!r} has no version; delete it")
         head = Snapshot(snapshot.uri, snapshot.main, store, file, branch=name, storage_options=snapshot.storage_options)
