@@ -17,7 +17,14 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
 
-from lance_sql.errors import InvalidArgument, RetryableConflict, TableExists, UnsupportedFeature, VersionNotFound
+from lance_sql.errors import (
+    CorruptFile,
+    InvalidArgument,
+    RetryableConflict,
+    TableExists,
+    UnsupportedFeature,
+    VersionNotFound,
+)
 from lance_sql.store import Store, open_store
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.open import absolute, files_uri, local_path
@@ -165,8 +172,16 @@ def check_unneeded(snapshot: Snapshot, name: str) -> None:
 
 
 def _is_head(head: Snapshot, store: Store) -> bool:
+    """Whether no commit came after a version; another deletion may be removing the versions."""
     newest = versions.newest(store)
-    return newest is None or head.is_still(newest)
+    if newest is None or newest.version < head.version:
+        return True
+    try:
+        return head.is_still(newest)
+    except CorruptFile as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return True
+        raise
 
 
 def root_of(snapshot: Snapshot) -> str:
