@@ -237,10 +237,10 @@ def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: 
     count = int((rows[:, 1] - rows[:, 0]).sum())
     divisor = 3 if not values["variable"] and order < 2 and values["format_bits"] in _NUMBER_BITS else 0
     fragment = kernels.FragmentRows(
-        [(column, parts, _test(values), zones)],
-        [(column, parts, column, parts, None if values["variable"] else order, 3, divisor)],
+        [kernels.TestedColumn(column, parts, _test(values), zones)],
+        [kernels.ComparedColumns(column, parts, column, parts, None if values["variable"] else order, 3, divisor)],
         [0, 1],
-        [(column, parts, True, [], [])],
+        [kernels.DeliveredColumn(column, parts, True, [], [])],
         [0],
         rows,
         np.unique(np.linspace(0, count, 5, dtype=np.int64)[1:]),

@@ -533,19 +533,62 @@ Shape: TypeAlias = int | tuple[ShapeKind, Sequence[Shape]]
 """A column of a batch: a column that is read, by its number, or its kind and its members."""
 
 @final
+class TestedColumn:
+    """Column of a fragment whose values are tested.
+
+    parts: of its pages
+    test: what rows can pass
+    bounds: learned of it; None for none
+    """
+
+    def __init__(self, reader: ColumnReader, parts: PageParts, test: ColumnTest, bounds: ZoneBounds | None) -> None: ...
+
+@final
+class ComparedColumns:
+    """Two columns of a fragment whose values are compared row by row. NULL passes nothing.
+
+    order: of the values; None for strings, by their bytes
+    outcomes: of the left value that pass, added up
+    divisor: above 0, the left value is the rest of an integer of at most 64 bits, with the integer's sign
+    raises: ValueError for outcomes above 7
+    """
+
+    def __init__(
+        self,
+        left: ColumnReader,
+        left_parts: PageParts,
+        right: ColumnReader,
+        right_parts: PageParts,
+        order: ValueOrder | None,
+        outcomes: int,
+        divisor: int,
+    ) -> None: ...
+
+@final
+class DeliveredColumn:
+    """Column of a fragment that batches contain.
+
+    nullable: whether there may be NULLs
+    items: (first row, items): values from that row on are indices of the items, or 32 or 64, the bits of the offsets of
+        strings that become indices of items
+    lent: (page, bytes): bytes, as an array of uint8, are handed over without a copy where values lie in them as Arrow
+        has them
+    """
+
+    def __init__(
+        self,
+        reader: ColumnReader,
+        parts: PageParts,
+        nullable: bool,
+        items: Sequence[tuple[int, pa.Array | int]],
+        lent: Sequence[tuple[int, pa.Array]],
+    ) -> None: ...
+
+@final
 class FragmentRows:
     """Rows of one fragment that a stream decodes on its own, split into batches.
 
-    tests: (column, parts of its pages, what rows can pass, bounds that are learned of it)
-    pairs: (column, parts of its pages, another one, parts of its pages, order, outcomes, divisor): the values of a row
-        are compared in the order, or as strings by their bytes with None, and pass where the left one is one of the
-        outcomes, which are added up; NULL is none of them. With a divisor above 0 the left one is the rest of an
-        integer of at most 64 bits, with the integer's sign
     steps: conditions that all have to hold
-    columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)], [(page, bytes)]); items are
-        what values from that row on are indices of, or 32 or 64, the bits of the offsets of strings that become indices
-        of items; bytes, as an array of uint8, are handed over without a copy where
-        values lie in them as Arrow has them
     shapes: the columns of a batch; each column that is read is in one of them, by its number or among the members of a
         struct, as the items of a list, or as the entries of a map; None is a column of NULLs, of Arrow's type for that
     rows: int64[k, 2], ascending
@@ -556,12 +599,10 @@ class FragmentRows:
 
     def __init__(
         self,
-        tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
-        pairs: Sequence[tuple[ColumnReader, PageParts, ColumnReader, PageParts, ValueOrder | None, int, int]],
+        tests: list[TestedColumn],
+        pairs: list[ComparedColumns],
         steps: Sequence[FilterStep],
-        columns: Sequence[
-            tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array | int]], Sequence[tuple[int, pa.Array]]]
-        ],
+        columns: list[DeliveredColumn],
         shapes: Sequence[Shape | None],
         rows: Buffer,
         ends: Buffer,

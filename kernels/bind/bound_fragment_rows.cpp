@@ -1,4 +1,4 @@
-// Binds the rows of a fragment that a stream decodes: Python's tuples become columns, tests and steps.
+// Binds the rows of a fragment that a stream decodes, with their columns, tests and steps.
 #include "bind/bound_fragment_rows.h"
 
 #include <nanobind/stl/optional.h>
@@ -17,8 +17,26 @@ namespace {
 
 constexpr int kDeepestSteps = 200;
 
+// A column whose values are tested; bounds are learned of it, or None.
+struct TestedColumn {
+    nb::object reader, parts, test, bounds;
+};
+
+// Two columns whose values are compared.
+struct ComparedColumns {
+    nb::object left, left_parts, right, right_parts;
+    PairComparison comparison;
+};
+
+// A column of the batches.
+struct DeliveredColumn {
+    nb::object reader, parts;
+    bool nullable;
+    nb::object items, lent;
+};
+
 // (first row, items, or the bits of the offsets of strings that become items)
-std::vector<StreamedItems> to_items(const nb::list& given) {
+std::vector<StreamedItems> to_items(nb::handle given) {
     std::vector<StreamedItems> items;
     for (nb::handle each : given) {
         const auto pair = nb::cast<nb::tuple>(each);
@@ -83,17 +101,12 @@ std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
     return shapes;
 }
 
-PairComparison to_comparison(nb::handle order, nb::handle accepted, nb::handle divisor) {
+PairComparison to_comparison(nb::handle order, int64_t outcomes, int64_t divided_by) {
     const std::optional<ValueOrder> kind = order.is_none() ? std::nullopt : std::optional(to_choice<ValueOrder>(order));
-    const int64_t outcomes = to_count(accepted);
-    const int64_t divided_by = to_count(divisor);
     if (outcomes > PairComparison::kAllOutcomes) fail("outcomes ", outcomes, " are not 0 to 7");
     return {kind, static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
 }
 
-// tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column,
-// parts of its pages, order, accepted outcomes, divisor); columns: (column, parts of its pages, whether there may be
-// NULLs, [(first row, items)], [(page, bytes that may be lent)])
 BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::list columns, nb::handle shapes,
                                 const InputBuffer& rows, const InputBuffer& ends, nb::object raise,
                                 int64_t most_joined) {
@@ -104,25 +117,25 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
     };
     StreamedFilter filter;
     for (nb::handle each : tests) {
-        const auto given = nb::cast<nb::tuple>(each);
+        const auto& given = nb::cast<const TestedColumn&>(each);
         held->objects.push_back(nb::borrow(each));
-        filter.tests.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
-                                &nb::cast<const BoundColumnTest&>(given[2]).tests,
-                                given[3].is_none() ? nullptr : &nb::cast<ZoneBounds&>(given[3])});
+        filter.tests.push_back({&nb::cast<const BoundColumn&>(given.reader).reader, to_parts(given.parts, keep),
+                                &nb::cast<const BoundColumnTest&>(given.test).tests,
+                                given.bounds.is_none() ? nullptr : &nb::cast<ZoneBounds&>(given.bounds)});
     }
     for (nb::handle each : pairs) {
-        const auto given = nb::cast<nb::tuple>(each);
+        const auto& given = nb::cast<const ComparedColumns&>(each);
         held->objects.push_back(nb::borrow(each));
-        filter.pairs.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
-                                &nb::cast<const BoundColumn&>(given[2]).reader, to_parts(given[3], keep),
-                                to_comparison(given[4], given[5], given[6])});
+        filter.pairs.push_back({&nb::cast<const BoundColumn&>(given.left).reader, to_parts(given.left_parts, keep),
+                                &nb::cast<const BoundColumn&>(given.right).reader, to_parts(given.right_parts, keep),
+                                given.comparison});
     }
     std::vector<StreamedColumn> wanted;
     for (nb::handle each : columns) {
-        const auto given = nb::cast<nb::tuple>(each);
+        const auto& given = nb::cast<const DeliveredColumn&>(each);
         held->objects.push_back(nb::borrow(each));
-        wanted.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
-                          nb::cast<bool>(given[2]), to_items(nb::cast<nb::list>(given[3])), to_lent(given[4])});
+        wanted.push_back({&nb::cast<const BoundColumn&>(given.reader).reader, to_parts(given.parts, keep),
+                          given.nullable, to_items(given.items), to_lent(given.lent)});
     }
     filter.steps = to_steps(steps, filter.tests.size(), filter.pairs.size(), 0);
     held->raise = std::move(raise);
@@ -133,6 +146,31 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
 }  // namespace
 
 void bind_fragment_rows(nb::module_& m) {
+    nb::class_<TestedColumn>(m, "TestedColumn")
+        .def(
+            "__init__",
+            [](TestedColumn* self, nb::object reader, nb::object parts, nb::object test, nb::object bounds) {
+                new (self) TestedColumn{std::move(reader), std::move(parts), std::move(test), std::move(bounds)};
+            },
+            "reader"_a, "parts"_a, "test"_a, "bounds"_a.none());
+    nb::class_<ComparedColumns>(m, "ComparedColumns")
+        .def(
+            "__init__",
+            [](ComparedColumns* self, nb::object left, nb::object left_parts, nb::object right, nb::object right_parts,
+               nb::object order, Count outcomes, Count divisor) {
+                new (self) ComparedColumns{std::move(left), std::move(left_parts), std::move(right),
+                                           std::move(right_parts), to_comparison(order, outcomes, divisor)};
+            },
+            "left"_a, "left_parts"_a, "right"_a, "right_parts"_a, "order"_a.none(), "outcomes"_a, "divisor"_a);
+    nb::class_<DeliveredColumn>(m, "DeliveredColumn")
+        .def(
+            "__init__",
+            [](DeliveredColumn* self, nb::object reader, nb::object parts, bool nullable, nb::sequence items,
+               nb::sequence lent) {
+                new (self)
+                    DeliveredColumn{std::move(reader), std::move(parts), nullable, std::move(items), std::move(lent)};
+            },
+            "reader"_a, "parts"_a, "nullable"_a, "items"_a, "lent"_a);
     nb::class_<BoundFragmentRows>(m, "FragmentRows")
         .def(
             "__init__",

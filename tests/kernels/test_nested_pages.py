@@ -59,7 +59,15 @@ def streamed(
     ranges = np.array(rows, np.int64).reshape(-1, 2)
     ends = np.array([(ranges[:, 1] - ranges[:, 0]).sum()])
     found = kernels.FragmentRows(
-        [], [], [], [(column, [], nullable, [], []) for column in columns], [shape], ranges, ends, refuse, 0
+        [],
+        [],
+        [],
+        [kernels.DeliveredColumn(column, [], nullable, [], []) for column in columns],
+        [shape],
+        ranges,
+        ends,
+        refuse,
+        0,
     )
     schema = pa.schema({"x": type})
     (batch,) = kernels.BatchStream(iter([found]), schema, most_ahead=1, eager=True)

@@ -69,9 +69,9 @@ def comparing(left: Made, right: Made, order: kernels.ValueOrder | None, outcome
     one, another, rows = [(column_of(*page), [(0, page[1], 0)]) for page in (left, right, numbers)]
     fragment = kernels.FragmentRows(
         [],
-        [(*one, *another, order, outcomes, divisor)],
+        [kernels.ComparedColumns(*one, *another, order, outcomes, divisor)],
         [0],
-        [(*rows, True, [], [])],
+        [kernels.DeliveredColumn(*rows, True, [], [])],
         [0],
         ROWS,
         np.array([700, len(CHOSEN)], np.int64),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -37,11 +37,6 @@ from lance_sql.reads.scan.projection import restrict
 from lance_sql.reads.scan.virtual_columns import missing_column, system_column
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values.row_ranges import RowRanges
-
-Pair: TypeAlias = (
-    "tuple[_kernels.ColumnReader, PageParts, _kernels.ColumnReader, PageParts, ValueOrder | None, int, int]"
-)
-"""A pair of columns in the form of `_kernels.FragmentRows`."""
 
 _OUTCOMES: Final = {
     "=": Outcome.EQUAL,
@@ -104,14 +99,14 @@ class EncodedFilter:
         filter_steps = self._add_all(steps)
         return _behind_tests(filter_steps, len(self.answers)) if filter_steps is not None else None
 
-    def pairs(self, data: Sequence[PageParts]) -> list[Pair]:
+    def pairs(self, data: Sequence[PageParts]) -> list[_kernels.ComparedColumns]:
         """Returns the pairs of columns to be compared.
 
         data: the bytes of each column
         """
         sides = [(each.native.column.reader, parts) for each, parts in zip(self.columns, data, strict=False)]
         return [
-            (
+            _kernels.ComparedColumns(
                 *sides[pair.left],
                 *(sides[pair.right] if isinstance(pair.right, int) else (pair.right, _NO_BYTES)),
                 pair.order,

@@ -149,13 +149,15 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
     ]
     fragment_rows = _kernels.FragmentRows(
         [
-            (tested[column].column.reader, data[column], answer, bounds)
+            _kernels.TestedColumn(tested[column].column.reader, data[column], answer, bounds)
             for column, answer, bounds in zip(tests.columns_of, tests.answers, tests.once(learned), strict=True)
         ],
         tests.pairs(data),
         numbers,
         [
-            (leaf.column.reader, parts, leaf.nullable, _around(leaf.items, rows), leaf.column.lent(parts))
+            _kernels.DeliveredColumn(
+                leaf.column.reader, parts, leaf.nullable, _around(leaf.items, rows), leaf.column.lent(parts)
+            )
             for leaf, parts in zip(delivered.leaves, data[len(tested) :], strict=True)
         ],
         delivered.shapes,
