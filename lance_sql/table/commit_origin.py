@@ -74,12 +74,14 @@ def job(name: str) -> Iterator[None]:
     >>> changed.history(1)[0].job
     'nightly-2026-11-26'
     """
+    if name is None:
+        raise InvalidArgument("The name of a job is text, not None")
     with of(job=checked_job(name)):
         yield
 
 
 def checked_job(name: str | None) -> str | None:
-    """Returns the name of a job, or None.
+    """Returns the name of a job; None for that of the process.
 
     raises: InvalidArgument for values that are not text
     """

@@ -8,7 +8,7 @@ changes or refuses what is DuckDB's own.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -284,6 +284,10 @@ EARLIER: Final = {
 ALL_PLACES: Final = {**PLACES, **BRANCHES, **EARLIER}
 
 
+def _slow_but(places: Iterable[str], *sample: str) -> list[Any]:
+    return [place if place in sample else pytest.param(place, marks=pytest.mark.slow) for place in places]
+
+
 def _doors(place: str) -> Iterator[tuple[str, Run]]:
     def connection() -> Any:
         made = lance_sql.connect()
@@ -338,7 +342,7 @@ def _answer(run: Run, text: str) -> list[str] | None:
         return None
 
 
-@pytest.mark.parametrize("place", ALL_PLACES)
+@pytest.mark.parametrize("place", _slow_but(ALL_PLACES, *PLACES, "branch of a plain path", "tag"))
 def test_queries_give_what_they_give_of_tables_of_duckdb(place: str) -> None:
     _made(place)
     native, doors = _native(), list(_doors(place))
@@ -362,7 +366,7 @@ def _is_refused(change: str) -> bool:
     return any(word in change for word in (*words, "((((", "USING (id)", "WITH c AS"))
 
 
-@pytest.mark.parametrize("place", ["path", "plain", "catalog", *BRANCHES])
+@pytest.mark.parametrize("place", ["path", "plain", "catalog", *_slow_but(BRANCHES, "branch in a catalog")])
 def test_changes_do_what_they_do_to_a_table_of_duckdb(place: str) -> None:
     _made(place)
     doors, branch = list(_doors(place)), "load" if place in BRANCHES else None
@@ -387,7 +391,7 @@ def test_changes_do_what_they_do_to_a_table_of_duckdb(place: str) -> None:
         assert lance_sql.open("t.lance").version == 1
 
 
-@pytest.mark.parametrize("place", EARLIER)
+@pytest.mark.parametrize("place", _slow_but(EARLIER, "tag in a catalog"))
 def test_changes_of_an_earlier_version_are_refused(place: str) -> None:
     _made(place)
     different = []
@@ -460,7 +464,7 @@ SHARED: Final = (
 )
 
 
-@pytest.mark.parametrize("place", ALL_PLACES)
+@pytest.mark.parametrize("place", _slow_but(ALL_PLACES, *PLACES, "branch of a plain path", "tag"))
 def test_datafusion_gives_the_same(place: str) -> None:
     datafusion = pytest.importorskip("datafusion")
     _made(place)
