@@ -10,7 +10,7 @@ from lance_sql.health.differences.compared_columns import SharedColumns
 from lance_sql.health.differences.differing_rows import RowDifferences
 from lance_sql.health.differences.matching import EqualRows, RuledKey
 from lance_sql.health.differences.pairing import pair, pair_in_order
-from lance_sql.testing.tables import POSITION, Rows
+from lance_sql.testing.tables import POSITION, AssertedRows
 from lance_sql.values import keys
 
 
@@ -23,8 +23,8 @@ class Comparison:
     in_order: without a key, compare rows at equal positions
     """
 
-    expected: Rows
-    actual: Rows
+    expected: AssertedRows
+    actual: AssertedRows
     rules: Mapping[str, ColumnRule]
     key: tuple[str, ...] = ()
     in_order: bool = False

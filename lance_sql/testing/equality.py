@@ -13,8 +13,8 @@ from lance_sql.health.differences.column_rules import ColumnRule
 from lance_sql.health.differences.pairing import RepeatedKey
 from lance_sql.testing.comparison import Comparison
 from lance_sql.testing.difference import TableDifferenceError
-from lance_sql.testing.report import Report
-from lance_sql.testing.tables import Rows, TableLike, check_ignored, names_of, rows
+from lance_sql.testing.report import DifferenceReport
+from lance_sql.testing.tables import AssertedRows, TableLike, check_ignored, names_of, rows
 from lance_sql.values import selection
 
 
@@ -61,7 +61,7 @@ def assert_table_equal(
     )
     problems = _column_problems(ours.schema, wanted.schema, ignore_column_order=ignore_column_order)
     if problems:
-        raise AssertionError(Report(ours, wanted, max_errors).of_columns(problems))
+        raise AssertionError(DifferenceReport(ours, wanted, max_errors).of_columns(problems))
     keys = names_of(key)
     unknown = [name for name in keys if name not in wanted.schema.names]
     if unknown:
@@ -77,7 +77,7 @@ def assert_table_equal(
             by_key = replace(comparison, key=tuple(primary))
             differences, comparison = by_key.differences(max_errors), by_key
     if differences.num_rows:
-        message = Report(ours, wanted, max_errors).of_rows(differences, comparison.key)
+        message = DifferenceReport(ours, wanted, max_errors).of_rows(differences, comparison.key)
         raise TableDifferenceError(message, comparison)
 
 
@@ -132,7 +132,7 @@ def _is_no_rows(table: TableLike) -> bool:
     return isinstance(table, list) and not table
 
 
-def _typed_like(table: Rows, other: Rows, *, has_no_columns: bool) -> Rows:
+def _typed_like(table: AssertedRows, other: AssertedRows, *, has_no_columns: bool) -> AssertedRows:
     """Takes the types of another table's columns if its own contain only NULL, or have no items."""
     if has_no_columns:
         return replace(table, source=selection.empty(other.schema), schema=other.schema)

@@ -16,20 +16,20 @@ from lance_sql.health.differences.differing_rows import DifferingPair, RowDiffer
 from lance_sql.health.differences.first_rows import FirstRows
 from lance_sql.testing import settings
 from lance_sql.testing.python_values import python_values
-from lance_sql.testing.tables import POSITION, Rows
+from lance_sql.testing.tables import POSITION, AssertedRows
 
 _MAX_LENGTH = 60
 
 
 @dataclass(frozen=True)
-class Report:
+class DifferenceReport:
     """Text report about two tables.
 
     max_errors: the maximum number of rows shown
     """
 
-    actual: Rows
-    expected: Rows
+    actual: AssertedRows
+    expected: AssertedRows
     max_errors: int
 
     def of_columns(self, problems: Sequence[str]) -> str:
@@ -73,13 +73,13 @@ class Report:
                 )
             yield lines
 
-    def _rows(self, source: Rows, first: FirstRows, sign: str, colour: str) -> Iterator[list[str]]:
+    def _rows(self, source: AssertedRows, first: FirstRows, sign: str, colour: str) -> Iterator[list[str]]:
         rows = first.table()
         for row in (rows.slice(number, 1) for number in range(rows.num_rows)):
             values = ", ".join(f"{name}={short(_cell(row, name))}" for name in self.expected.schema.names)
             yield [f"    {self._style(f'{sign} {values}', colour)}{self._origin(source, row)}"]
 
-    def _origin(self, rows: Rows, row: pa.Table) -> str:
+    def _origin(self, rows: AssertedRows, row: pa.Table) -> str:
         origin = rows.origin(row)
         return f"   ({origin})" if origin else ""
 

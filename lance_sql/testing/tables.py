@@ -34,7 +34,7 @@ _VERSION: Final = "\0version"
 
 
 @dataclass(frozen=True)
-class Rows:
+class AssertedRows:
     """Rows to compare: a Lance table, which is read batch by batch, or rows in memory.
 
     name: for messages
@@ -58,7 +58,7 @@ class Rows:
         key = list(primary_key(self.source.snapshot.manifest.schema)) if isinstance(self.source, Dataset) else []
         return key if set(key) <= set(self.schema.names) else []
 
-    def in_order_of(self, other: Rows) -> Rows:
+    def in_order_of(self, other: AssertedRows) -> AssertedRows:
         """Returns the rows with their columns in the order of another table's."""
         return replace(self, schema=pa.schema([self.schema.field(name) for name in other.schema.names]))
 
@@ -105,7 +105,7 @@ class Rows:
         return f"version {version}, {self.commits.get(version, 'no longer there')}"
 
 
-def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
+def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> AssertedRows:
     """Reads the rows of a table.
 
     name: for messages, if the table has no name
@@ -127,15 +127,15 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
     return _rows(name, held, ignored)
 
 
-def _rows(name: str, source: Dataset | pa.Table, ignored: Sequence[str]) -> Rows:
+def _rows(name: str, source: Dataset | pa.Table, ignored: Sequence[str]) -> AssertedRows:
     """Splits columns into compared and ignored ones."""
     fields = [
         pa.field(each.name, plain(each.type), each.nullable) for each in source.schema if each.name not in ignored
     ]
-    return Rows(name, source, pa.schema(fields), tuple(each for each in source.schema.names if each in ignored))
+    return AssertedRows(name, source, pa.schema(fields), tuple(each for each in source.schema.names if each in ignored))
 
 
-def check_ignored(ignored: Sequence[str], *tables: Rows) -> None:
+def check_ignored(ignored: Sequence[str], *tables: AssertedRows) -> None:
     """Checks that every ignored column exists: a misspelled name would ignore nothing.
 
     raises: InvalidArgument

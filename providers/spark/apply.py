@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
-from lance_sql.jobs.applying import Application, Part, Run, Source, choose, opened, read, schema_of
+from lance_sql.jobs.applying import Application, EventSource, Part, Run, choose, opened, read, schema_of
 from lance_sql.jobs.distributed import ChangeJob, change_rows
 from lance_sql.values import selection
 
@@ -41,7 +41,7 @@ class Reading:
     schema: pa.Schema
     arguments: Mapping[str, Any]
 
-    def events(self, rows: pa.Table) -> Source:
+    def events(self, rows: pa.Table) -> EventSource:
         """raises: as `lance_sql.apply_changes`"""
         return read(rows, **self.arguments)
 

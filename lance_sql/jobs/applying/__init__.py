@@ -21,13 +21,13 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.jobs.applying import history
 from lance_sql.jobs.applying.application import Application, Part, Run
-from lance_sql.jobs.applying.events import Source, read
-from lance_sql.jobs.applying.history import History
+from lance_sql.jobs.applying.events import EventSource, read
+from lance_sql.jobs.applying.history import AppliedHistory
 from lance_sql.jobs.applying.latest import Latest
 from lance_sql.jobs.applying.target_rows import opened
 from lance_sql.jobs.distributed import change_rows
 
-__all__ = ["Application", "Part", "Run", "Source", "apply_changes", "choose", "opened", "read", "schema_of"]
+__all__ = ["Application", "EventSource", "Part", "Run", "apply_changes", "choose", "opened", "read", "schema_of"]
 
 
 def apply_changes(
@@ -100,7 +100,7 @@ def apply_changes(
 
 
 def choose(
-    source: Source,
+    source: EventSource,
     ignore_null_updates: bool | Sequence[str],
     track_history_on: Sequence[str] | None,
     track_history_except: Sequence[str] | None,
@@ -121,15 +121,17 @@ def choose(
         raise InvalidArgument(f"scd={scd!r} is not 1, the latest rows, or 2, all rows that there were")
     if not source.sequence:
         raise InvalidArgument("A history needs an order: pass sequence_by")
-    return History(source.keys, source.sequence, ignored, _tracked(source, track_history_on, track_history_except))
+    return AppliedHistory(
+        source.keys, source.sequence, ignored, _tracked(source, track_history_on, track_history_except)
+    )
 
 
-def schema_of(source: Source, scd: int) -> pa.Schema:
+def schema_of(source: EventSource, scd: int) -> pa.Schema:
     """Returns the schema of a target."""
     return source.events.rows.schema if scd == 1 else history.schema(source)
 
 
-def _ignored(source: Source, wanted: bool | Sequence[str]) -> tuple[str, ...]:
+def _ignored(source: EventSource, wanted: bool | Sequence[str]) -> tuple[str, ...]:
     """Returns the columns in which NULL keeps the value."""
     names = [name for name in source.events.rows.schema.names if name not in source.keys]
     if isinstance(wanted, bool):
@@ -139,7 +141,7 @@ def _ignored(source: Source, wanted: bool | Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
-def _tracked(source: Source, on: Sequence[str] | None, without: Sequence[str] | None) -> tuple[str, ...]:
+def _tracked(source: EventSource, on: Sequence[str] | None, without: Sequence[str] | None) -> tuple[str, ...]:
     """Returns the columns whose changes begin a new row."""
     names = [name for name in source.events.rows.schema.names if name not in source.keys]
     if on is not None and without is not None:

@@ -71,7 +71,7 @@ class Events:
 
 
 @dataclass(frozen=True)
-class Source:
+class EventSource:
     """Events with the checked arguments of `apply_changes`.
 
     keys, sequence: names of columns
@@ -90,7 +90,7 @@ def read(
     delete_when: str | None,
     columns: Sequence[str] | None,
     except_columns: Sequence[str] | None,
-) -> Source:
+) -> EventSource:
     """Converts changes to events.
 
     raises: ColumnNotFound, InvalidArgument
@@ -144,7 +144,7 @@ def read(
         of_commit = numbers * (int(versions.max(initial=0)) + 1) + versions
         is_replaced = is_feed_delete & np.isin(of_commit, of_commit[~is_feed_delete])
         events = events.take(order[~is_replaced[order]])
-    return Source(events, chosen_keys, sequence)
+    return EventSource(events, chosen_keys, sequence)
 
 
 def _nullable(table: pa.Table) -> pa.Table:

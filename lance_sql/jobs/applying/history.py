@@ -21,7 +21,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.common_type import column_to_type
 from lance_sql.jobs.applying import state, target_rows
 from lance_sql.jobs.applying.application import HISTORY_COLUMNS, Application, Part
-from lance_sql.jobs.applying.events import Events, Source
+from lance_sql.jobs.applying.events import Events, EventSource
 from lance_sql.jobs.applying.order import (
     SEQUENCE,
     concat,
@@ -43,7 +43,7 @@ from lance_sql.values.keys import number
 VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS
 
 
-def schema(source: Source) -> pa.Schema:
+def schema(source: EventSource) -> pa.Schema:
     """Returns the schema of a target.
 
     raises: InvalidArgument for changes with columns of the same names as the history's own
@@ -59,7 +59,7 @@ def schema(source: Source) -> pa.Schema:
 
 
 @dataclass(frozen=True)
-class History(Application):
+class AppliedHistory(Application):
     """Application that keeps all rows of each key.
 
     tracked: columns whose changes begin another row; other columns are changed in the existing row
