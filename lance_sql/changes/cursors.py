@@ -293,7 +293,7 @@ class _Target:
             if isinstance(self._table, Snapshot):
                 latest = self._table.latest()
             else:
-                uri = address.of_newest(os.fspath(self._table), self._storage_options)  # type: ignore[call-overload]
+                uri = address.of_newest(os.fspath(self._table), self._storage_options)  # type: ignore[call-overload]  # fspath raises
                 latest = open_snapshot(uri, storage_options=self._storage_options)
             return consumed.position(latest.manifest.config, record.id)
         except TableNotFound:

@@ -60,7 +60,7 @@ def test_each_version_and_file_is_read_once(table: Path, monkeypatch: pytest.Mon
 
     def counted_manifest(store: Store, file: VersionFile, *args: object) -> object:
         read[file.path] += 1
-        return read_manifest(store, file, *args)  # type: ignore[arg-type]
+        return read_manifest(store, file, *args)  # type: ignore[arg-type]  # passed on
 
     def counted_differences(store: Store, path: str, checksum: Checksum) -> object:
         read[path] += 1

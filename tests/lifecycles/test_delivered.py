@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -23,22 +24,24 @@ from tests.changes.cursors.databases import Database, deliver, sqlite
 REFUSED: Final = re.compile(r"seek\('snapshot'\)")
 
 
-class Holder:
+class Holder(ABC):
     """A source with a cursor `copy`, and what holds its changes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.source = folder, folder / "t.lance"
 
     @property
+    @abstractmethod
     def place(self) -> Path:
         """What is backed up and dropped."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self) -> None:
-        raise NotImplementedError
+        """Delivers the changes since the last run."""
 
+    @abstractmethod
     def ids(self) -> list[int]:
-        raise NotImplementedError
+        """Returns the ids of the rows delivered."""
 
     def cursor(self) -> Any:
         return lance_sql.open(self.source).cursor("copy", start="earliest")

@@ -49,7 +49,7 @@ class FragmentScan:
         return FragmentScan(self.fragment, rows, known if len(known) else None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FragmentScans(Sequence[FragmentScan]):
     """Candidate rows of some fragments of a version. Pickled with these fragments alone.
 

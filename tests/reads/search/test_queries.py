@@ -78,7 +78,7 @@ def test_arguments_of_a_value_belong_to_it(articles: lance_sql.Dataset) -> None:
     with pytest.raises(InvalidArgument, match=r"pass metric to nearest\(\) or words\(\)"):
         articles.search(lance_sql.nearest(QUERY), metric="dot")
     with pytest.raises(TypeError, match="Did you mean 'metric'"):
-        articles.search(QUERY, metrics="dot")  # type: ignore[call-arg]
+        articles.search(QUERY, metrics="dot")  # type: ignore[call-arg]  # misspelled
     with pytest.raises(InvalidArgument, match="Give a vector, text, or both"):
         articles.search()
 
