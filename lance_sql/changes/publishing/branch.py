@@ -81,6 +81,7 @@ def plan(snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) 
         counts.get(DELETE, 0),
         conflicts,
         check(branch.head, part.progress.since, rules_of=latest),
+        latest.branch or "main",
     )
 
 

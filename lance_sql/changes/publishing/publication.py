@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from lance_sql.changes.contracts import ContractReport
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
+from lance_sql.changes.publishing.conflict_rows import SIDE, conflict_rows
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.values.pages import Page
 
-_OF_A_CHANGE: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID, "side")
-_SHOWN_CONFLICTS: Final = 100
-"""Maximum number of conflicting rows on a page, of both sides."""
+_OF_A_CHANGE: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID, SIDE)
+_SHOWN_CONFLICTS: Final = 50
+"""Maximum number of conflicting rows on a page."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,6 +25,7 @@ class Publication(Page):
 
     table: its name
     branch, version: the branch, and its version to publish
+    parent: the branch that it began with, "main" by default
     base: the version that the branch began with
     onto: the newest version of the other branch
     inserted, updated, deleted: rows
@@ -42,6 +44,7 @@ class Publication(Page):
     deleted: int
     conflicts: pa.Table
     report: ContractReport
+    parent: str = "main"
 
     @property
     def is_forward(self) -> bool:
@@ -64,12 +67,10 @@ class Publication(Page):
     template = "publication"
 
     def page_values(self, *, is_part: bool) -> dict[str, Any]:
-        """Returns the values for the templates, with both sides of a conflicting row next to each other."""
-        shown = self.conflicts.sort_by([(ROW_ID, "ascending"), ("side", "ascending")]).slice(0, _SHOWN_CONFLICTS)
-        names = ["side", CHANGE_TYPE, *(name for name in shown.schema.names if name not in _OF_A_CHANGE), ROW_ID]
+        """Returns the values for the templates."""
+        names = [name for name in self.conflicts.schema.names if name not in _OF_A_CHANGE]
         return {
             "plan": self,
             "num_conflicts": pc.count_distinct(self.conflicts.column(ROW_ID)).as_py(),
-            "conflict_names": names,
-            "conflict_rows": [tuple(row.values()) for row in shown.select(names).to_pylist()],
+            "conflicts": conflict_rows(self.conflicts, names, _SHOWN_CONFLICTS),
         }

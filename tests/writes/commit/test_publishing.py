@@ -240,3 +240,26 @@ def test_races_of_branch_and_main(tmp_path: Path, piece: int) -> None:
 def test_two_hundred_races(tmp_path: Path, piece: int) -> None:
     for seed in range(20):
         race(str(tmp_path / f"{seed}.lance"), 10_000 + 100 * piece + seed)
+
+
+@pytest.mark.parametrize("theirs", ["update", "delete"])
+def test_the_page_shows_a_conflict_before_and_on_both_sides(table: Dataset, theirs: str) -> None:
+    with table.staged("load") as branch:
+        branch.update({"v": "'mine'"}, "id = 2")
+    table.delete("id = 2") if theirs == "delete" else table.update({"v": "'theirs'"}, "id = 2")
+    [shown] = table.plan_publish("load").page_values(is_part=False)["conflicts"]
+    assert shown.done == ("updated", f"{theirs}d")
+    [cell] = shown.cells
+    assert (cell.column, cell.values[:2]) == ("v", (table.to_table()["v"].to_pylist()[1], "mine"))
+    assert cell.changed == (True, theirs == "update")
+    page = table.plan_publish("load").to_html()
+    assert "in load and in main" in page
+
+
+def test_the_page_shows_both_new_rows_with_one_key(table: Dataset) -> None:
+    with table.staged("load") as branch:
+        lance_sql.write({"id": [5], "v": ["mine"]}, branch, mode="append")
+    lance_sql.write({"id": [5], "v": ["theirs"]}, table.uri, mode="append")
+    shown = table.plan_publish("load", key="id").page_values(is_part=False)["conflicts"]
+    assert {done for row in shown for done in row.done} >= {"inserted"}
+    assert {value for row in shown for cell in row.cells for value in cell.values} >= {5, "mine"}
