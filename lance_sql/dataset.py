@@ -362,6 +362,7 @@ class Dataset(ArrowDataset):
         drop_unchanged: bool = False,
         key: str | Sequence[str] | None = None,
         trust_snapshots: bool = False,
+        origin: bool = False,
     ) -> ChangeFeed:
         """Returns the changes of the versions from `start` to `end`, both included: inserted and deleted rows, and both
         images of updated rows.
@@ -376,6 +377,8 @@ class Dataset(ArrowDataset):
             that changed a value
         trust_snapshots: if row ids contradict the record of a commit, take them as both versions have them and compare
             values, instead of raising DamagedLineage
+        origin: add the columns `_commit_job`, `_commit_user` and `_commit_host` before `_rowid`, as the commits record
+            them
         returns: the columns of the version `end`, `_change_type`, `_commit_version`, `_commit_timestamp`, `_rowid`
         raises: VersionNotFound for a range whose versions were cleaned up; InvalidArgument for a table without stable
             row ids if no key is given; UnsupportedFeature; DamagedLineage, when the changes are read
@@ -392,6 +395,7 @@ class Dataset(ArrowDataset):
             drop_unchanged=drop_unchanged,
             key=key,
             trust_snapshots=trust_snapshots,
+            origin=origin,
         )
 
     def rules(self) -> dict[str, Rule]:
@@ -470,10 +474,11 @@ class Dataset(ArrowDataset):
 
         return {record.name: record for record in cursor_files.read_all(self.snapshot.main)}
 
-    def row_history(self, start: Bound | None = None, end: Bound | None = None) -> RowHistory:
+    def row_history(self, start: Bound | None = None, end: Bound | None = None, *, origin: bool = False) -> RowHistory:
         """Returns all images of rows from `start` to `end`, with the versions and times of their validity (SCD type 2).
 
         start, end: as for `changes`
+        origin: add the columns `valid_from_job` and `valid_to_job` before `_rowid`
         returns: the columns of the version `end`, `valid_from_version`, `valid_to_version`, `valid_from`, `valid_to`,
             `is_current` and `_rowid`
         raises: as `changes`
@@ -481,7 +486,7 @@ class Dataset(ArrowDataset):
         >>> orders.delete("status = 'cancelled'").row_history().count_rows("is_current") < orders.count_rows()
         True
         """
-        return changes.row_history.RowHistory(self.snapshot, start, end)
+        return changes.row_history.RowHistory(self.snapshot, start, end, origin=origin)
 
     def delete(self, where: Filter, **options: Unpack[CommitOptions]) -> Dataset:
         """Deletes rows. Every change applies to the newest version of the branch, whichever version this handle reads,

@@ -79,7 +79,11 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
     if function in SEARCHES:
         return Source(open_search(function, path, {**arguments, **given}))
     if function == "lance_row_history":
-        return Source(open_version(path, branch=given.get("branch")).row_history(*_bounds(given)))
+        return Source(
+            open_version(path, branch=given.get("branch")).row_history(
+                *_bounds(given), origin=given.get("origin", False)
+            )
+        )
     if function in ("lance_changes", "lance_insertions", "lance_deletions"):
         return _changes(function, path, given)
     name = function.removeprefix("lance_")

@@ -15,7 +15,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "as_of": "time",
     **dict.fromkeys(("start_version", "end_version", "since"), "bound"),
     **dict.fromkeys(("tag", "branch", "filter", "mode", "query_filter"), "text"),
-    **dict.fromkeys(("use_indices", "fresh", "drop_unchanged", "trust_snapshots"), "flag"),
+    **dict.fromkeys(("use_indices", "fresh", "drop_unchanged", "trust_snapshots", "origin"), "flag"),
     **dict.fromkeys(("prefilter", "use_index", "fast_search", "explain_verbose"), "flag"),
 }
 """The kinds of arguments, by name. An argument without a kind takes any value that its function supports."""
@@ -24,7 +24,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "k": "10",
     "mode": "'all'",
     "use_indices": "true",
-    **dict.fromkeys(("fresh", "drop_unchanged", "trust_snapshots"), "false"),
+    **dict.fromkeys(("fresh", "drop_unchanged", "trust_snapshots", "origin"), "false"),
 }
 """Default values of optional arguments, as SQL; NULL for all others."""
 
@@ -84,13 +84,14 @@ FUNCTIONS: Final[Mapping[str, TableFunction]] = {
     "lance_changes": TableFunction(
         optional=(
             *("start_version", "end_version", "since", "mode", "drop_unchanged", "trust_snapshots", "key", "branch"),
+            "origin",
         )
     ),
     **dict.fromkeys(
         ("lance_insertions", "lance_deletions"),
         TableFunction(optional=("start_version", "end_version", "since", "branch")),
     ),
-    "lance_row_history": TableFunction(optional=("start_version", "end_version", "branch")),
+    "lance_row_history": TableFunction(optional=("start_version", "end_version", "branch", "origin")),
     **SEARCHES,
     **{f"lance_{name}": TableFunction(optional=_VERSION) for name in METADATA},
 }

@@ -84,6 +84,7 @@ class Cursor:
         drop_unchanged: bool = False,
         key: str | Sequence[str] | None = None,
         trust_snapshots: bool = False,
+        origin: bool = False,
     ) -> AbstractContextManager[ChangeFeed]:
         """Returns the changes since the last run, for a block that advances the cursor when it succeeds.
 
@@ -95,7 +96,7 @@ class Cursor:
         after: the `position` of the last changes that a database has, stored in the transaction of their rows. The feed
             begins after these changes, wherever the cursor is. None for a database without changes; by default, the
             cursor's own position counts
-        mode, drop_unchanged, key, trust_snapshots: as for `Dataset.changes`
+        mode, drop_unchanged, key, trust_snapshots, origin: as for `Dataset.changes`
         returns: a context manager; its value is a change feed, with the properties that a commit of the changes needs
         raises: VersionNotFound if versions that are needed were removed, and for a target that lost all changes that
             the cursor delivered; InvalidArgument; at the end of the block CommitConflict if another run has moved the
@@ -106,6 +107,7 @@ class Cursor:
             "drop_unchanged": drop_unchanged,
             "key": self._key if key is None else key,
             "trust_snapshots": trust_snapshots,
+            "origin": origin,
         }
         if after != "" and target is not None:
             raise InvalidArgument("Give either target= (a Lance table) or after= (the position that a database has)")
@@ -202,7 +204,11 @@ class Cursor:
         try:
             if record.needs_snapshot:
                 whole = history.snapshot_at(record.position)
-                feed: ChangeFeed = SnapshotFeed(whole, key=options.get("key"))  # type: ignore[arg-type]  # as read has it
+                feed: ChangeFeed = SnapshotFeed(
+                    whole,
+                    key=options.get("key"),  # type: ignore[arg-type]  # as read has it
+                    origin=bool(options.get("origin")),
+                )
                 first = 0
             else:
                 if until is not None and bounds.last(history, until) < record.position:

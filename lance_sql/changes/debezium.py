@@ -36,7 +36,8 @@ def envelopes(feed: ChangeFeed) -> Iterator[dict[str, Any]]:
     if feed.is_by_key:
         raise InvalidArgument("Both images of an update are found by row id, which changes by key do not have")
     ops = {INSERT: "r" if isinstance(feed, SnapshotFeed) else "c", POSTIMAGE: "u", DELETE: "d"}
-    names = [name for name in feed.schema.names if name not in _COLUMNS]
+    described = {*_COLUMNS, *(field.name for field in feed.feed_fields)}
+    names = [name for name in feed.schema.names if name not in described]
     before: dict[tuple[int, int], dict[str, Any]] = {}
     for batch in feed.scan([*names, *_COLUMNS]).to_reader():
         kinds, versions, times, ids = (batch.column(name).to_pylist() for name in _COLUMNS)

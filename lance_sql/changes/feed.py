@@ -14,6 +14,7 @@ from lance_sql.changes.bounds import Bound
 from lance_sql.changes.change_scan import ChangeScan, ChangeTask
 from lance_sql.changes.history import BranchHistory
 from lance_sql.changes.image_matching import Matching, RowIdMatch
+from lance_sql.changes.images import Commits
 from lance_sql.changes.keyed import key_match
 from lance_sql.changes.plan import CommitRange, Mode
 from lance_sql.changes.reading import FeedColumn
@@ -40,15 +41,16 @@ class ChangeFeed(ArrowDataset):
     """Changes of the commits of a range of versions, as a relation. Immutable, thread-safe, picklable.
 
     Its columns are those of the range's last version, then `_change_type`, `_commit_version`, `_commit_timestamp` and
-    `_rowid`. Select the version columns by name. Engines that accept a `pyarrow.dataset.Dataset` accept it directly.
+    `_rowid`; with `origin`, `_commit_job`, `_commit_user` and `_commit_host` before `_rowid`. Select the version
+    columns by name. Engines that accept a `pyarrow.dataset.Dataset` accept it directly.
 
     >>> feed = lance_sql.open("examples/orders.lance").changes(2, 3)
     >>> feed.count_rows("_change_type = 'insert'")
     100
     """
 
-    feed_fields: ClassVar[tuple[pa.Field, ...]] = images.FIELDS
-    """Columns that describe the change of each row."""
+    _change_fields: ClassVar[tuple[pa.Field, ...]] = images.FIELDS
+    _origin_fields: ClassVar[tuple[pa.Field, ...]] = images.ORIGIN_FIELDS
 
     range_type: ClassVar[type[CommitRange]] = CommitRange
 
@@ -66,6 +68,7 @@ class ChangeFeed(ArrowDataset):
         drop_unchanged: bool = False,
         key: str | Sequence[str] | None = None,
         trust_snapshots: bool = False,
+        origin: bool = False,
         kinds: tuple[str, ...] = images.KINDS,
     ) -> None:
         """The arguments of `Dataset.changes`.
@@ -104,13 +107,19 @@ class ChangeFeed(ArrowDataset):
             "drop_unchanged": drop_unchanged,
             "key": key,
             "trust_snapshots": trust_snapshots,
+            "origin": origin,
             "kinds": kinds,
         }
-        self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match, trust_snapshots)
+        self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match, trust_snapshots, origin)
         taken = {name.casefold() for name in self._last.manifest.schema.names}
         for name in (*self._feed_names, *system_columns.NAMES):
             if name in taken:
                 raise InvalidArgument(f"{self._last.name} has a column {name!r}, which the change feed has as well")
+
+    @property
+    def feed_fields(self) -> tuple[pa.Field, ...]:
+        """Columns that describe the change of each row."""
+        return self._change_fields + (self._origin_fields if self._options["origin"] else ())
 
     @property
     def _feed_names(self) -> tuple[str, ...]:
@@ -212,6 +221,14 @@ class ChangeFeed(ArrowDataset):
 
         return envelopes(self)
 
+    def of_inserts_by(self, version: int) -> dict[str, pa.Scalar]:
+        """Returns the values of the columns that describe the change, for rows that the commit of a version inserted.
+
+        raises: VersionNotFound
+        """
+        one = Commits.of([self.range.history.whole(version)], with_origin=self.range.with_origin)
+        return {name: column[0] for name, column in one.columns(images.INSERT, one.names, images.ONE_ID).items()}
+
     def only(self, kind: str) -> ChangeFeed:
         """Returns the feed without images of other kinds.
 
@@ -220,7 +237,10 @@ class ChangeFeed(ArrowDataset):
         """
         if kind not in images.KINDS:
             raise InvalidArgument(f"{kind!r} is not one of {', '.join(map(repr, images.KINDS))}")
-        return ChangeFeed(self._snapshot, **self.arguments, kinds=(kind,))
+        return self._of_kinds((kind,))
+
+    def _of_kinds(self, kinds: tuple[str, ...]) -> ChangeFeed:
+        return ChangeFeed(self._snapshot, **self.arguments, kinds=kinds)
 
     def with_properties(self, properties: Mapping[str, str], position: str) -> Self:
         """Returns a copy of the feed with `properties` and `position`."""

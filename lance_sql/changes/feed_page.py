@@ -15,6 +15,7 @@ from lance_sql.changes.shown_rows import ShownRow, alone, chosen_columns, paired
 from lance_sql.changes.version_history.history import operation
 from lance_sql.reads.scan.predicates import And, Predicate
 from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.table.commit_origin import UNKNOWN, CommitOrigin
 from lance_sql.values import html
 from lance_sql.values.html import charts
 
@@ -37,6 +38,7 @@ class _Commit:
     version: int
     timestamp: datetime
     operation: str | None = None
+    origin: CommitOrigin = UNKNOWN
     counts: Counter[str] = field(default_factory=Counter)
     names: Sequence[str] = ()
     rows: Sequence[ShownRow] = ()
@@ -74,7 +76,9 @@ def _values(feed: ChangeFeed, predicate: Predicate | None, max_commits: int, max
     commits = _counted(feed, predicate)
     shown = commits[-max_commits:]
     for each in shown:
-        each.operation = None if feed.is_snapshot else operation(feed.range.history.snapshot_at(each.version))
+        if not feed.is_snapshot:
+            each.operation = operation(feed.range.history.snapshot_at(each.version))
+            each.origin = feed.range.history.commit(each.version).origin
         rows = list(_rows(feed, each.version, predicate, max_rows))
         each.names = chosen_columns(_names(feed), rows, feed.naming_columns)
         each.rows = rows

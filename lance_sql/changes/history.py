@@ -18,8 +18,10 @@ from lance_sql.changes.fragment_difference import ComparedVersion
 from lance_sql.errors import CorruptFile, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, concurrently
 from lance_sql.table import identity, location, versions
+from lance_sql.table.commit_origin import UNKNOWN, CommitOrigin
+from lance_sql.table.commit_summary import recorded_origin
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.transactions import GivenIds
+from lance_sql.table.transactions import GivenIds, RecordedTransaction
 from lance_sql.table.versions import VersionFile
 
 _KNOWN: Final = frozenset(
@@ -58,6 +60,7 @@ class Commit:
     restored: the version that a restore went back to
     rewrites_columns: it rewrote column values in place
     given_ids: row ids of its new fragments, as its transaction records them
+    origin: its job, user and host, as its transaction records them
     """
 
     earlier: Snapshot | None
@@ -66,6 +69,7 @@ class Commit:
     restored: int | None = None
     rewrites_columns: bool = False
     given_ids: tuple[GivenIds, ...] = ()
+    origin: CommitOrigin = UNKNOWN
 
     @property
     def version(self) -> int:
@@ -219,6 +223,11 @@ class BranchHistory:
             self._commits[version] = self._read_commit(version)
         return self._commits[version]
 
+    def whole(self, version: int) -> Commit:
+        """Returns the commit of a version as if it had begun the table; the version before is not needed."""
+        later = self.snapshot_at(version)
+        return Commit(None, later, None, origin=origin(later))
+
     def load_commits(self, first: int, last: int) -> None:
         """Reads the commits of a range, concurrently if the store allows it.
 
@@ -230,10 +239,7 @@ class BranchHistory:
 
     def _read_commit(self, version: int) -> Commit:
         later = self.snapshot_at(version)
-        try:
-            transaction = later.transaction()
-        except CorruptFile:
-            transaction = None
+        transaction = _transaction(later)
         operation = transaction.operation if transaction is not None else None
         if transaction is not None and operation not in _KNOWN:
             what = f"the operation {operation!r}" if operation else "an operation"
@@ -241,14 +247,15 @@ class BranchHistory:
                 f"Version {version} of {self.snapshot.name} was made by {what}, whose changes this release does"
                 " not support. Nothing was returned."
             )
+        made_by = _origin(transaction)
         if version - 1 not in self.files:
             if version > 1 and not (operation == "clone" and later.branch is None):
                 raise self.too_old(version)
-            return Commit(None, later, operation)
+            return Commit(None, later, operation, origin=made_by)
         restored = transaction.restored if transaction is not None else None
         in_place = transaction is not None and transaction.rewrites_columns
         given = transaction.given_ids if transaction is not None else ()
-        return Commit(self.base_of(version), later, operation, restored, in_place, given)
+        return Commit(self.base_of(version), later, operation, restored, in_place, given, made_by)
 
     def versions_tell(self, restore: Commit) -> bool:
         """Whether equal version columns before and after a restore imply equal images of a row.
@@ -322,6 +329,23 @@ class BranchHistory:
             if transaction is not None and transaction.operation == "clone":
                 return first
         return 1
+
+
+def origin(snapshot: Snapshot) -> CommitOrigin:
+    """Returns the job, user and host of the commit that made a version, as far as they are recorded."""
+    return _origin(_transaction(snapshot))
+
+
+def _transaction(snapshot: Snapshot) -> RecordedTransaction | None:
+    """Returns the transaction of a version; None if it is missing or unreadable."""
+    try:
+        return snapshot.transaction()
+    except CorruptFile:
+        return None
+
+
+def _origin(transaction: RecordedTransaction | None) -> CommitOrigin:
+    return recorded_origin(transaction.properties if transaction is not None else {})
 
 
 def removed(table: str, version: int) -> VersionNotFound:

@@ -17,11 +17,16 @@ import pyarrow as pa
 
 from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.changes.earlier_columns import Sources
+from lance_sql.changes.history import Commit
+from lance_sql.table.commit_origin import CommitOrigin
 from lance_sql.values.arrays import I64, U64, BoolMask
 
 CHANGE_TYPE: Final = "_change_type"
 COMMIT_VERSION: Final = "_commit_version"
 COMMIT_TIMESTAMP: Final = "_commit_timestamp"
+COMMIT_JOB: Final = "_commit_job"
+COMMIT_USER: Final = "_commit_user"
+COMMIT_HOST: Final = "_commit_host"
 
 INSERT: Final = "insert"
 DELETE: Final = "delete"
@@ -30,6 +35,9 @@ POSTIMAGE: Final = "update_postimage"
 KINDS: Final = (DELETE, PREIMAGE, POSTIMAGE, INSERT)
 """Kinds of images, in the order of delivery within a commit."""
 
+ONE_ID: Final = np.zeros(1, np.uint64)
+"""Row id for columns with one value for all rows."""
+
 TIME: Final = pa.timestamp("us", "UTC")
 FIELDS: Final = (
     pa.field(CHANGE_TYPE, pa.string(), nullable=False),
@@ -37,6 +45,9 @@ FIELDS: Final = (
     pa.field(COMMIT_TIMESTAMP, TIME, nullable=False),
 )
 NAMES: Final = tuple(field.name for field in FIELDS)
+ORIGIN_NAMES: Final = (COMMIT_JOB, COMMIT_USER, COMMIT_HOST)
+ORIGIN_FIELDS: Final = tuple(pa.field(name, pa.string()) for name in ORIGIN_NAMES)
+"""Columns that a feed has on request; NULL where a commit does not record them."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -66,35 +77,48 @@ class Commits:
     versions, timestamps: of the commits; ascending by version; timestamps in microseconds since 1970, UTC
     ids: ascending row ids; None if one commit changed all rows
     numbers: parallel to `ids`, indices into `versions`
+    origins: parallel to `versions`; None if the feed does not have the columns of origins
     """
 
     versions: I64
     timestamps: I64
     ids: U64 | None = None
     numbers: np.ndarray[tuple[int], np.dtype[np.integer[Any]]] | None = None
+    origins: tuple[CommitOrigin, ...] | None = None
 
     @classmethod
-    def one(cls, version: int, timestamp: datetime) -> Commits:
-        """Creates the value for one commit of all rows."""
-        return cls(np.array([version], np.int64), np.array([microseconds(timestamp)], np.int64))
+    def of(cls, commits: Sequence[Commit], *, with_origin: bool) -> Commits:
+        """Creates the value for commits; rows without ids belong to the first one."""
+        return cls(
+            np.array([commit.version for commit in commits], np.int64),
+            np.array([microseconds(commit.timestamp) for commit in commits], np.int64),
+            origins=tuple(commit.origin for commit in commits) if with_origin else None,
+        )
+
+    def by_id(self, ids: U64, numbers: np.ndarray[tuple[int], np.dtype[np.integer[Any]]]) -> Commits:
+        """Returns the same commits, each for the rows whose ids have its number."""
+        return replace(self, ids=ids, numbers=numbers)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return NAMES
+        return NAMES if self.origins is None else NAMES + ORIGIN_NAMES
 
     @property
     def constant(self) -> tuple[str, ...]:
-        return NAMES if self.ids is None else (CHANGE_TYPE,)
+        return self.names if self.ids is None else (CHANGE_TYPE,)
 
     def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
         arrays: dict[str, pa.Array] = {}
-        if COMMIT_VERSION in names or COMMIT_TIMESTAMP in names:
+        if set(names) - {CHANGE_TYPE}:
             if self.ids is None or self.numbers is None:
                 number: np.ndarray[tuple[int], np.dtype[np.integer[Any]]] = np.zeros(len(ids), np.int64)
             else:
                 number = self.numbers[np.searchsorted(self.ids, ids)]
             arrays[COMMIT_VERSION] = pa.array(self.versions[number].astype(np.uint64))
             arrays[COMMIT_TIMESTAMP] = times(self.timestamps[number])
+            for origin_name in set(names) & set(ORIGIN_NAMES):
+                texts = [getattr(each, origin_name.removeprefix("_commit_")) for each in self.origins or ()]
+                arrays[origin_name] = pa.array(texts, pa.string()).take(pa.array(number))
         if CHANGE_TYPE in names:
             arrays[CHANGE_TYPE] = pa.repeat(pa.scalar(kind), len(ids))
         return {name: arrays[name] for name in names}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes.images import Images
+from lance_sql.changes.images import ONE_ID, Images
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import And, Const, IsUnknown, Not, Or, Predicate, conjuncts, evaluate
 
@@ -50,7 +50,7 @@ def narrowed(images: Images, predicate: Predicate | None) -> tuple[Images, Predi
     """
     if predicate is None:
         return images, None
-    constants = images.feed_columns(images.feed_values.constant, np.zeros(1, np.uint64))
+    constants = images.feed_columns(images.feed_values.constant, ONE_ID)
     if constants:
         predicate = known(predicate, pa.RecordBatch.from_pydict(constants))
     feed_names = images.feed_values.names

@@ -23,11 +23,13 @@ from lance_sql.changes.images import (
     INSERT,
     KINDS,
     NAMES,
+    ONE_ID,
+    ORIGIN_FIELDS,
+    ORIGIN_NAMES,
     POSTIMAGE,
     PREIMAGE,
     Commits,
     Images,
-    microseconds,
 )
 from lance_sql.changes.keyed import KeyMatch, LastCommits
 from lance_sql.changes.narrowing import known, narrowed
@@ -52,6 +54,7 @@ class CommitRange:
     kinds: the kinds of images in the feed
     contradicted: versions whose row ids contradict their operation, of those examined so far
     trust_snapshots: if row ids contradict the operation of a commit, both versions are compared by values
+    with_origin: the feed has the job, user and host of commits
     """
 
     history: BranchHistory
@@ -62,6 +65,7 @@ class CommitRange:
     kinds: tuple[str, ...] = KINDS
     match: Matching = field(default_factory=RowIdMatch)
     trust_snapshots: bool = False
+    with_origin: bool = False
     _sources: dict[int, Sources] = field(default_factory=dict)
     _changed: dict[int, CommitChanges] = field(default_factory=dict)
     _given_by: dict[int, int] = field(default_factory=dict)
@@ -133,7 +137,7 @@ class CommitRange:
     def _images_of(self, version: int) -> Iterator[Images]:
         commit = self.history.commit(version)
         changed = self.changed(version)
-        one = Commits.one(version, commit.timestamp)
+        one = Commits.of([commit], with_origin=self.with_origin)
         yield from self._images(changed, version, version, one)
 
     @cached_property
@@ -145,16 +149,14 @@ class CommitRange:
         first, last = self.history.commit(self.first), self.history.commit(self.last)
         was, now = self.sources(self.first - 1), self.sources(self.last)
         commits = self.commits()
-        versions = np.array([commit.version for commit in commits], np.int64)
-        timestamps = np.array([microseconds(commit.timestamp) for commit in commits], np.int64)
+        in_range = Commits.of(commits, with_origin=self.with_origin)
         old, new = self.history.side(first.earlier), self.history.side(last.later)
         if isinstance(self.match, KeyMatch):
             changed = keyed.net_changes(self.match, old, new, was, now)
-            for each in self._images(changed, self.first, self.last, Commits(versions, timestamps)):
+            for each in self._images(changed, self.first, self.last, in_range):
                 numbers = self._last_commits.of(each.rows, each.sources)
                 order = np.argsort(each.rows.ids)
-                feed_values = Commits(versions, timestamps, each.rows.ids[order], numbers[order])
-                yield replace(each, feed_values=feed_values)
+                yield replace(each, feed_values=in_range.by_id(each.rows.ids[order], numbers[order]))
             return
         touched = net.touched(map(self._touched, commits))
         has_restores = any(
@@ -163,8 +165,7 @@ class CommitRange:
         changed = net.net_changes(touched, old, new, was, now, has_restores=has_restores)
         if self.drop_unchanged:
             changed = _without_unchanged(changed, was, now)
-        feed_values = Commits(versions, timestamps, touched.ids, touched.commits)
-        yield from self._images(changed, self.first, self.last, feed_values)
+        yield from self._images(changed, self.first, self.last, in_range.by_id(touched.ids, touched.commits))
 
     def _touched(self, commit: Commit) -> list[tuple[U64, UpdateEvidence]]:
         """Returns the ids of the rows that a commit changed."""
@@ -227,14 +228,17 @@ class CommitRange:
         if predicate is None:
             return True
         names = {path[0] for path in predicate.columns}
-        if not names & set(NAMES):
+        if not names & {*NAMES, *ORIGIN_NAMES}:
             return True
         constants: dict[str, list[object]] = {COMMIT_VERSION: [version]}
         if COMMIT_TIMESTAMP in names:
             constants[COMMIT_TIMESTAMP] = [self.history.snapshot_at(version).manifest.timestamp]
+        if names & set(ORIGIN_NAMES):
+            one = Commits.of([self.history.commit(version)], with_origin=True)
+            constants |= {name: array.to_pylist() for name, array in one.columns("", ORIGIN_NAMES, ONE_ID).items()}
         for kind in (INSERT,) if self.mode == "insert_only" else self.kinds:
             constants["_change_type"] = [kind]
-            schema = pa.schema([field for field in FIELDS if field.name in constants])
+            schema = pa.schema([field for field in (*FIELDS, *ORIGIN_FIELDS) if field.name in constants])
             left = known(predicate, pa.RecordBatch.from_pydict(constants, schema))
             if left != Const(False) and left != Const(None):
                 return True

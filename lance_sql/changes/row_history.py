@@ -37,6 +37,8 @@ TO_VERSION: Final = "valid_to_version"
 FROM: Final = "valid_from"
 TO: Final = "valid_to"
 IS_CURRENT: Final = "is_current"
+FROM_JOB: Final = "valid_from_job"
+TO_JOB: Final = "valid_to_job"
 
 FIELDS: Final = (
     pa.field(FROM_VERSION, pa.uint64()),
@@ -45,7 +47,9 @@ FIELDS: Final = (
     pa.field(TO, TIME),
     pa.field(IS_CURRENT, pa.bool_(), nullable=False),
 )
-NAMES: Final = tuple(field.name for field in FIELDS)
+JOB_FIELDS: Final = (pa.field(FROM_JOB, pa.string()), pa.field(TO_JOB, pa.string()))
+"""Columns that a history has on request; NULL where a commit does not record a job."""
+_NAMES: Final = tuple(field.name for field in FIELDS)
 
 _Flags: TypeAlias = BoolMask
 
@@ -58,6 +62,7 @@ class Validity:
     versions, timestamps: of the range's commits; ascending by version; timestamps in microseconds since 1970, UTC
     ids: ascending row ids
     ends: parallel to `ids`, the number of the commit that ended each; -1 for none
+    jobs: parallel to `versions`; None if the history does not have the columns of jobs
     """
 
     first: int | None
@@ -65,14 +70,15 @@ class Validity:
     timestamps: I64
     ids: U64
     ends: I64
+    jobs: tuple[str | None, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
-        return NAMES
+        return _NAMES if self.jobs is None else (*_NAMES, FROM_JOB, TO_JOB)
 
     @property
     def constant(self) -> tuple[str, ...]:
-        return (FROM_VERSION, FROM)
+        return (FROM_VERSION, FROM) if self.jobs is None else (FROM_VERSION, FROM, FROM_JOB)
 
     def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
         arrays = dict(self._beginning(len(ids)))
@@ -82,16 +88,21 @@ class Validity:
             arrays[TO_VERSION] = pa.array(self.versions[ends].astype(np.uint64), mask=is_open)
             arrays[TO] = times(self.timestamps[ends], mask=is_open)
             arrays[IS_CURRENT] = pa.array(is_open)
+            if self.jobs is not None:
+                arrays[TO_JOB] = pa.array(self.jobs, pa.string()).take(pa.array(ends, mask=is_open))
         return {name: arrays[name] for name in names}
 
     def _beginning(self, num_rows: int) -> Iterator[tuple[str, pa.Array]]:
         if self.first is None:
             yield FROM_VERSION, pa.nulls(num_rows, pa.uint64())
             yield FROM, pa.nulls(num_rows, TIME)
+            yield FROM_JOB, pa.nulls(num_rows, pa.string())
             return
         number = int(np.searchsorted(self.versions, self.first))
         yield FROM_VERSION, pa.repeat(pa.scalar(self.first, pa.uint64()), num_rows)
         yield FROM, times(np.full(num_rows, self.timestamps[number]))
+        if self.jobs is not None:
+            yield FROM_JOB, pa.repeat(pa.scalar(self.jobs[number], pa.string()), num_rows)
 
 
 @dataclass
@@ -109,12 +120,13 @@ class HistoryRange(CommitRange):
         commits = self.commits()
         versions = np.array([commit.version for commit in commits], np.int64)
         timestamps = np.array([microseconds(commit.timestamp) for commit in commits], np.int64)
+        jobs = tuple(commit.origin.job for commit in commits) if self.with_origin else None
         ends = _Ends([self._ended(version) for version in versions.tolist()])
 
         def images(kind: str, rows: RowSelection, version: int, first: int | None) -> Images:
             ids = np.sort(rows.ids)
             number = -1 if first is None else int(np.searchsorted(versions, first))
-            validity = Validity(first, versions, timestamps, ids, ends.after(ids, number))
+            validity = Validity(first, versions, timestamps, ids, ends.after(ids, number), jobs)
             return Images(kind, version, rows, self.sources(version), validity)
 
         earlier = commits[0].earlier
@@ -166,11 +178,12 @@ class RowHistory(ChangeFeed):
     """All images of rows in a range of versions, as a relation. Immutable, thread-safe, picklable.
 
     Its columns are those of the range's last version, then `valid_from_version`, `valid_to_version`, `valid_from`,
-    `valid_to` (from is inclusive, to is exclusive), `is_current` and `_rowid`. Images from before the range have NULL
-    as their beginning.
+    `valid_to` (from is inclusive, to is exclusive), `is_current` and `_rowid`; with `origin`, `valid_from_job` and
+    `valid_to_job` before `_rowid`. Images from before the range have NULL as their beginning.
     """
 
-    feed_fields = FIELDS
+    _change_fields = FIELDS
+    _origin_fields = JOB_FIELDS
     range_type = HistoryRange
 
     def __init__(
@@ -180,8 +193,9 @@ class RowHistory(ChangeFeed):
         end: Bound | None = None,
         *,
         since: Bound | None = None,
+        origin: bool = False,
     ) -> None:
-        super().__init__(snapshot, start, end, since=since)
+        super().__init__(snapshot, start, end, since=since, origin=origin)
 
     def of_rows(self, filter: str | pc.Expression | Predicate | None = None, max_rows: int = 20) -> pa.Table:
         """Returns all images of the first rows that have an image passing a filter.
@@ -220,7 +234,7 @@ class RowHistory(ChangeFeed):
         return story_page.as_part(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(RowHistory, end=self.end, since=self.start - 1), (self._snapshot,)
+        return partial(RowHistory, end=self.end, since=self.start - 1, origin=self.range.with_origin), (self._snapshot,)
 
     def __str__(self) -> str:
         return super().__str__().replace("changes of", "history of").partition(", mode")[0]

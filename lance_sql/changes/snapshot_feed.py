@@ -24,8 +24,8 @@ class _Snapshot(CommitRange):
         side = self.history.side(self.history.snapshot_at(self.last))
         side.load_deleted(side.fragments)
         rows = RowSelection.of(side.files, ((fragment, side.live(fragment)) for fragment in side.fragments))
-        timestamp = self.history.snapshot_at(self.last).manifest.timestamp
-        images = Images(INSERT, self.last, rows, self.sources(self.last), Commits.one(self.last, timestamp))
+        one = Commits.of([self.history.whole(self.last)], with_origin=self.with_origin)
+        images = Images(INSERT, self.last, rows, self.sources(self.last), one)
         if INSERT in self.kinds and rows.num_rows and (part := narrowed(images, predicate)) is not None:
             yield part
 
@@ -40,29 +40,33 @@ class SnapshotFeed(ChangeFeed):
     is_snapshot: ClassVar[bool] = True
 
     def __init__(
-        self, snapshot: Snapshot, *, key: str | Sequence[str] | None = None, kinds: tuple[str, ...] = KINDS
+        self,
+        snapshot: Snapshot,
+        *,
+        key: str | Sequence[str] | None = None,
+        origin: bool = False,
+        kinds: tuple[str, ...] = KINDS,
     ) -> None:
-        """key, kinds: as for `ChangeFeed`"""
-        super().__init__(snapshot, snapshot.version, snapshot.version, mode="net", key=key, kinds=kinds)
+        """key, origin, kinds: as for `ChangeFeed`"""
+        super().__init__(snapshot, snapshot.version, snapshot.version, mode="net", key=key, origin=origin, kinds=kinds)
         self._key = key
 
     def _check_range(self, history: BranchHistory, first: int, last: int) -> None:
         # the version before is not needed
         return
 
-    def only(self, kind: str) -> SnapshotFeed:
-        super().only(kind)
-        return _restore(self._snapshot, self._key, (kind,))
+    def _of_kinds(self, kinds: tuple[str, ...]) -> SnapshotFeed:
+        return _restore(self._snapshot, self._key, self.range.with_origin, kinds)
 
     def explain_commits(self) -> list[str]:
         return [f"  all rows of version {self.end}"]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._snapshot, self._key, self.range.kinds)
+        return _restore, (self._snapshot, self._key, self.range.with_origin, self.range.kinds)
 
     def __str__(self) -> str:
         return f"rows of {self._snapshot.name} version {self.end}"
 
 
-def _restore(snapshot: Snapshot, key: str | Sequence[str] | None, kinds: tuple[str, ...]) -> SnapshotFeed:
-    return SnapshotFeed(snapshot, key=key, kinds=kinds)
+def _restore(snapshot: Snapshot, key: str | Sequence[str] | None, origin: bool, kinds: tuple[str, ...]) -> SnapshotFeed:
+    return SnapshotFeed(snapshot, key=key, origin=origin, kinds=kinds)

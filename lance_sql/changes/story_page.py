@@ -14,6 +14,7 @@ from lance_sql.changes.shown_rows import MAX_COLUMNS, ShownRow, alone, paired
 from lance_sql.changes.version_history.history import operation
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.table.commit_origin import UNKNOWN, CommitOrigin
 from lance_sql.values import html
 
 MAX_ROWS: Final = 20
@@ -32,6 +33,7 @@ class _Event:
     what: the operation of the commit, or its effect on the row if the operation is unknown
     row: None for a deleted row
     names: the columns that are shown
+    origin: of the commit
     """
 
     version: int | None
@@ -40,6 +42,7 @@ class _Event:
     what: str
     row: ShownRow | None
     names: Sequence[str]
+    origin: CommitOrigin
 
 
 @dataclass(frozen=True)
@@ -138,10 +141,12 @@ def _event(
     names: Sequence[str],
     unchanged: str | None,
 ) -> _Event:
+    commits = history.range.history
     did = {"ins": "is there", "upd": "updated", "del": "deleted"}[kind]
-    what = did if version is None else operation(history.range.history.snapshot_at(version)) or did
+    what = did if version is None else operation(commits.snapshot_at(version)) or did
     if unchanged is not None and not names:
         what = f"{what}: {unchanged}"
     elif kind == "del" and what != "delete":
         what = f"{what}: the row is gone"
-    return _Event(version, timestamp, kind, what, row, names)
+    origin = UNKNOWN if version is None else commits.commit(version).origin
+    return _Event(version, timestamp, kind, what, row, names, origin)

@@ -33,6 +33,8 @@ _IN_LINES = ("jsonl", "debezium")
 @click.option("--key", metavar="COLUMNS", help="Match rows by these columns, separated by commas, instead of row ids.")
 @click.option("--trust-snapshots", is_flag=True, help="Compare versions by values where row ids contradict a commit.")
 @click.option("--where", "-w", metavar="SQL", help="Filter on the changes, such as \"_change_type = 'delete'\".")
+@click.option("--job", help="Only changes by commits of this job; implies --origin.")
+@click.option("--origin", is_flag=True, help="Add the columns _commit_job, _commit_user and _commit_host.")
 @click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
 @click.option("--branch", help="Branch to use instead of main.")
 @click.option("--explain", is_flag=True, help="Report what would be read, and read nothing.")
@@ -62,6 +64,8 @@ def changes(
     key: str | None,
     trust_snapshots: bool,
     where: str | None,
+    job: str | None,
+    origin: bool,
     limit: int | None,
     branch: str | None,
     explain: bool,
@@ -82,6 +86,7 @@ def changes(
     \b
     lance-sql changes events.lance 41 42
     lance-sql changes events.lance --since yesterday-audited --mode net
+    lance-sql changes events.lance --since 1d --job nightly
     lance-sql changes events.lance --cursor warehouse --output jsonl
     lance-sql changes events.lance --follow --output debezium
     lance-sql changes events.lance 41 42 --html changes.html
@@ -94,7 +99,9 @@ def changes(
         "drop_unchanged": drop_unchanged,
         "key": None if key is None else key.split(","),
         "trust_snapshots": trust_snapshots,
+        "origin": origin or job is not None,
     }
+    where = tables.of_job(where, job, "_commit_job")
     if name is not None:
         if start is not None or since is not None:
             raise click.UsageError("A cursor sets the start of the changes: omit START and --since.")

@@ -131,6 +131,8 @@ def head(table: str, rows: int, columns: str | None, where: str | None, branch: 
 @click.argument("start", required=False)
 @click.argument("end", required=False)
 @click.option("--where", "-w", metavar="SQL", help='Rows of which any image passes a filter, such as "id = 7".')
+@click.option("--job", help="Only rows that commits of this job changed; implies --origin.")
+@click.option("--origin", is_flag=True, help="Add the columns valid_from_job and valid_to_job.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of rows.")
 @click.option("--branch", help="Branch to use instead of main.")
 @screen.output_option
@@ -141,6 +143,8 @@ def row_history(
     start: str | None,
     end: str | None,
     where: str | None,
+    job: str | None,
+    origin: bool,
     limit: int,
     branch: str | None,
     output: str,
@@ -154,14 +158,18 @@ def row_history(
     """
     from lance_sql.cli import tables
 
-    histories = tables.open_table(table, branch=branch).row_history(tables.bound(start), tables.bound(end))
+    origin = origin or job is not None
+    where = tables.of_job(where, job, "valid_from_job", "valid_to_job")
+    dataset = tables.open_table(table, branch=branch)
+    histories = dataset.row_history(tables.bound(start), tables.bound(end), origin=origin)
     if html is not None:
         screen.write_page(html, histories.to_html(where))
         return
     images = histories.of_rows(where, limit)
     if output == "table":
         # a terminal has no room for times besides the versions
-        shown = ("_rowid", "valid_from_version", "valid_to_version", *histories.snapshot.manifest.schema.names)
+        jobs = ("valid_from_job", "valid_to_job") if origin else ()
+        shown = ("_rowid", "valid_from_version", "valid_to_version", *jobs, *histories.snapshot.manifest.schema.names)
         images = images.select(shown)
     screen.show(images.to_reader(), output, max_rows=0)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.table.version_names import as_version, split_name
+from lance_sql.values.sql_text import literal
 
 if TYPE_CHECKING:
     from lance_sql import Cursor
@@ -47,6 +48,14 @@ def existing_cursor(dataset: Dataset, name: str) -> Cursor:
     if name not in cursors:
         raise VersionNotFound(unknown_name("cursor", name, dataset.snapshot.name, cursors))
     return dataset.cursor(name)
+
+
+def of_job(where: str | None, job: str | None, *columns: str) -> str | None:
+    """Adds to a filter that one of some columns is the name of a job; without a job, returns the filter unchanged."""
+    if job is None:
+        return where
+    by_job = " OR ".join(f"{column} = {literal(job)}" for column in columns)
+    return by_job if where is None else f"({by_job}) AND ({where})"
 
 
 def bound(text: str | None) -> int | str | None:

@@ -44,7 +44,10 @@ class CommitOrigin:
     host: str | None = None
 
 
-_current: ContextVar[CommitOrigin] = ContextVar("lance_sql_commit_origin", default=CommitOrigin())  # noqa: B039  frozen
+UNKNOWN: Final = CommitOrigin()
+"""Origin of a commit that records none."""
+
+_current: ContextVar[CommitOrigin] = ContextVar("lance_sql_commit_origin", default=UNKNOWN)
 
 
 def configure(*, job: str | None = None, user: str | None = None, host: str | None = None) -> None:

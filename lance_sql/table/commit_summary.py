@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.table.commit_origin import CommitOrigin
 from lance_sql.table.manifest import LIBRARY, library_version
 
 PREFIX: Final = "lance_sql."
@@ -139,6 +140,11 @@ def from_properties(properties: Mapping[str, str]) -> CommitSummary | None:
         txn_query=properties.get(TXN_QUERY),
         properties=own,
     )
+
+
+def recorded_origin(properties: Mapping[str, str]) -> CommitOrigin:
+    """Returns the job, user and host that the properties of a transaction record."""
+    return CommitOrigin(job=properties.get(JOB_NAME), user=properties.get(USER), host=properties.get(HOST))
 
 
 def _number(text: str) -> int | None:

@@ -7,7 +7,7 @@
                                             the same without system columns
     lance_versions('path', version or tag), lance_files, lance_fragments, lance_columns, lance_indices, ...
                                             metadata tables
-    lance_changes('path', start, end, since, mode, drop_unchanged, trust_snapshots, key, branch)
+    lance_changes('path', start, end, since, mode, drop_unchanged, trust_snapshots, key, branch, origin)
     lance_insertions('path', start, end, since), lance_deletions, lance_row_history('path', start, end, branch)
                                             the change feed; bounds are versions, tags or times, or NULL
     lance_vector_search('path', 'v', '[1, 2]', k, filter, prefilter, version, tag, branch, as_of, since, metric, ...)

@@ -17,7 +17,7 @@
         the metadata of the table
     lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, key := ['id'], branch := 'b')
     lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)
-        the change feed, whose bounds are versions, tags or times
+        the change feed, whose bounds are versions, tags or times; origin := true adds the jobs of commits
     lance_vector_search('path', 'v', [..]::FLOAT[], k := 10, filter := 'a > 7', version := 41, since := 40, ...)
     lance_fts('path', 'body', 'words', ...), lance_hybrid_search('path', 'v', [..], 'body', 'words', alpha := 0.5, ...)
         the rows with the nearest vectors, with the words, or both; the arguments are those of the official extension

@@ -22,7 +22,16 @@ _RANGE: Final = (
     "startingboundinclusive",
     "endingboundinclusive",
 )
-_CHANGES: Final = (*_RANGE, "mode", "deduplicationmode", "computeupdates", "dropunchanged", "key", "trustsnapshots")
+_CHANGES: Final = (
+    *_RANGE,
+    "mode",
+    "deduplicationmode",
+    "computeupdates",
+    "dropunchanged",
+    "key",
+    "trustsnapshots",
+    "origin",
+)
 _STREAM: Final = ("maxversionspertrigger", "maxrowspertrigger")
 _LATEST: Final = "latest"
 _DEDUPLICATION: Final[Mapping[str, dict[str, Any]]] = {
@@ -222,4 +231,6 @@ def _how(lowered: Mapping[str, str]) -> dict[str, Any]:
         how["key"] = names_in("key", lowered["key"])
     if "trustsnapshots" in lowered:
         how["trust_snapshots"] = flag("trustSnapshots", lowered["trustsnapshots"])
+    if "origin" in lowered:
+        how["origin"] = flag("origin", lowered["origin"])
     return how

@@ -117,6 +117,7 @@ def read_changes(
     options |= {"since": str(feed.start - 1), "endingVersion": str(feed.end)}
     options["dropUnchanged"] = str(bool(arguments.get("drop_unchanged"))).lower()
     options["trustSnapshots"] = str(bool(arguments.get("trust_snapshots"))).lower()
+    options["origin"] = str(bool(arguments.get("origin"))).lower()
     key = arguments.get("key")
     lists = {"key": [key] if isinstance(key, str) else key, "columns": columns}
     options |= {name: json.dumps(list(names)) for name, names in lists.items() if names is not None}

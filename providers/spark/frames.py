@@ -34,6 +34,7 @@ def read_changes(
     drop_unchanged: bool = False,
     key: str | Sequence[str] | None = None,
     trust_snapshots: bool = False,
+    origin: bool = False,
     columns: Sequence[str] | None = None,
     filter: str | None = None,
     branch: str | None = None,
@@ -44,8 +45,8 @@ def read_changes(
 
     table: a Dataset, or a path or URI, optionally with `branch` and `storage_options`. The frame stays at the
         versions of the range as of now
-    start, end, since, mode, drop_unchanged, key, trust_snapshots: as for `Dataset.changes`; without `end`, up to the
-        newest version
+    start, end, since, mode, drop_unchanged, key, trust_snapshots, origin: as for `Dataset.changes`; without `end`, up
+        to the newest version
     columns, filter: as for `lance_sql.read_spark`: nothing else is read
     raises: as `lance_sql.open` and `Dataset.changes`
     """
@@ -60,6 +61,7 @@ def read_changes(
         "drop_unchanged": drop_unchanged,
         "key": key,
         "trust_snapshots": trust_snapshots,
+        "origin": origin,
     }
     return source.read_changes(register(spark), dataset, columns, filter, arguments)
 

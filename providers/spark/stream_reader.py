@@ -9,15 +9,15 @@ version, so that a restart needs only the offset, and a commit is never split.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.scan import Scan, ScanTask
@@ -36,32 +36,23 @@ except ImportError:  # before PySpark 4.2, which reads all that is there in one 
         """Marker of a reader that stops at the version found at its start."""
 
 
-_TOLD: Final = ("_change_type", "_commit_version", "_commit_timestamp")
-
-
 @dataclass(frozen=True)
 class SnapshotTask:
     """Some rows of a version, returned as inserts. Picklable.
 
     names: requested columns, including those of the change feed
-    version, timestamp: of the version
+    constants: values of the columns that describe the change
     """
 
     task: ScanTask
     names: tuple[str, ...]
-    version: int
-    timestamp: datetime
+    constants: Mapping[str, pa.Scalar]
 
     def to_reader(self) -> Iterator[pa.RecordBatch]:
         """Yields the rows."""
         for batch in self.task.to_reader():
-            constants = {
-                "_change_type": pa.scalar("insert"),
-                "_commit_version": pa.scalar(self.version, pa.uint64()),
-                "_commit_timestamp": pa.scalar(self.timestamp, pa.timestamp("us", "UTC")),
-            }
             arrays = [
-                pa.repeat(constants[name], batch.num_rows) if name in constants else batch.column(name)
+                pa.repeat(self.constants[name], batch.num_rows) if name in self.constants else batch.column(name)
                 for name in self.names
             ]
             yield pa.RecordBatch.from_arrays(arrays, list(self.names))
@@ -169,9 +160,12 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 f" {len(tasks)} now: another release made the checkpoint. Begin with another one"
             )
         chosen = tasks[first.part : last.part]
-        timestamp = dataset.snapshot.manifest.timestamp
+        constants = self._empty_feed(dataset).of_inserts_by(dataset.version)
         names = tuple(self._schema.names)
-        return [LancePartition(SnapshotTask(task, names, dataset.version, timestamp)) for task in chosen]
+        return [LancePartition(SnapshotTask(task, names, constants)) for task in chosen]
+
+    def _empty_feed(self, dataset: Dataset) -> ChangeFeed:
+        return self._options.open_range(dataset.version + 1, dataset.version, dataset)
 
     def _token(self, dataset: Dataset, version: int) -> str | None:
         """Returns the identity of the commit of a version, or None if the version does not exist."""
@@ -194,7 +188,8 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _stored_scan(self, dataset: Dataset) -> Scan:
         """Scans the stored columns."""
-        return dataset.scan([name for name in self._schema.names if name not in _TOLD], self._options.filter)
+        described = {field.name for field in self._empty_feed(dataset).feed_fields}
+        return dataset.scan([name for name in self._schema.names if name not in described], self._options.filter)
 
     def _end(self, dataset: Dataset, version: int, newest: int) -> int:
         """Returns the last version of a batch that begins after a version: at least one commit, if there is one."""

@@ -150,3 +150,13 @@ def test_the_verb_for_cursors(table: str) -> None:
     assert "No cursor 'w'" in cursors("w").stderr
     assert cursors("--drop").exit_code == 2
     assert cursors("w", "--drop", "--seek", "1").exit_code == 2
+
+
+def test_changes_of_a_job_have_its_name(table: str) -> None:
+    lance_sql.open(table).delete("id = 8", job="it's nightly")
+    result = run(table, "--job", "it's nightly", "--where", "id > 1", "--output", "json")
+    [row] = json.loads(result.stdout)
+    assert (row["id"], row["_change_type"], row["_commit_job"]) == (8, "delete", "it's nightly")
+    assert json.loads(run(table, "--job", "weekly", "--output", "json").stdout) == []
+    assert "_commit_job" in run(table, "--origin", "--output", "csv").stdout.splitlines()[0]
+    assert "_commit_job" not in run(table, "--output", "csv").stdout.splitlines()[0]

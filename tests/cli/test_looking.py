@@ -83,3 +83,16 @@ def test_a_page_that_cannot_be_written_is_one_line(table: str) -> None:
     result = run("history", table, "--html", "no/such/page.html")
     assert result.exit_code == 3
     assert "Traceback" not in result.stderr
+
+
+def test_rows_that_a_job_changed_have_its_name(tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1, 2]}, tmp_path / "t.lance")
+    made.update({"id": "id + 10"}, "id = 2", job="nightly").delete("id = 1")
+    result = CliRunner().invoke(main, ["row-history", made.uri, "--job", "nightly", "--output", "json"])
+    rows = json.loads(result.stdout)
+    assert [(row["id"], row["valid_from_job"], row["valid_to_job"]) for row in rows] == [
+        (2, None, "nightly"),
+        (12, "nightly", None),
+    ]
+    shown = CliRunner().invoke(main, ["row-history", made.uri, "--origin"]).stdout
+    assert "valid_from_job" in shown

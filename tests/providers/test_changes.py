@@ -159,8 +159,37 @@ def test_modes_are_positional_in_datafusion(path: str) -> None:
     assert len(engine.rows(f"SELECT id FROM lance_changes('{path}', 1, 4, NULL, 'net', true, false)")) == 4
     with pytest.raises(Exception, match="drop_unchanged=5 is neither true nor false"):
         engine.rows(f"SELECT * FROM lance_changes('{path}', 1, 2, NULL, 'all', 5)")
-    for arguments in ("", "3", f"'{path}', 1, 2, 3, 'all', true, true, 'id', 'main', 5"):
+    for arguments in ("", "3", f"'{path}', 1, 2, 3, 'all', true, true, 'id', 'main', true, 5"):
         with pytest.raises(Exception, match="lance_changes takes a path"):
             engine.rows(f"SELECT * FROM lance_changes({arguments})")
     with pytest.raises(Exception, match="not a version, a tag or a time"):
         engine.rows(f"SELECT * FROM lance_changes('{path}', 1.5)")
+
+
+def test_the_job_of_commits_is_a_column_on_request(engine: Engine, path: str) -> None:
+    lance_sql.open(path).delete("id = 3", job="nightly")
+    call = (
+        f"lance_changes('{path}', NULL, NULL, 1, 'all', false, false, NULL, NULL, true)"
+        if isinstance(engine, DataFusion)
+        else f"lance_changes('{path}', since := 1, origin := true)"
+    )
+    jobs = f"SELECT id, _commit_job FROM {call} WHERE _commit_version > 3 ORDER BY 1"
+    assert engine.rows(jobs) == [(3, "nightly"), (8, None), (9, None)]
+    assert engine.rows(f"SELECT id FROM {call} WHERE _commit_job = 'nightly'") == [(3,)]
+    expected = [
+        tuple(row.values())
+        for row in lance_sql.open(path)
+        .changes(since=1, origin=True)
+        .scan(["id", "_change_type", "_commit_user", "_commit_host"])
+        .to_table()
+        .to_pylist()
+    ]
+    rows = engine.rows(f"SELECT id, _change_type, _commit_user, _commit_host FROM {call}")
+    assert sorted(rows) == sorted(expected)
+    history = (
+        f"lance_row_history('{path}', NULL, NULL, NULL, true)"
+        if isinstance(engine, DataFusion)
+        else f"lance_row_history('{path}', origin := true)"
+    )
+    assert engine.rows(f"SELECT id, valid_from_job FROM {history} WHERE valid_to_job = 'nightly'") == [(3, None)]
+    assert len(engine.rows(f"SELECT * FROM lance_changes('{path}')")[0]) == 6

@@ -185,3 +185,14 @@ def test_ranges_that_can_only_be_a_mistake_are_refused(
     source = LanceDataSource(given)
     with pytest.raises((InvalidArgument, VersionNotFound), match=message):
         source.reader(source.schema()).partitions()
+
+
+def test_the_job_of_commits_is_a_column_on_request(
+    spark: SparkSession, table: lance_sql.Dataset, tmp_path: Path
+) -> None:
+    made = lance_sql.write({"id": [1]}, tmp_path / "t.lance", job="load").delete("id = 1", job="nightly")
+    rows = load(spark, made, origin="true").orderBy("_commit_version").collect()
+    assert [(row["_change_type"], row["_commit_job"]) for row in rows] == [("insert", "load"), ("delete", "nightly")]
+    frame = lance_sql.spark.read_changes(spark, made, since=1, origin=True, filter="_commit_job = 'nightly'")
+    assert [row["_commit_job"] for row in frame.collect()] == ["nightly"]
+    assert load(spark, made).columns == ["id", *CHANGES]

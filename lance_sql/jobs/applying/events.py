@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, PREIMAGE
+from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, ORIGIN_NAMES, PREIMAGE
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.format.casts.common_type import joinable, plain
 from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema
@@ -112,6 +112,8 @@ def read(
     if is_by_commit:
         sequence = (COMMIT_VERSION,)
     feed_columns = {*NAMES, ROW_ID} if is_feed else set()
+    if is_feed and (feed.range.with_origin if feed is not None else set(ORIGIN_NAMES) <= set(names)):
+        feed_columns |= set(ORIGIN_NAMES)
     wanted = _columns(names, feed_columns, columns, except_columns)
     if missing := [name for name in chosen_keys if name not in wanted]:
         raise InvalidArgument(f"The key column {missing[0]!r} has to be among the columns of the target")
