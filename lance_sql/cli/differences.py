@@ -22,6 +22,7 @@ DIFFERENCES_FOUND = 1
 @click.command()
 @click.argument("tables", nargs=-1, required=True, metavar="A [B]")
 @click.option("--key", metavar="COLUMNS", help="Match rows by these columns, separated by commas, instead of row ids.")
+@click.option("--job", help="Compare the versions before and after the newest commits in a row of this job.")
 @click.option("--limit", type=click.IntRange(min=0), help="Maximum rows of each kind; default 20, and 200 with --html.")
 @click.option("--branch", help="Branch to use instead of main.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
@@ -31,6 +32,7 @@ DIFFERENCES_FOUND = 1
 def diff(
     tables: tuple[str, ...],
     key: str | None,
+    job: str | None,
     limit: int | None,
     branch: str | None,
     output: str,
@@ -46,17 +48,24 @@ def diff(
     \b
     lance-sql diff events.lance@41 events.lance@42
     lance-sql diff events.lance 41 42
+    lance-sql diff events.lance --job nightly
     lance-sql diff events.lance events.lance@experiment
     lance-sql diff yesterday.lance events.lance --key id,day
     lance-sql diff events.lance --html report.html
     """
     import lance_sql
+    from lance_sql.health.differences import open_named
 
-    a, b = _opened(tables, branch)
+    b: Dataset | None
+    if job is None:
+        a, b = _opened(tables, branch)
+    elif len(tables) == 1:
+        a, b = open_named(tables[0], branch), None
+    else:
+        raise click.UsageError("--job compares versions of one table: leave B out.")
+    keys = None if key is None else key.split(",")
     with progress.shown("rows compared", hidden=quiet):
-        difference = lance_sql.diff(
-            a, b, None if key is None else key.split(","), max_rows=limit if limit is not None else 200 if html else 20
-        )
+        difference = lance_sql.diff(a, b, keys, job=job, max_rows=limit if limit is not None else 200 if html else 20)
     if html is not None:
         screen.write_page(html, difference.to_html())
     else:

@@ -300,11 +300,14 @@ def verify(
 @main.command(name="audit", epilog=_EPILOG)
 @click.argument("table")
 @click.option("--branch", help="Branch to use instead of main.")
+@click.option("--job", help="Only commits of this job.")
 @click.option("--no-checksums", is_flag=True, help="Do not compare checksums, which reads each file once.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @reports_errors
-def audit_lineage(table: str, branch: str | None, no_checksums: bool, output: str, quiet: bool) -> None:
+def audit_lineage(
+    table: str, branch: str | None, job: str | None, no_checksums: bool, output: str, quiet: bool
+) -> None:
     """Compares row ids and row versions of TABLE with its commits, and files with their checksums.
 
     Exits with 1 if the newest version has faults, and with 4 if only older ones have.
@@ -313,7 +316,7 @@ def audit_lineage(table: str, branch: str | None, no_checksums: bool, output: st
     from lance_sql.health.verification import audit
 
     path, version, tag = split_name(table)
-    options = {"branch": branch, "checksums": not no_checksums}
+    options = {"branch": branch, "job": job, "checksums": not no_checksums}
     report = verification.run(audit, path, version=version, tag=tag, quiet=quiet, **options)
     verification.end(report, output)
 

@@ -1,4 +1,4 @@
-"""The job, user and host of commits: in the feed and the history of rows."""
+"""The job, user and host of commits: in the feed, the history of rows, `diff` and `audit`, and on their pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, VersionNotFound
 
 
 @pytest.fixture
@@ -86,3 +86,37 @@ def test_a_history_of_rows_has_the_jobs_of_both_ends(table: lance_sql.Dataset) -
     assert history.count_rows("valid_to_job = 'nightly'") == 2
     late = table.row_history(4, origin=True).scan(["valid_from_job"], "id = 1").to_table()
     assert late["valid_from_job"].to_pylist() == [None]
+
+
+def test_pages_name_the_job(table: lance_sql.Dataset) -> None:
+    for page in (table.changes().to_html(), table.row_history().to_html(), lance_sql.diff(table, 1).to_html()):
+        assert "nightly" in page
+        assert "hourly" in page
+
+
+def test_a_difference_has_the_commits_between(table: lance_sql.Dataset) -> None:
+    difference = lance_sql.diff(table, 1)
+    assert [(each.version, each.job) for each in difference.commits] == [(2, "nightly"), (3, "nightly"), (4, "hourly")]
+    assert [each["operation"] for each in difference.to_dict()["commits"]] == ["update", "delete", "insert"]
+    assert "3, delete" in str(difference)
+    assert "job nightly" in str(difference)
+    assert difference.reversed().commits == difference.commits
+
+
+def test_the_last_run_of_a_job_is_compared(table: lance_sql.Dataset) -> None:
+    difference = lance_sql.diff(table, job="nightly")
+    assert (difference.before.version, difference.after.version) == (1, 3)
+    assert lance_sql.diff(table, job="hourly").rows_inserted == 1
+    assert lance_sql.diff(table).before.version == 3
+    with pytest.raises(VersionNotFound, match=r"No commit of t.lance is of the job 'weekly'"):
+        lance_sql.diff(table, job="weekly")
+    with pytest.raises(InvalidArgument, match="either job= or"):
+        lance_sql.diff(table, 1, job="nightly")
+    first = lance_sql.write({"id": [1]}, table.uri.replace("t.lance", "u.lance"), job="load")
+    with pytest.raises(VersionNotFound, match=r"created u.lance"):
+        lance_sql.diff(first, job="load")
+
+
+def test_an_audit_is_of_the_commits_of_a_job(table: lance_sql.Dataset) -> None:
+    assert lance_sql.audit(table.uri, job="nightly").versions == (2, 3)
+    assert lance_sql.audit(table.uri, job="weekly").versions == ()

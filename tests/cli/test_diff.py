@@ -85,3 +85,15 @@ def test_failures_say_what_to_do(table: str, arguments: list[str], exit_code: in
     result = run(*arguments)
     assert (result.exit_code, message in result.stderr) == (exit_code, True), result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_the_last_run_of_a_job_is_compared(table: str) -> None:
+    with lance_sql.job("nightly"):
+        lance_sql.open(table).update({"v": "'y'"}, "id = 1").update({"v": "'z'"}, "id = 1")
+    lance_sql.open(table).delete("id = 1")
+    result = run(table, "--job", "nightly")
+    assert result.exit_code == 1
+    assert "t.lance version 3 -> t.lance version 5" in result.stdout
+    assert "job nightly" in result.stdout
+    assert run(table, table, "--job", "nightly").exit_code == 2
+    assert "No commit of t.lance is of the job 'weekly'" in run(table, "--job", "weekly").stderr

@@ -9,19 +9,21 @@ from typing import Final
 import pyarrow as pa
 
 import lance_sql.dataset
-from lance_sql.changes.history import BranchHistory
+from lance_sql.changes.history import BranchHistory, origin
+from lance_sql.changes.version_history.history import operation
 from lance_sql.dataset import Dataset
-from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
+from lance_sql.errors import ColumnNotFound, CorruptFile, InvalidArgument, VersionNotFound
 from lance_sql.format.casts.common_type import plain
 from lance_sql.format.schema import Schema
 from lance_sql.format.schema.primary_key import naming_columns, primary_key
 from lance_sql.health.differences import compared_columns, differing_rows
 from lance_sql.health.differences.compared_columns import SharedColumns
-from lance_sql.health.differences.difference import DataFileChange, Difference, Side
+from lance_sql.health.differences.difference import CommitBetween, DataFileChange, Difference, Side
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.canonical import canonical_location
 from lance_sql.table.new_files import new_files
+from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import split_name
 from lance_sql.values import keys as key_rule
 
@@ -30,15 +32,18 @@ MAX_ROWS: Final = 100
 
 def diff(
     a: Dataset | str | os.PathLike[str],
-    b: Dataset | str | os.PathLike[str] | int,
+    b: Dataset | str | os.PathLike[str] | int | None = None,
     key: str | Sequence[str] | int | None = None,
     *,
+    job: str | None = None,
     max_rows: int = MAX_ROWS,
     progress: Progress | None = None,
 ) -> Difference:
     """Compares `a` with `b`: columns, rows, cells and files.
 
-    `diff(table, 5, 6)` compares two versions of one table, `diff(table, 5)` version 5 with that of the handle.
+    `diff(table, 5, 6)` compares two versions of one table, `diff(table, 5)` version 5 with that of the handle,
+    `diff(table)` the version before the handle's, and `diff(table, job="nightly")` those before and after the last run
+    of a job.
 
     For versions of one table with stable row ids, only the changes of the commits between are read, and rows are
     identified by their ids. All others are identified by a key; different tables are read completely. Up to 64 MiB of
@@ -47,6 +52,7 @@ def diff(
 
     a, b: datasets or paths, such as "orders.lance@41", "orders.lance@audited", "orders.lance@branch"
     key: columns that identify rows, unique in each table; if needed, the default is the table's unenforced primary key
+    job: compare the versions before and after the newest commits in a row of this job, instead of `b`
     max_rows: the maximum number of inserted, deleted and updated rows in the result; all are counted
     progress: called with the number of compared rows, and the total
     raises: as `lance_sql.open`; ColumnNotFound; InvalidArgument if a key is needed and none is known, and if two
@@ -58,13 +64,19 @@ def diff(
     if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
         raise InvalidArgument(f"max_rows is {max_rows!r}; it must be a whole number, at least 0")
     after = open_table(a)
-    if isinstance(b, int):
+    if job is not None:
+        if b is not None:
+            raise InvalidArgument("Pass either job= or a second table or version")
+        before, after = _around(after, job)
+    elif b is None:
+        before = _at(after, after.version - 1)
+    elif isinstance(b, int):
         before, after = _at(after, b), after if key is None else _at(after, _version(key))
         key = None
     else:
         before, after = after, open_table(b)
-        if isinstance(key, int):
-            raise InvalidArgument(f"key={key} is no column; versions are given as diff(table, 5, 6)")
+    if isinstance(key, int):
+        raise InvalidArgument(f"key={key} is no column; versions are given as diff(table, 5, 6)")
     keys = None if key is None else [key] if isinstance(key, str) else list(key)
     with reporting(progress):
         return _compared(before, after, keys, max_rows)
@@ -77,6 +89,24 @@ def _compared(before: Dataset, after: Dataset, keys: list[str] | None, max_rows:
     if is_one_table and _is_in_history(after, before):
         return _versions(after, before, keys, max_rows).reversed()
     return _tables(before, after, _needed(keys, before, after), max_rows, _by_name(before.schema, after.schema), False)
+
+
+def _around(table: Dataset, job: str) -> tuple[Dataset, Dataset]:
+    """Returns the versions before and after the newest commits in a row of a job.
+
+    raises: VersionNotFound if there are none, or if the table began with them
+    """
+    history = BranchHistory(table.snapshot)
+    versions = (version for version in sorted(history.files, reverse=True) if version <= table.version)
+    last = next((version for version in versions if origin(history.snapshot_at(version)).job == job), None)
+    if last is None:
+        raise VersionNotFound(f"No commit of {table.snapshot.name} is of the job {job[:100]!r}")
+    first = last
+    while first - 1 in history.files and origin(history.snapshot_at(first - 1)).job == job:
+        first -= 1
+    if first == history.beginning:
+        raise VersionNotFound(f"The job {job[:100]!r} created {table.snapshot.name}: there is no version before it")
+    return _at(table, first - 1), _at(table, last)
 
 
 def _at(table: Dataset, version: int) -> Dataset:
@@ -266,7 +296,28 @@ def _result(
         files_added=_new_files(after, before) if is_one_table else (),
         files_removed=_new_files(before, after) if is_one_table else (),
         is_one_table=is_one_table,
+        commits=_commits(before, after) if is_one_table else (),
     )
+
+
+def _commits(before: Dataset, after: Dataset) -> tuple[CommitBetween, ...]:
+    """Returns the existing commits between two versions of one history."""
+    history = BranchHistory(after.snapshot)
+    commits = []
+    for version in sorted(history.files):
+        if before.version < version <= after.version:
+            snapshot = history.snapshot_at(version)
+            by = origin(snapshot)
+            time = snapshot.manifest.timestamp
+            commits.append(CommitBetween(version, time, _operation(snapshot), by.job, by.user, by.host))
+    return tuple(commits)
+
+
+def _operation(snapshot: Snapshot) -> str | None:
+    try:
+        return operation(snapshot)
+    except CorruptFile:
+        return None
 
 
 def _side(table: Dataset, name: str) -> Side:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
@@ -32,6 +33,23 @@ class Side:
     fragments: int
     files: int
     bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitBetween:
+    """Commit between two versions of one table; unknown values are None.
+
+    timestamp: UTC
+    operation: from the user's view, such as "update"
+    job, user, host: as the commit records them
+    """
+
+    version: int
+    timestamp: datetime
+    operation: str | None
+    job: str | None
+    user: str | None
+    host: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +116,7 @@ class Difference(Page):
     updated: the first updated rows; there may be more
     files_added, files_removed: data files that only one version of the same table has; empty for different tables
     is_one_table: the two are versions of one table
+    commits: the commits between two versions of one history, ascending; empty for others
 
     >>> difference = lance_sql.diff("examples/orders.lance@5", "examples/orders.lance@6")
     >>> difference.rows_inserted, difference.rows_updated, difference.rows_deleted
@@ -123,6 +142,7 @@ class Difference(Page):
     files_added: tuple[DataFileChange, ...]
     files_removed: tuple[DataFileChange, ...]
     is_one_table: bool
+    commits: tuple[CommitBetween, ...] = ()
 
     @property
     def has_differences(self) -> bool:

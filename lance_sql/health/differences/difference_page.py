@@ -12,6 +12,7 @@ from lance_sql.values.value_text import values
 
 _MAX_FILES: Final = 200
 _ROWS_IN_A_PART: Final = 10
+_MAX_COMMITS: Final = 20
 
 
 def page_values(difference: Difference, *, is_part: bool) -> dict[str, Any]:
@@ -30,6 +31,7 @@ def page_values(difference: Difference, *, is_part: bool) -> dict[str, Any]:
         ],
         "files": list(islice(files, _MAX_FILES)),
         "max_files": _MAX_FILES,
+        "max_commits": _MAX_COMMITS,
     }
 
 

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.health.differences.difference import ColumnChange, DataFileChange, Difference, UpdatedRow
+from lance_sql.health.differences.difference import ColumnChange, CommitBetween, DataFileChange, Difference, UpdatedRow
 from lance_sql.runtime.terminal_text import cut, one_line
 from lance_sql.values.value_text import as_json, text, values
 
 _SIGNS: Final = {"added": "+", "dropped": "-"}
 _FILES_SHOWN: Final = 5
+_COMMITS_SHOWN: Final = 10
 
 
 def as_text(difference: Difference, width: int | None = None) -> str:
@@ -33,6 +34,7 @@ def _lines(difference: Difference) -> Iterator[str]:
         if difference.is_one_table
         else ""
     )
+    yield from _commits(difference.commits)
     if difference.columns or difference.not_compared:
         yield ""
         yield counted(len(difference.columns), "column") + " changed"
@@ -73,6 +75,26 @@ def _lines(difference: Difference) -> Iterator[str]:
     if not difference.has_differences:
         yield ""
         yield "No differences."
+
+
+def _commits(commits: Sequence[CommitBetween]) -> Iterator[str]:
+    """Yields the newest commits, if one of them records its job or user."""
+    if not any(commit.job or commit.user for commit in commits):
+        return
+    yield ""
+    yield f"{counted(len(commits), 'commit')} between"
+    for commit in commits[-_COMMITS_SHOWN:][::-1]:
+        user = f"{commit.user}@{commit.host}" if commit.user and commit.host else commit.user
+        by = [f"job {commit.job}"] if commit.job else []
+        by += [user] if user else []
+        said = [
+            str(commit.version),
+            commit.operation or "not recorded",
+            f"{commit.timestamp:%Y-%m-%d %H:%M:%S} UTC",
+            *by,
+        ]
+        yield f"  {one_line(', '.join(said))}"
+    yield from _more(len(commits), min(len(commits), _COMMITS_SHOWN))
 
 
 def describe(change: ColumnChange) -> str:
@@ -125,6 +147,9 @@ def as_dict(difference: Difference) -> dict[str, Any]:
     return {
         "before": dataclasses.asdict(difference.before),
         "after": dataclasses.asdict(difference.after),
+        "commits": [
+            {**dataclasses.asdict(commit), "timestamp": as_json(commit.timestamp)} for commit in difference.commits
+        ],
         "has_differences": difference.has_differences,
         "key": list(difference.key),
         "columns": [dataclasses.asdict(change) for change in difference.columns],

@@ -80,6 +80,7 @@ class Fault:
     ids: of the affected rows, ascending
     wrong_versions: parallel to `ids`, the wrong versions; empty for other kinds of faults
     newest: the newest audited version, with the number of rows that still have the fault; None if unknown
+    job: the user's name of the job that the commit is a part of
     """
 
     version: int
@@ -90,6 +91,7 @@ class Fault:
     ids: U64 = field(default_factory=lambda: np.empty(0, np.uint64), compare=False)
     wrong_versions: U64 = field(default_factory=lambda: np.empty(0, np.uint64), compare=False)
     newest: tuple[int, int] | None = None
+    job: str | None = None
 
     @property
     def num_rows(self) -> int:
@@ -102,7 +104,8 @@ class Fault:
         return QUERIES[self.kind]
 
     def __str__(self) -> str:
-        where = f"version {self.version} ({self.operation or 'not recorded'})"
+        by_job = f", job {self.job}" if self.job else ""
+        where = f"version {self.version} ({self.operation or 'not recorded'}{by_job})"
         if self.fragment is not None:
             where += f", fragment {self.fragment}"
         return one_line(f"{where}: {self.message}")
@@ -113,6 +116,7 @@ class Fault:
         return {
             "version": self.version,
             "operation": self.operation,
+            "job": self.job,
             "fragment": self.fragment,
             "kind": self.kind,
             "message": self.message,
@@ -175,16 +179,17 @@ class Audited:
 
 @dataclass
 class Findings:
-    """Faults of one version."""
+    """Faults of one version; `operation` and `job` are those of its commit."""
 
     version: int
     operation: str | None
+    job: str | None
     faults: list[Fault] = field(default_factory=list)
 
     def add(self, kind: Kind, message: str, fragment: int | None = None, ids: U64 | None = None) -> None:
         """Adds a fault that is not about row versions."""
         shown = np.empty(0, np.uint64) if ids is None else np.sort(ids)
-        self.faults.append(Fault(self.version, self.operation, fragment, kind, message, shown))
+        self.faults.append(Fault(self.version, self.operation, fragment, kind, message, shown, job=self.job))
 
     def add_versions(
         self, kind: Kind, what: str, rows: LiveRows, versions: U64, expected: U64, wrong: BoolMask
@@ -199,7 +204,16 @@ class Findings:
             concerned = rows_text(len(positions))
             message = f"{what} of {concerned} is {versions[first]} instead of {expected[first]} ({example})"
             self.faults.append(
-                Fault(self.version, self.operation, fragment, kind, message, rows.ids[positions], versions[positions])
+                Fault(
+                    self.version,
+                    self.operation,
+                    fragment,
+                    kind,
+                    message,
+                    rows.ids[positions],
+                    versions[positions],
+                    job=self.job,
+                )
             )
 
 

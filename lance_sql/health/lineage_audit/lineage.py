@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from lance_sql.changes.fragment_difference import changed_fragments
-from lance_sql.changes.history import BranchHistory
+from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.health.lineage_audit import invariants, plain_inserts, rules, zones
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
@@ -55,7 +55,7 @@ class Lineage:
         version = snapshot.version
         try:
             (self._audited if self._version(snapshot) else self._without).append(version)
-            findings = Findings(version, _operation(snapshot)[1])
+            findings = _findings(snapshot)
             zones.check(snapshot, self._zones, findings)
             self._faults += findings.faults
         except (CorruptFile, UnsupportedFeature) as error:
@@ -71,7 +71,7 @@ class Lineage:
         message = error.in_table
         if message not in self._changed:
             self._changed.add(message)
-            findings = Findings(snapshot.version, _operation(snapshot)[1])
+            findings = _findings(snapshot)
             findings.add(Kind.CHANGED_FILE, message, fragment)
             self._faults += findings.faults
 
@@ -81,7 +81,7 @@ class Lineage:
         earlier = self._earlier(version)
         had_lineage = earlier is not None and earlier.manifest.has_stable_row_ids
         operation, name, reason = _operation(later)
-        findings = Findings(version, name)
+        findings = Findings(version, name, origin(later).job)
         if not later.manifest.has_stable_row_ids:
             if had_lineage and not isinstance(operation, Restore):
                 findings.add(Kind.LOST_LINEAGE, "the table has no stable row ids any longer")
@@ -174,6 +174,10 @@ def _count_now(fault: Fault, rows: LiveRows) -> int:
         return int(np.isin(rows.ids, fault.ids).sum())
     positions = np.minimum(np.searchsorted(fault.ids, rows.ids), len(fault.ids) - 1)
     return int(((fault.ids[positions] == rows.ids) & (fault.wrong_versions[positions] == values)).sum())
+
+
+def _findings(snapshot: Snapshot) -> Findings:
+    return Findings(snapshot.version, _operation(snapshot)[1], origin(snapshot).job)
 
 
 def _operation(snapshot: Snapshot) -> tuple[Operation | None, str | None, str | None]:

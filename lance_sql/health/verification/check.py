@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from functools import partial
 from typing import Any
 
-from lance_sql.changes.history import BranchHistory
+from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.errors import CorruptFile, LanceError, at
 from lance_sql.format.schema import Field
 from lance_sql.health.lineage_audit.faults import Kind
@@ -77,6 +77,7 @@ def audit(
     version: int | None = None,
     tag: str | None = None,
     branch: str | None = None,
+    job: str | None = None,
     checksums: bool = True,
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
@@ -87,6 +88,7 @@ def audit(
 
     checksums: compare the files with their checksums, which reads each file once
     version, tag: audit only the commit of this version; by default those of all versions of the branch
+    job: audit only commits of this job
     progress: called with the number of checked fragments of versions, and the total
     raises: TableNotFound, VersionNotFound; faults are reported, not raised
 
@@ -98,6 +100,8 @@ def audit(
     history = BranchHistory(snapshots[-1], snapshots)
     if version is None and tag is None:
         snapshots = [history.unread(number) for number in history.files]
+    if job is not None:
+        snapshots = [each for each in snapshots if _job(each) == job]
     check = _Check(files=False, deep=False, checksums=checksums, lineage=Lineage(history))
     with reporting(progress):
         return check.run(os.fspath(uri), snapshots, with_refs=False)
@@ -335,6 +339,14 @@ class _Check:
             if tag.branch == snapshot.branch and tag.version not in versions:
                 missing = CorruptFile(f"tag {name!r} names version {tag.version}, which does not exist")
                 self._findings.add(tag.version, [missing], "record")
+
+
+def _job(snapshot: Snapshot) -> str | None:
+    """Returns the job of a version's commit; None if it is not recorded, or cannot be read."""
+    try:
+        return origin(snapshot).job
+    except LanceError:
+        return None
 
 
 def _parsed(fragments: Fragments, fragment_index: int) -> tuple[list[Fragment], list[LanceError]]:
