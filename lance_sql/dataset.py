@@ -37,7 +37,7 @@ from lance_sql.table.index_summaries import IndexSummary, summaries
 from lance_sql.table.open_snapshot import open_named
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.versions import VersionInfo
+from lance_sql.table.versions import VersionInfo, VersionLike
 from lance_sql.values.arguments import check_keywords, check_number, column_names
 from lance_sql.values.local_paths import shown
 from lance_sql.writes import statements
@@ -729,12 +729,12 @@ class Dataset(ArrowDataset):
             self.snapshot.latest(), target_rows=target_rows, max_deleted_share=max_deleted_share
         )
 
-    def restore(self, version: int | None = None, **options: Unpack[CommitOptions]) -> Dataset:
+    def restore(self, version: VersionLike | None = None, **options: Unpack[CommitOptions]) -> Dataset:
         """Makes an earlier version the newest one again. The versions between stay as they are.
 
         If the newest version is damaged, a warning is logged, and ids that it may have assigned are not reused.
 
-        version: the one to restore; defaults to that of this handle
+        version: a number, tag or time, as for `open`; defaults to that of this handle
         raises: VersionNotFound, CommitConflict; CorruptFile for a damaged version
         """
         return self._change(
@@ -777,7 +777,7 @@ class Dataset(ArrowDataset):
         """
         return self._change("enable_stable_row_ids", options, statements.row_ids.enable, indices=indices)
 
-    def create_tag(self, name: str, version: int | None = None) -> None:
+    def create_tag(self, name: str, version: VersionLike | None = None) -> None:
         """Names a version of this branch. A tagged version is not cleaned up.
 
         version: defaults to that of this handle
@@ -789,7 +789,7 @@ class Dataset(ArrowDataset):
         """
         statements.maintenance.create_tag(self.snapshot, name, self.version if version is None else version)
 
-    def move_tag(self, name: str, version: int | None = None) -> None:
+    def move_tag(self, name: str, version: VersionLike | None = None) -> None:
         """Moves a tag to another version of this branch, by default to that of this handle.
 
         raises: VersionNotFound
@@ -947,10 +947,10 @@ class Dataset(ArrowDataset):
 def open(
     uri: str | os.PathLike[str],
     *,
-    version: int | None = None,
+    version: VersionLike | None = None,
     tag: str | None = None,
     branch: str | None = None,
-    as_of: datetime | date | str | None = None,
+    as_of: datetime | date | timedelta | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
     use_indices: bool = True,
@@ -962,10 +962,12 @@ def open(
     """Opens one version of a table, by default the latest one of main.
 
     uri: a path, or a URI of S3 (with DynamoDB: `s3+ddb://`), Google Cloud Storage, Azure or any fsspec file system;
-        if no version is named otherwise, a version, tag or branch may follow an @: "orders.lance@41"
+        if no version is named otherwise, a version, tag, branch or time may follow an @: "orders.lance@41"
     version, tag, as_of: at most one of them; `branch` combines with `version` and `as_of`
-    version: negative numbers count back from the newest version: -1 is the one before it
-    as_of: open the newest version committed at this time or before; a time without a zone is UTC
+    version: a number, of which negative ones count back from the newest version: -1 is the one before it; or a tag;
+        or a time, as `as_of`, if no tag has that name
+    as_of: open the newest version committed at this time or before; a time without a zone is UTC. Also an age before
+        now such as "1d" or a timedelta, "today" and "yesterday"
     storage_options: for the store of the URI, by the names of object_store
     manifest_store: the manifest store that the table is written with, if any
     use_indices: whether filters may use the table's secondary indices

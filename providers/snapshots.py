@@ -44,7 +44,7 @@ def open_version(
         given = [name for name in ("version", "tag", "as_of") if time_travel.get(name) is not None]
         if given:
             raise InvalidArgument(f"{uri!r} names a version, and {given[0]} another: give one of them")
-        opened = opening(path, **{**time_travel, "version": version, "tag": tag})
+        opened = opening(path, **{**time_travel, "version": tag if version is None else version})
     snapshot = opened.snapshot
     # A table that was deleted and written again may have the same version numbers. But its manifest is another file, or
     # its commits have other times and names.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.table.version_names import as_version
 
 from .bounds import bound
 from .searching import open_search
@@ -120,10 +119,7 @@ def _typed(function: str, name: str, value: Any) -> Any:
             raise InvalidArgument(f"{function}: {name}={value!r} is no text")
         return str(value).lower() if isinstance(value, bool) else str(value)
     if kind == "version":
-        number = None if isinstance(value, bool) else as_version(value) if isinstance(value, str) else value
-        if not isinstance(number, int):
-            raise InvalidArgument(f"version={value!r} is not a whole number; a tag is given as tag={value!r}")
-        return number
+        return bound(value)
     if kind == "time" and (isinstance(value, bool) or not isinstance(value, str | date | datetime)):
         raise InvalidArgument(f"{function}: as_of={value!r} is no time")
     if kind == "bound":

@@ -84,6 +84,7 @@ PUBLIC = (
     "store.cached",
     "table.address",
     "table.version_names",
+    "table.versions",
     "values.durations",
     "values.local_paths",
     "values.selection",

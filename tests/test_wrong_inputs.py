@@ -319,8 +319,8 @@ WRONG = [
     ),
     Wrong(
         "a version that is a name",
-        "version='audited' is not a whole number; a tag is given as tag='audited'",
-        sql="FROM lance_versions('orders.lance', version := 'audited')",
+        "No tag 'audted' in orders.lance. Did you mean 'audited'?",
+        sql="FROM lance_versions('orders.lance', version := 'audted')",
     ),
     Wrong(
         "a path that is a number",

@@ -14,8 +14,9 @@ from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import InvalidArgument, VersionNotFound
 from lance_sql.table import versions
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import VersionLike
 
-Bound: TypeAlias = int | str | datetime | date | timedelta
+Bound: TypeAlias = VersionLike
 """A version, a tag, or a time: see `versions.instant`. Text is a tag, or a time if no tag has that name."""
 
 

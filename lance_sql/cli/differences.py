@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ def diff(
     \b
     lance-sql diff events.lance@41 events.lance@42
     lance-sql diff events.lance 41 42
+    lance-sql diff events.lance yesterday
     lance-sql diff events.lance --job nightly
     lance-sql diff events.lance events.lance@experiment
     lance-sql diff yesterday.lance events.lance --key id,day
@@ -78,6 +80,7 @@ def diff(
 def _opened(names: tuple[str, ...], branch: str | None) -> tuple[Dataset, Dataset]:
     """Opens the two tables or versions of the arguments."""
     from lance_sql.health.differences import open_named
+    from lance_sql.table.versions import is_time
 
     if len(names) > 3:
         raise click.UsageError(f"Give two tables, or a table and two of its versions, not {len(names)} arguments.")
@@ -90,7 +93,7 @@ def _opened(names: tuple[str, ...], branch: str | None) -> tuple[Dataset, Datase
         return open_named(f"{path}@{others[0]}", branch), open_named(f"{path}@{others[1]}", branch=branch)
     if len(others) == 1:
         (second,) = others
-        if second.isdecimal():
+        if second.isdecimal() or (is_time(second) and not os.path.exists(second)):
             after = open_named(path, branch) if not is_named else None
             if after is None:
                 return open_named(first, branch), open_named(f"{path}@{second}", branch)

@@ -291,7 +291,7 @@ def verify(
 
     path, version, tag = split_name(table)
     options = {"branch": branch, "deep": deep, "checksums": checksums, "lineage": lineage}
-    report = verification.run(verify, path, version=version, tag=tag, quiet=quiet, **options)
+    report = verification.run(verify, path, version=tag if version is None else version, quiet=quiet, **options)
     if html is not None:
         screen.write_page(html, report.to_html())
     verification.end(report, output if html is None else None)
@@ -317,7 +317,7 @@ def audit_lineage(
 
     path, version, tag = split_name(table)
     options = {"branch": branch, "job": job, "checksums": not no_checksums}
-    report = verification.run(audit, path, version=version, tag=tag, quiet=quiet, **options)
+    report = verification.run(audit, path, version=tag if version is None else version, quiet=quiet, **options)
     verification.end(report, output)
 
 

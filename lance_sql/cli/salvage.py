@@ -52,8 +52,7 @@ def salvage(
         report = repairs.salvage(
             path,
             target,
-            version=version,
-            tag=tag,
+            version=tag if version is None else version,
             branch=branch,
             columns=None if columns is None else columns.split(","),
             null_cells=null_cells,

@@ -25,7 +25,7 @@ def open_table(
     if branch is None:
         return opening(name)
     path, version, tag = split_name(name)
-    return opening(path, version=version, tag=tag, branch=branch)
+    return opening(path, version=tag if version is None else version, branch=branch)
 
 
 def open_version(path: str, version: int, *, branch: str | None = None) -> Dataset:

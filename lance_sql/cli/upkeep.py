@@ -112,6 +112,7 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
     \b
     lance-sql restore events.lance 40
     lance-sql restore events.lance@audited
+    lance-sql restore events.lance yesterday
     lance-sql restore events.lance@load 40
     """
     from lance_sql.cli import tables
@@ -121,8 +122,8 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
     path, number, tag = split_name(chosen)
     if number is None and tag is None:
         raise click.UsageError(f"Name a version: {path} 41, or {path}@tag.")
-    earlier = tables.open_table(chosen, branch=None if tag is not None else branch)
-    if tag is not None and tag not in earlier.tags():
+    earlier = tables.open_table(chosen, branch=None if tag is not None and branch is None else branch)
+    if tag is not None and tag == earlier.branch and tag not in earlier.tags():
         raise click.UsageError(f"{tag!r} is a branch, not a version to go back to.")
     what = (
         f"return from {_newest(path, branch, earlier)} to version {earlier.version} "

@@ -15,7 +15,7 @@ from lance_sql.one_sql.constants import constant
 from lance_sql.one_sql.named_tables import FORMAT, SUFFIX, is_path, path_of_name, place_of_name
 from lance_sql.providers.attached import Place
 from lance_sql.providers.table_functions import FUNCTIONS, SEARCHES
-from lance_sql.table.version_names import as_version, split_name
+from lance_sql.table.version_names import split_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +122,7 @@ def _version(kind: str, value: exp.Expr) -> tuple[str, Any]:
         raise UnsupportedFeature(f"AT ({kind} => ..) is not known, AT (VERSION => ..) and AT (TIMESTAMP => ..) are")
     if isinstance(chosen, bool) or not isinstance(chosen, int | str):
         raise InvalidArgument(f"A version is a number or a tag, not {kind} {chosen!r}")
-    if isinstance(chosen, str) and (number := as_version(chosen)) is not None:
-        chosen = number
-    return ("version" if isinstance(chosen, int) else "tag"), chosen
+    return "version", chosen
 
 
 def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | None:
@@ -146,7 +144,7 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
                 raise InvalidArgument(f"{function} has the argument 'path' twice")
             path = value
             continue
-        name = argument.this.name.lower() if named else _name_at(function, position, value)
+        name = argument.this.name.lower() if named else _name_at(function, position)
         if name not in names:
             raise InvalidArgument(f"{function} has no argument {name!r}; after the path there are {', '.join(names)}")
         if name in given:
@@ -170,12 +168,12 @@ def _names_table(node: exp.Func, schema: tuple[str, ...]) -> bool:
     return is_path(first.this) or path_of_name((*schema, *first.this.split("."))) is not None
 
 
-def _name_at(function: str, position: int, value: Any) -> str:
+def _name_at(function: str, position: int) -> str:
     """Returns the name of a positional argument. A version or a tag may follow the path, as in DataFusion."""
     names = FUNCTIONS[function].names
     if names[0] == "version":
         if position == 1:
-            return "tag" if isinstance(value, str) else "version"
+            return "version"
         raise InvalidArgument(f"{function} takes a path and a version or a tag; name what follows, as in as_of => '..'")
     if position > len(names):
         raise InvalidArgument(f"{function} takes a path and at most {len(names)} arguments")

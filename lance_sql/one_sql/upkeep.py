@@ -138,9 +138,7 @@ def version_of(dataset: Dataset, kind: str, chosen: int | str) -> int:
     """
     if kind == "TIMESTAMP":
         return lance_sql.dataset.open(dataset.uri, as_of=str(chosen)).version
-    if isinstance(chosen, int):
-        return lance_sql.dataset.open(dataset.uri, version=chosen).version
-    return lance_sql.dataset.open(dataset.uri, tag=chosen).version
+    return lance_sql.dataset.open(dataset.uri, version=chosen).version
 
 
 def create_index(read: TokenReader) -> Change | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
@@ -13,8 +13,8 @@ from lance_sql.store import Store, check_path, open_store
 from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import address, refs, versions
 from lance_sql.table.paths import DATA
-from lance_sql.table.version_names import unknown_name
-from lance_sql.table.versions import VersionFile
+from lance_sql.table.version_names import as_version, unknown_name
+from lance_sql.table.versions import VersionFile, VersionLike
 from lance_sql.values.local_paths import shown
 
 MAIN = "main"
@@ -41,14 +41,15 @@ class Location(NamedTuple):
 def locate(
     uri: str,
     *,
-    version: int | None = None,
+    version: VersionLike | None = None,
     tag: str | None = None,
     branch: str | None = None,
-    as_of: datetime | date | str | None = None,
+    as_of: datetime | date | timedelta | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Location:
     """Locates the version that the arguments of `open_snapshot` name.
 
+    version: text is a number, a tag, or a time if no tag has that name
     raises: TableNotFound, VersionNotFound, InvalidArgument, CorruptFile
     """
     _check_arguments(version, tag, branch, as_of)
@@ -57,6 +58,8 @@ def locate(
     options["storage_options"] = storage_options
     main = open_store(root, storage_options)
     table = table_name(root)
+    if version is not None and not isinstance(version, int):
+        version, tag, as_of = _named(main, version)
     if tag is not None:
         ref = refs.tags(main).get(tag)
         if ref is None:
@@ -64,6 +67,8 @@ def locate(
                 return locate(linked.place, **options)
             _check_table(main, uri)
             raise VersionNotFound(_unknown_tag(main, tag, table))
+        if branch not in (None, ref.branch or MAIN):
+            raise InvalidArgument(f"The tag {tag!r} names version {ref.version} of branch {ref.branch or MAIN!r}")
         branch, version = ref.branch, ref.version
     elif branch is None:
         branch = own_branch
@@ -128,19 +133,33 @@ def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | Non
     return open_store(below(uri, f"tree/{branch}"), storage_options)
 
 
+def _named(main: Store, version: VersionLike) -> tuple[int | None, str | None, datetime | None]:
+    """Returns the version, the tag or the time that a value names; text that is none of them counts as a tag."""
+    if not isinstance(version, str):
+        if isinstance(version, int):
+            return version, None, None
+        return None, None, versions.instant(version)
+    number = as_version(version)
+    if number is not None:
+        return number, None, None
+    if version not in refs.tags(main):
+        return (None, None, versions.instant(version)) if versions.is_time(version) else (None, version, None)
+    return None, version, None
+
+
 def _check_arguments(
-    version: int | None, tag: str | None, branch: str | None, as_of: datetime | date | str | None
+    version: VersionLike | None, tag: str | None, branch: str | None, as_of: VersionLike | None
 ) -> None:
     given = [name for name, value in (("version", version), ("tag", tag), ("as_of", as_of)) if value is not None]
     if len(given) > 1:
         raise InvalidArgument(f"Give one of version, tag and as_of, not {' and '.join(given)}")
     if tag is not None and branch is not None:
         raise InvalidArgument("A tag names its branch: give tag or branch, not both")
-    if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
-        raise InvalidArgument(f"version={version!r} is not a whole number; a tag is given as tag={version!r}")
+    if version is not None and (not isinstance(version, VersionLike) or isinstance(version, bool)):
+        raise InvalidArgument(f"version={version!r} is neither a whole number, nor a tag, nor a time")
 
 
-def _as_of(store: Store, when: datetime | date | str, where: str) -> VersionFile:
+def _as_of(store: Store, when: datetime | date | timedelta | str, where: str) -> VersionFile:
     instant = versions.instant(when)
     file_or_oldest = versions.as_of(store, instant, where)
     if isinstance(file_or_oldest, VersionFile):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, VersionNotFound
@@ -19,7 +19,7 @@ from lance_sql.table.files import LEARNS
 from lance_sql.table.recent_snapshots import RecentSnapshots
 from lance_sql.table.snapshot import Snapshot, read_manifest
 from lance_sql.table.version_names import split_name
-from lance_sql.table.versions import VersionFile
+from lance_sql.table.versions import VersionFile, VersionLike
 
 _RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()
 
@@ -27,10 +27,10 @@ _RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()
 def open_snapshot(
     uri: str | os.PathLike[str],
     *,
-    version: int | None = None,
+    version: VersionLike | None = None,
     tag: str | None = None,
     branch: str | None = None,
-    as_of: datetime | date | str | None = None,
+    as_of: datetime | date | timedelta | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     use_indices: bool = True,
     learning: Learning = LEARNS,
@@ -38,7 +38,7 @@ def open_snapshot(
     """Opens one version of the table at a path or URI; by default the latest one of main.
 
     version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
-    version: a negative number counts back from the newest existing version: -1 is the one before it
+    version: a number, of which a negative one counts back from the newest existing version; or a tag, or a time
     as_of: the newest version committed at or before this time, a datetime or ISO 8601 text; a time without a zone
         is UTC
     storage_options: for the file system of the URI
@@ -95,8 +95,8 @@ def open_snapshot(
 
 
 def open_named(uri: str | os.PathLike[str], **options: Any) -> Snapshot:
-    """Opens one version of the table at a path or URI, which may end in an @ and a version, a tag or a branch if no
-    argument names a version.
+    """Opens one version of the table at a path or URI, which may end in an @ and a version, a tag, a branch or a time
+    if no argument names a version.
 
     options, raises: as for `open_snapshot`
     """
@@ -109,9 +109,11 @@ def open_named(uri: str | os.PathLike[str], **options: Any) -> Snapshot:
         try:
             return open_snapshot(path, **{**options, "version": version, "tag": name})
         except VersionNotFound:
-            if name is None or name not in open_snapshot(path, **options).branches():
+            if name is None:
                 raise
-            return open_snapshot(path, **{**options, "branch": name})
+            if name in open_snapshot(path, **options).branches():
+                return open_snapshot(path, **{**options, "branch": name})
+            return open_snapshot(path, **{**options, "version": name})
     except TableNotFound:
         # if the name without its suffix is not a table, the whole name may be one
         return open_snapshot(uri, **options)
@@ -146,7 +148,7 @@ def close_unused() -> None:
 def list_snapshots(
     uri: str | os.PathLike[str],
     *,
-    version: int | None = None,
+    version: VersionLike | None = None,
     tag: str | None = None,
     branch: str | None = None,
     storage_options: Mapping[str, Any] | None = None,

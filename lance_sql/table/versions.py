@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.store import Store
@@ -26,6 +26,10 @@ from lance_sql.values.durations import is_age, parse_age
 _DETACHED_BIT = 2**63
 _MAX_VERSION = 2**64 - 1
 _DAYS: Final = {"today": timedelta(0), "yesterday": timedelta(days=1)}
+
+
+VersionLike: TypeAlias = int | str | datetime | date | timedelta
+"""A version as users name it: its number, a tag, or a time; see `location.locate` and `instant`."""
 
 
 class VersionFile(NamedTuple):
@@ -206,6 +210,15 @@ def instant(when: datetime | date | timedelta | str) -> datetime:
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day)
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def is_time(text: str) -> bool:
+    """Whether `instant` can read a text."""
+    try:
+        _ = instant(text)
+    except InvalidArgument:
+        return False
+    return True
 
 
 def _moment(text: str) -> datetime | date | timedelta:

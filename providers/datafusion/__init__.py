@@ -36,7 +36,7 @@ from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 from ..arrow import EngineDataset, Relation
 from ..snapshots import open_version
 from ..sources import Source, open_source
-from ..table_functions import FUNCTIONS, SEARCHES
+from ..table_functions import FUNCTIONS
 
 
 def register(context: SessionContext) -> SessionContext:
@@ -117,10 +117,7 @@ def _call(function: str, *arguments: Expr) -> Table:
         path, *values = map(_value, arguments)
         if not isinstance(path, str):
             raise InvalidArgument(f"{function} takes a path first, not {path!r}")
-        given = dict(zip(names, values, strict=False))
-        if isinstance(given.get("version"), str) and function not in SEARCHES:
-            given["tag"] = given.pop("version")
-        return provided(open_source(function, path, given))
+        return provided(open_source(function, path, dict(zip(names, values, strict=False))))
     except LanceError as error:
         # DataFusion prints the traceback into its message; this reduces it to one line.
         raise error.with_traceback(None) from None

@@ -15,6 +15,8 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 
+from ..bounds import bound
+
 _STORAGE: Final = "storage."
 TIME_TRAVEL: Final = ("version", "tag", "asof")
 READ: Final = ("path", *TIME_TRAVEL, "branch", "columns", "filter", "systemcolumns", "partitions")
@@ -35,7 +37,7 @@ class ReadOptions:
         self._path = path(lowered)
         version = lowered.get("version")
         self._time_travel: dict[str, Any] = {
-            "version": None if version is None else number("version", version),
+            "version": bound(version),
             "tag": lowered.get("tag"),
             "branch": lowered.get("branch"),
             "as_of": lowered.get("asof"),

@@ -51,7 +51,7 @@ STATEMENTS = [
     (f"SELECT status, count(*) FROM '{T}'", 'column "status" must appear in the GROUP BY clause'),
     (f"SELECT sum(status) FROM '{T}'", "No function matches the given name and argument types 'sum(VARCHAR)'"),
     (f"FROM lance_scan('{T}', verison := 3)", "There is no argument 'verison'. Did you mean 'version'?"),
-    (f"FROM lance_scan('{T}', version := 'x')", "version='x' is not a whole number; a tag is given as tag='x'"),
+    (f"FROM lance_scan('{T}', version := 'x')", "No tag 'x' in orders.lance. Tags: audited"),
     (f"FROM lance_changes('{T}', since := 'gestern')", "'gestern' is neither a tag of orders.lance nor a time"),
     (f"FROM lance_changes('{T}', mode := 'nett')", "mode='nett' is not one of 'all', 'net', 'insert_only'"),
     (f"FROM lance_changes('{T}', 6, 5)", "The range ends before it begins"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
 from typing import Final
 
 import pyarrow as pa
 
 import lance_sql.dataset
+from lance_sql.changes import bounds
 from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.changes.version_history.history import operation
 from lance_sql.dataset import Dataset
@@ -28,12 +30,13 @@ from lance_sql.table.version_names import split_name
 from lance_sql.values import keys as key_rule
 
 MAX_ROWS: Final = 100
+_VERSIONS: Final = (int, date, timedelta)
 
 
 def diff(
     a: Dataset | str | os.PathLike[str],
-    b: Dataset | str | os.PathLike[str] | int | None = None,
-    key: str | Sequence[str] | int | None = None,
+    b: Dataset | str | os.PathLike[str] | int | datetime | date | timedelta | None = None,
+    key: str | Sequence[str] | int | datetime | date | timedelta | None = None,
     *,
     job: str | None = None,
     max_rows: int = MAX_ROWS,
@@ -41,7 +44,8 @@ def diff(
 ) -> Difference:
     """Compares `a` with `b`: columns, rows, cells and files.
 
-    `diff(table, 5, 6)` compares two versions of one table, `diff(table, 5)` version 5 with that of the handle,
+    `diff(table, 5, 6)` compares two versions of one table, `diff(table, 5)` version 5 with that of the handle (a time
+    stands for the version at that time: `diff(table, timedelta(days=1))`),
     `diff(table)` the version before the handle's, and `diff(table, job="nightly")` those before and after the last run
     of a job.
 
@@ -70,13 +74,13 @@ def diff(
         before, after = _around(after, job)
     elif b is None:
         before = _at(after, after.version - 1)
-    elif isinstance(b, int):
+    elif isinstance(b, _VERSIONS):
         before, after = _at(after, b), after if key is None else _at(after, _version(key))
         key = None
     else:
         before, after = after, open_table(b)
-    if isinstance(key, int):
-        raise InvalidArgument(f"key={key} is no column; versions are given as diff(table, 5, 6)")
+    if isinstance(key, _VERSIONS):
+        raise InvalidArgument(f"key={key!r} is no column; versions are given as diff(table, 5, 6)")
     keys = None if key is None else [key] if isinstance(key, str) else list(key)
     with reporting(progress):
         return _compared(before, after, keys, max_rows)
@@ -109,12 +113,13 @@ def _around(table: Dataset, job: str) -> tuple[Dataset, Dataset]:
     return _at(table, first - 1), _at(table, last)
 
 
-def _at(table: Dataset, version: int) -> Dataset:
-    return Dataset(BranchHistory(table.snapshot).snapshot_at(version))
+def _at(table: Dataset, version: int | datetime | date | timedelta) -> Dataset:
+    history = BranchHistory(table.snapshot)
+    return Dataset(history.snapshot_at(version if isinstance(version, int) else bounds.last(history, version)))
 
 
-def _version(given: object) -> int:
-    if isinstance(given, int):
+def _version(given: object) -> int | datetime | date | timedelta:
+    if isinstance(given, _VERSIONS):
         return given
     raise InvalidArgument(f"The second version is {given!r}, not a number; a key is given as key=, with two tables")
 
@@ -129,7 +134,7 @@ def open_named(name: str, branch: str | None = None) -> Dataset:
     if branch is None:
         return lance_sql.dataset.open(name)
     path, version, tag = split_name(name)
-    return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch)
+    return lance_sql.dataset.open(path, version=tag if version is None else version, branch=branch)
 
 
 def open_table(table: Dataset | str | os.PathLike[str]) -> Dataset:

@@ -34,6 +34,7 @@ from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import VersionLike
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
@@ -44,7 +45,7 @@ def salvage(
     uri: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    version: int | None = None,
+    version: VersionLike | None = None,
     tag: str | None = None,
     branch: str | None = None,
     columns: Sequence[str] | None = None,

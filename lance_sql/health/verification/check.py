@@ -36,12 +36,13 @@ from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import TooLong, read_bytes
+from lance_sql.table.versions import VersionLike
 
 
 def verify(
     uri: str | os.PathLike[str],
     *,
-    version: int | None = None,
+    version: VersionLike | None = None,
     tag: str | None = None,
     branch: str | None = None,
     deep: bool = False,
@@ -74,7 +75,7 @@ def verify(
 def audit(
     uri: str | os.PathLike[str],
     *,
-    version: int | None = None,
+    version: VersionLike | None = None,
     tag: str | None = None,
     branch: str | None = None,
     job: str | None = None,

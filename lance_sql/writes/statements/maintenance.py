@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from functools import partial
 
 from lance_sql.errors import InvalidArgument, VersionNotFound
-from lance_sql.table import identity, refs, versions
+from lance_sql.table import identity, location, refs, versions
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.versions import VersionFile
+from lance_sql.table.versions import VersionFile, VersionLike
 from lance_sql.writes.commit import clones, recovery
 from lance_sql.writes.commit.operations import Restore, UpdateConfig, UpdateMap
 from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest, summarize, while_there
 
 
 def restore(
-    snapshot: Snapshot, version: int, properties: Mapping[str, str] | None = None, *, drop_indices: bool = False
+    snapshot: Snapshot, version: VersionLike, properties: Mapping[str, str] | None = None, *, drop_indices: bool = False
 ) -> Snapshot:
     """Makes an earlier version of the branch the newest one again, even if the newest one is damaged.
 
@@ -27,13 +27,13 @@ def restore(
     """
     checked, started = check_properties(properties), time.time()
     with while_there(snapshot):
-        _named(snapshot, version)
+        number = _named(snapshot, version)[0].version
         # changes of the row count are not computed
         summary = summarize("restore", RowCounts(None, None, None), (), started, checked)
-        return recovery.restore(snapshot, Restore(version, drop_indices), summary.to_properties())
+        return recovery.restore(snapshot, Restore(number, drop_indices), summary.to_properties())
 
 
-def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
+def create_tag(snapshot: Snapshot, name: str, version: VersionLike) -> None:
     """Creates a tag of a version of the snapshot's branch.
 
     raises: VersionNotFound; InvalidArgument for existing names, and for invalid ones
@@ -41,10 +41,10 @@ def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
     with while_there(snapshot):
         named, size = _named(snapshot, version)
         check = partial(identity.check, named)
-        refs.create_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size, check=check)
+        refs.create_tag(snapshot.main, name, named.version, branch=snapshot.branch, manifest_size=size, check=check)
 
 
-def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
+def move_tag(snapshot: Snapshot, name: str, version: VersionLike) -> None:
     """Moves a tag to another version of the snapshot's branch.
 
     raises: VersionNotFound
@@ -54,7 +54,7 @@ def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
         refs.move_tag(
             snapshot.main,
             name,
-            version,
+            named.version,
             branch=snapshot.branch,
             manifest_size=size,
             check=partial(identity.check, named),
@@ -99,26 +99,31 @@ def update_config(
     )
 
 
-def _named(snapshot: Snapshot, version: int) -> tuple[Snapshot, int]:
+def _named(snapshot: Snapshot, version: VersionLike) -> tuple[Snapshot, int]:
     """Returns an existing version of the snapshot's branch, and the size of its manifest. For the version of the
     snapshot, checks that it is still the commit that was read.
 
     raises: as `_file`
     """
     file = _file(snapshot, version)
-    named = snapshot if version == snapshot.version else snapshot.sibling(file)
+    named = snapshot if file.version == snapshot.version else snapshot.sibling(file)
     identity.check(named)
     size = file.size
     return named, snapshot.store.tail(file.path, 0)[0] if size is None else size
 
 
-def _file(snapshot: Snapshot, version: int) -> VersionFile:
+def _file(snapshot: Snapshot, version: VersionLike) -> VersionFile:
     """Returns the manifest file of a version of the snapshot's branch.
 
     raises: VersionNotFound, TableNotFound; InvalidArgument for an invalid version
     """
-    if not isinstance(version, int) or isinstance(version, bool):
-        raise InvalidArgument(f"version={version!r} is not a whole number")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 0:
+        located = location.locate(
+            snapshot.uri, version=version, branch=snapshot.branch, storage_options=snapshot.storage_options
+        )
+        if located.branch != snapshot.branch:
+            raise InvalidArgument(f"version={version!r} is of branch {located.branch or 'main'!r}")
+        return located.file
     file = versions.find_version(snapshot.store, version)
     if file is None:
         # raises an error if the whole table is gone
