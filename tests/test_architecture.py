@@ -89,6 +89,7 @@ PUBLIC = (
     "values.local_paths",
     "values.selection",
     "values.sql_text",
+    "values.text_table",
     "values.value_text",
     "writes.physical_layout",
 )

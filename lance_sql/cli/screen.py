@@ -38,12 +38,12 @@ def width() -> int | None:
 def as_many_columns(rows: pa.Table, least: int) -> pa.Table:
     """Returns the first columns of a table, at least `least`, that fit a line of the terminal without boxes; all of
     them in a file or a pipe."""
-    from lance_sql.cli import formats
+    from lance_sql.values.text_table import widths as widths_of
 
     room = width()
     if room is None:
         return rows
-    widths = formats.widths(rows)
+    widths = widths_of(rows)
     shown = least
     while shown < len(widths) and sum(widths[: shown + 1]) + 2 * shown <= room:
         shown += 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
+from lance_sql.one_sql.answer import Answer
 from lance_sql.table.commit_summary import CommitSummary
-from lance_sql.values.frames import Frames
 
 
-class Written(Frames):
+class Written(Answer):
     """Summary of a write, as one row: `operation`, `version`, `rows_inserted`, `rows_updated`, `rows_deleted`, and
     for a merge `rows_equal`: matched rows that already had its values.
 
@@ -42,23 +42,6 @@ class Written(Frames):
     def to_reader(self) -> pa.RecordBatchReader:
         """Returns the row as a stream."""
         return self.to_table().to_reader()
-
-    def to_pylist(self) -> list[dict[str, object]]:
-        """Returns the row as a dict."""
-        rows: list[dict[str, object]] = self.to_table().to_pylist()
-        return rows
-
-    def fetchall(self) -> list[tuple[object, ...]]:
-        """Returns the row as a tuple."""
-        return [tuple(row.values()) for row in self.to_pylist()]
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_table().__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str | None:
-        from lance_sql.values import html
-
-        return html.part("rows_part", schema=self.to_table().schema, rows=self.fetchall(), has_more=False)
 
     def __repr__(self) -> str:
         (row,) = self.to_pylist()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.cli import main, progress
-from lance_sql.cli.fitting import fit
 from lance_sql.cli.formats import write
+from lance_sql.values.column_widths import fit
 
 
 @pytest.fixture

@@ -141,3 +141,49 @@ def test_errors_of_datafusion_are_ours(text: str, tmp_path: Path) -> None:
     lance_sql.write({"id": range(10)}, tmp_path / "t.lance")
     with pytest.raises(LanceError):
         lance_sql.sql(text.replace("//", "/").format(tmp_path / "t.lance"), "datafusion").fetchall()
+
+
+ENGINES = ["duckdb", "datafusion"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_results_have_the_methods_of_duckdb(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lance_sql.write({"id": range(3), "v": ["a", "b", None]}, tmp_path / "t.lance")
+    rows = lance_sql.sql(f"SELECT id, v FROM '{tmp_path / 't.lance'}' ORDER BY id", engine)
+    everything = [(0, "a"), (1, "b"), (2, None)]
+    assert rows.fetchone() == (0, "a")
+    assert rows.fetchmany(5) == everything[1:]
+    assert rows.fetchone() is None
+    assert rows.fetchall() == rows.fetchall() == everything
+    assert rows.df()["id"].tolist() == rows.pl()["id"].to_list() == [0, 1, 2]
+    assert rows.arrow().read_all().equals(rows.to_table())
+    rows.show(max_width=80)
+    shown = capsys.readouterr().out
+    assert "│ NULL │" in shown.replace("   ", " ").replace("  ", " ")
+    assert "3 rows" in shown
+    rows.show(max_rows=1)
+    assert "3 rows (1 shown)" in capsys.readouterr().out
+
+
+def test_what_a_statement_wrote_has_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = lance_sql.sql(f"CREATE TABLE '{tmp_path / 't.lance'}' AS SELECT 1 AS a")
+    assert done.fetchone() == done.fetchall()[0] == ("create", 1, 1, 0, 0)
+    assert done.fetchone() is None
+    assert done.df()["operation"].tolist() == ["create"]
+    done.show()
+    assert "create" in capsys.readouterr().out
+
+
+def test_one_row_of_many_is_fetched_without_the_others(tmp_path: Path) -> None:
+    lance_sql.write({"id": range(_ROWS)}, tmp_path / "t.lance")
+    first = lance_sql.sql(f"SELECT sum(id) FROM '{tmp_path / 't.lance'}'").fetchone()
+    assert first == (_SUM,)
+
+
+def test_a_row_that_is_fetched_holds_a_connection(tmp_path: Path) -> None:
+    connection = lance_sql.connect()
+    connection.begin()
+    lance_sql.write({"id": range(_ROWS)}, tmp_path / "t.lance")
+    rows = lance_sql.sql(f"SELECT id FROM '{tmp_path / 't.lance'}'", connection=connection)
+    assert rows.fetchone() == (0,)
+    _outcome(lambda: len(rows.fetchall()), _ROWS)

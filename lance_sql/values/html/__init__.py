@@ -5,9 +5,10 @@ alone and with a screen reader. All content is escaped. A content security polic
 style and script.
 
 render, part     templates/*.html by name, with values
+first_rows       the first rows of a stream, for a notebook
 charts           positions of bars and areas in inline SVG
 """
 
-from lance_sql.values.html.render import part, render
+from lance_sql.values.html.render import first_rows, part, render
 
-__all__ = ["part", "render"]
+__all__ = ["first_rows", "part", "render"]

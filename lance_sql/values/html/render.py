@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.errors import MissingDependency, missing_package
 from lance_sql.runtime.terminal_text import one_line
-from lance_sql.values.value_text import text
+from lance_sql.values.value_text import text, values
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from pyarrow import RecordBatchReader
 
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SCALES: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
@@ -23,22 +24,34 @@ MAX_CHARACTERS: Final = 2_000
 """Longer values are cut."""
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, **given: Any) -> str:
     """Renders a whole page.
 
     template: name in `templates`, without its suffix
     raises: MissingDependency if Jinja2 is not installed
     """
-    return _environment().get_template(f"{template}.html").render(values, made_at=datetime.now(UTC))
+    return _environment().get_template(f"{template}.html").render(given, made_at=datetime.now(UTC))
 
 
-def part(template: str, **values: Any) -> str | None:
+def part(template: str, **given: Any) -> str | None:
     """Renders a part of a page with its own style, for a notebook. Returns None if Jinja2 is not installed, so that the
     notebook shows the text."""
     try:
-        return render(template, **values)
+        return render(template, **given)
     except MissingDependency:
         return None
+
+
+def first_rows(reader: RecordBatchReader, most: int = 20) -> str | None:
+    """Renders the first rows of a stream for a notebook."""
+    rows: list[tuple[Any, ...]] = []
+    with reader:
+        for batch in reader:
+            columns = batch.slice(0, most + 1 - len(rows)).columns
+            rows += zip(*map(values, columns), strict=True) if columns else [()] * batch.num_rows
+            if len(rows) > most:
+                break
+    return part("rows_part", schema=reader.schema, rows=rows[:most], has_more=len(rows) > most)
 
 
 @cache
