@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lance_sql.changes.cursors import Cursor
     from lance_sql.dataset import Dataset, open
     from lance_sql.errors import (
+        BranchExists,
         ColumnNotFound,
         CommitConflict,
         ContractBroken,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         RetryableConflict,
         TableExists,
         TableNotFound,
+        TagExists,
         UnsupportedFeature,
         VersionNotFound,
     )
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from lance_sql.table.commit_origin import configure, job
 
 __all__ = [
+    "BranchExists",
     "Catalog",
     "ColumnNotFound",
     "CommitConflict",
@@ -77,6 +80,7 @@ __all__ = [
     "SqliteManifestStore",
     "TableExists",
     "TableNotFound",
+    "TagExists",
     "UnsupportedFeature",
     "VersionNotFound",
     "View",
@@ -107,6 +111,7 @@ __all__ = [
 
 _ERRORS = "lance_sql.errors"
 _MODULES = {
+    "BranchExists": _ERRORS,
     "ColumnNotFound": _ERRORS,
     "CommitConflict": _ERRORS,
     "ContractBroken": _ERRORS,
@@ -127,6 +132,7 @@ _MODULES = {
     "SqliteManifestStore": "lance_sql.store.manifest_store",
     "TableExists": _ERRORS,
     "TableNotFound": _ERRORS,
+    "TagExists": _ERRORS,
     "UnsupportedFeature": _ERRORS,
     "VersionNotFound": _ERRORS,
     "View": "lance_sql.one_sql.views",

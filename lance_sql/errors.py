@@ -160,6 +160,14 @@ class InvalidArgument(LanceError, ValueError):
     """The caller asked for something that does not fit this table."""
 
 
+class TagExists(InvalidArgument):
+    """The table has a tag of that name already."""
+
+
+class BranchExists(InvalidArgument):
+    """The table has a branch of that name already."""
+
+
 class ColumnNotFound(InvalidArgument):
     """The table has no such column."""
 

@@ -11,6 +11,7 @@ import pytest
 from lance_sql import errors
 from lance_sql._kernels import InvalidDataError
 from lance_sql.errors import (
+    BranchExists,
     ColumnNotFound,
     CommitConflict,
     CorruptFile,
@@ -20,6 +21,7 @@ from lance_sql.errors import (
     RetryableConflict,
     TableExists,
     TableNotFound,
+    TagExists,
     UnsupportedFeature,
     VersionNotFound,
 )
@@ -37,6 +39,8 @@ from lance_sql.errors import (
         (CorruptFile, Exception),
         (InvalidArgument, ValueError),
         (ColumnNotFound, InvalidArgument),
+        (TagExists, InvalidArgument),
+        (BranchExists, InvalidArgument),
     ],
 )
 def test_every_error_has_the_base_and_is_what_python_calls_it(kind: type[LanceError], also: type[Exception]) -> None:

@@ -266,7 +266,7 @@ WRONG = [
     ),
     Wrong(
         "a tag that there is",
-        "There is a tag 'audited' already: move_tag lets it name another version",
+        "The tag 'audited' exists already: choose another name, or move it with move_tag (--move)",
         lambda: orders().create_tag("audited"),
         ("tag", "orders.lance", "audited"),
     ),

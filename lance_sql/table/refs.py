@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
-from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound, at
+from lance_sql.errors import BranchExists, CorruptFile, InvalidArgument, TagExists, VersionNotFound, at
 from lance_sql.store import Store
 from lance_sql.table.paths import BRANCHES, TAGS
 from lance_sql.table.version_names import unknown_name
@@ -110,7 +110,7 @@ def create_tag(
     store: of the main branch
     check: raises an error if the version is gone, which removes the tag again. A cleanup that did not see the tag
         has removed the version by the time of this check
-    raises: InvalidArgument for an invalid name, and for an existing one
+    raises: InvalidArgument for an invalid name; TagExists
     """
     check_tag_name(name)
     now = _now()
@@ -125,7 +125,9 @@ def create_tag(
     try:
         store.put(f"{TAGS}/{name}.json", _json(content), mode="create")
     except FileExistsError as error:
-        raise InvalidArgument(f"There is a tag {name!r} already: move_tag lets it name another version") from error
+        raise TagExists(
+            f"The tag {name!r} exists already: choose another name, or move it with move_tag (--move)"
+        ) from error
     with _taken_back(partial(store.delete, f"{TAGS}/{name}.json")):
         if check is not None:
             check()
@@ -194,7 +196,7 @@ def add_branch(store: Store, name: str, version: int, *, parent: str | None, man
     try:
         store.put(_branch_path(name), _json(content), mode="create")
     except FileExistsError as error:
-        raise InvalidArgument(f"There is a branch {name!r} already: choose another name, or remove it first") from error
+        raise BranchExists(f"The branch {name!r} exists already: choose another name, or remove it first") from error
 
 
 def remove_branch(store: Store, name: str) -> Callable[[], None]:

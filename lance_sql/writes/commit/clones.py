@@ -18,6 +18,7 @@ from typing import Final
 from uuid import uuid4
 
 from lance_sql.errors import (
+    BranchExists,
     CorruptFile,
     InvalidArgument,
     RetryableConflict,
@@ -82,11 +83,11 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     """Creates a new branch that begins with this version.
 
     returns: its first version, with the number of the one it begins with
-    raises: InvalidArgument for an invalid name, and for an existing one; UnsupportedFeature
+    raises: InvalidArgument for an invalid name; BranchExists; UnsupportedFeature
     """
     refs.check_branch_name(name)
     if name in refs.branches(snapshot.main):
-        raise InvalidArgument(f"there is a branch {name!r} already")
+        raise BranchExists(f"The branch {name!r} exists already: choose another name, or remove it first")
     store = branch_store(snapshot.uri, name, snapshot.storage_options)
     if versions.list_versions(store):
         raise InvalidArgument(f"files of a branch {name!r} are there, but no branch; delete it first")
@@ -100,7 +101,7 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
         take_back(*written)
         raise
     if file is None:
-        raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
+        raise BranchExists(f"The branch {name!r} exists already: another writer was first")
     try:
         # From here on the branch exists for cleanups. One that did not see it has removed the version by the check.
         refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)

@@ -36,7 +36,7 @@ def restore(
 def create_tag(snapshot: Snapshot, name: str, version: VersionLike) -> None:
     """Creates a tag of a version of the snapshot's branch.
 
-    raises: VersionNotFound; InvalidArgument for existing names, and for invalid ones
+    raises: VersionNotFound; TagExists; InvalidArgument for invalid names
     """
     with while_there(snapshot):
         named, size = _named(snapshot, version)

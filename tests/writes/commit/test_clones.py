@@ -148,7 +148,7 @@ def test_tags_are_made_moved_and_deleted(snapshot: Snapshot, root: str) -> None:
     refs.create_tag(snapshot.main, "t", 1, branch=None, manifest_size=407)
     assert lance.dataset(root).tags.list()["t"]["version"] == 1
     assert lance.dataset(root, version="t").version == lance_sql.open(root, tag="t").version == 1
-    with pytest.raises(InvalidArgument, match="There is a tag 't' already"):
+    with pytest.raises(InvalidArgument, match="The tag 't' exists already"):
         refs.create_tag(snapshot.main, "t", 2, branch=None, manifest_size=1)
     lance.dataset(root).tags.update("t", 2)
     before = refs.tags(snapshot.main)["t"]
