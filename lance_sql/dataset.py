@@ -40,6 +40,7 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionInfo, VersionLike
 from lance_sql.values.arguments import check_keywords, check_number, column_names
 from lance_sql.values.local_paths import shown
+from lance_sql.values.records import NamedRecords, Records
 from lance_sql.writes import statements
 
 _LOG: Final = logging.getLogger("lance_sql")
@@ -138,7 +139,7 @@ class Dataset(ArrowDataset):
 
     def versions(self) -> tuple[VersionInfo, ...]:
         """Returns all versions that can be opened as of now, ascending."""
-        return self.snapshot.versions()
+        return Records(self.snapshot.versions())
 
     def history(
         self,
@@ -171,11 +172,11 @@ class Dataset(ArrowDataset):
 
     def tags(self) -> dict[str, Ref]:
         """Returns the tags of the table as of now, by name."""
-        return self.snapshot.tags()
+        return NamedRecords(self.snapshot.tags())
 
     def branches(self) -> dict[str, Ref]:
         """Returns the branches of the table as of now, by name, without main."""
-        return self.snapshot.branches()
+        return NamedRecords(self.snapshot.branches())
 
     def count_rows(self, filter: Filter | None = None, **options: Any) -> int:
         """Counts the rows that pass the filter. Reads no page without a filter, or with one on row lineage.
@@ -403,7 +404,7 @@ class Dataset(ArrowDataset):
 
         raises: CorruptFile for a rule that no longer fits the columns
         """
-        return changes.contracts.read_rules(self.snapshot)
+        return NamedRecords(changes.contracts.read_rules(self.snapshot))
 
     def set_rule(
         self,
@@ -472,7 +473,7 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.table import cursor_files
 
-        return {record.name: record for record in cursor_files.read_all(self.snapshot.main)}
+        return NamedRecords((record.name, record) for record in cursor_files.read_all(self.snapshot.main))
 
     def row_history(self, start: Bound | None = None, end: Bound | None = None, *, origin: bool = False) -> RowHistory:
         """Returns all images of rows from `start` to `end`, with the versions and times of their validity (SCD type 2).
@@ -616,7 +617,9 @@ class Dataset(ArrowDataset):
 
         return analyze(self.snapshot, columns, progress)
 
-    def statistics(self, columns: Sequence[str] | None = None, *, analyze: bool = False) -> list[ColumnStatistics]:
+    def statistics(
+        self, columns: Sequence[str] | None = None, *, analyze: bool = False
+    ) -> tuple[ColumnStatistics, ...]:
         """Returns known statistics of columns without reading them: rows, bytes, NULLs, minimum, maximum and
         approximate number of distinct values, from earlier scans, indices and dictionaries. Unknown ones are None.
 
@@ -629,11 +632,11 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.reads.scan.column_statistics import column_statistics
 
-        return column_statistics(self.snapshot, columns, reads_values=analyze)
+        return Records(column_statistics(self.snapshot, columns, reads_values=analyze))
 
     def indices(self) -> tuple[IndexSummary, ...]:
         """Returns the secondary indices of this version, with their columns and the fragments that they cover."""
-        return summaries(self.snapshot)
+        return Records(summaries(self.snapshot))
 
     def create_index(
         self,
@@ -781,7 +784,7 @@ class Dataset(ArrowDataset):
         """Names a version of this branch. A tagged version is not cleaned up.
 
         version: defaults to that of this handle
-        raises: VersionNotFound; InvalidArgument for a name that is taken or invalid
+        raises: VersionNotFound; TagExists; InvalidArgument for an invalid name
 
         >>> orders.create_tag("audited")
         >>> lance_sql.open(orders.uri, tag="audited").version
@@ -806,7 +809,7 @@ class Dataset(ArrowDataset):
     def create_branch(self, name: str) -> Dataset:
         """Creates a branch that begins with this version, and returns a handle on it. No file is copied.
 
-        raises: InvalidArgument for a name that is taken or invalid
+        raises: BranchExists; InvalidArgument for an invalid name
         """
         return Dataset(statements.maintenance.create_branch(self.snapshot, name))
 
@@ -815,7 +818,7 @@ class Dataset(ArrowDataset):
         """Creates a staging branch for a job, from the newest version of this branch. `lance_sql.write`, the verbs and
         Spark accept the handle. The branch remains after the block for checks and `publish`, even after an error.
 
-        raises: InvalidArgument for a name that is taken or invalid
+        raises: BranchExists; InvalidArgument for an invalid name
 
         >>> with orders.staged("load-2026-11-24") as branch:
         ...     _ = branch.delete("status = 'cancelled'")

@@ -29,13 +29,14 @@ from lance_sql.table.cursor_files import CursorRecord, Origin
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.local_paths import shown
+from lance_sql.values.records import Record
 from lance_sql.writes.commit import consumed
 from lance_sql.writes.commit.consumed import Consumed
 from lance_sql.writes.statements.session import while_there
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
+@dataclass(frozen=True, slots=True, repr=False)
+class Lag(Record):
     """Lag of a cursor behind the newest version.
 
     versions: the number of versions committed since

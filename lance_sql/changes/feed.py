@@ -386,7 +386,7 @@ class ChangeFeed(ArrowDataset):
         return f"changes of {self._snapshot.name}{branch} versions {self.start} to {self.end}, mode {self.mode}"
 
     def __repr__(self) -> str:
-        return f"ChangeFeed({str(self)!r})"
+        return f"{type(self).__name__}({str(self)!r})"
 
 
 def _began_with_ids(history: BranchHistory, first: int, last: int, manifest: Manifest) -> bool:

@@ -37,7 +37,7 @@ NewFragments: TypeAlias = tuple[Fragment, ...]
 """Fragments with data files that belong to no version yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class WriteJob:
     """Job of a write. Picklable.
 
@@ -60,6 +60,9 @@ class WriteJob:
     started: float = dataclasses.field(default_factory=time.time)
     turn: Turn | None = None
     job: str | None = None
+
+    def __repr__(self) -> str:
+        return f"WriteJob({self.target.uri!r}, mode={self.target.mode!r}, id={self.id!r})"
 
     def write_fragments(self, data: object) -> NewFragments:
         """Writes rows to new data files; all of them or none. The result is picklable; pass it to `commit`.

@@ -213,6 +213,10 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         names = column_names(columns)
         return list(self.schema.names if names is None else names)
 
+    def __dir__(self) -> list[str]:
+        """Leaves out internals, and methods of Arrow's datasets that Lance tables do not have."""
+        return [name for name in super().__dir__() if name not in _NOT_LISTED]
+
     @property
     def partition_expression(self) -> NoReturn:
         raise _unsupported("partition_expression")
@@ -233,6 +237,14 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     def __setstate__(self, state: object) -> NoReturn:
         raise _unsupported("__setstate__")
 
+
+_NOT_LISTED: Final = frozenset(
+    {
+        *("cast", "filter", "join", "join_asof", "partition_expression", "replace_schema", "sort_by"),
+        *("arguments", "compact_types", "explain_commits", "get_fragments", "of_inserts_by", "of_version", "predicate"),
+        *("range_type", "scanner", "search_rows", "snapshot", "with_properties"),
+    }
+)
 
 IGNORED_KEYWORDS: Final = (
     "batch_readahead",

@@ -36,6 +36,7 @@ from typing import Final
 from lance_sql.errors import InvalidArgument
 from lance_sql.table.commit_origin import CommitOrigin
 from lance_sql.table.manifest import LIBRARY, library_version
+from lance_sql.values.records import Record
 
 PREFIX: Final = "lance_sql."
 JOB: Final = f"{PREFIX}job"
@@ -64,8 +65,8 @@ _COUNTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CommitSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class CommitSummary(Record):
     """Operation and row counts of a commit; None for unknown numbers.
 
     operation: of the user: an upsert is a "merge", even if the transaction uses another name

@@ -27,6 +27,7 @@ from lance_sql.store import Store
 from lance_sql.table import cursor_ids, refs
 from lance_sql.table.paths import CURSORS
 from lance_sql.table.version_names import unknown_name
+from lance_sql.values.records import Record
 
 _MAX_BYTES: Final = 64 * 1024
 _DIGITS: Final = 20
@@ -46,8 +47,8 @@ class Origin:
     needs_snapshot: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CursorRecord:
+@dataclass(frozen=True, slots=True, repr=False)
+class CursorRecord(Record):
     """Position of a cursor. Immutable; a move creates another record.
 
     id: of the cursor while it advances by reading; a seek gives it a new one, see `cursor_ids`
@@ -63,18 +64,18 @@ class CursorRecord:
     """
 
     name: str
-    id: str
+    id: str = field(repr=False)
     branch: str | None
     position: int
     needs_snapshot: bool
     created_at: datetime
     updated_at: datetime
-    is_dropped: bool = False
-    number: int = 0
-    token: str = field(default_factory=lambda: uuid4().hex)
-    former: tuple[str, ...] = ()
-    commit: str | None = None
-    origin: Origin | None = None
+    is_dropped: bool = field(default=False, repr=False)
+    number: int = field(default=0, repr=False)
+    token: str = field(default_factory=lambda: uuid4().hex, repr=False)
+    former: tuple[str, ...] = field(default=(), repr=False)
+    commit: str | None = field(default=None, repr=False)
+    origin: Origin | None = field(default=None, repr=False)
     delivered: int | None = None
 
     @classmethod

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from lance_sql.table.index_kinds import SYSTEM
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class IndexSummary(Record):
     """A secondary index of a version.
 
     kind: such as "btree"; the type of its details for an unknown kind

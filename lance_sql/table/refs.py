@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -26,6 +26,7 @@ from lance_sql.errors import BranchExists, CorruptFile, InvalidArgument, TagExis
 from lance_sql.store import Store
 from lance_sql.table.paths import BRANCHES, TAGS
 from lance_sql.table.version_names import unknown_name
+from lance_sql.values.records import Record
 
 _MAX_BYTES: Final = 1024 * 1024
 _WORD: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -36,8 +37,8 @@ _MAX_LENGTH: Final = 150
 Check: TypeAlias = Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ref(Record):
     """A tag, or the origin of a branch.
 
     branch: of a tag's version, or the parent of a branch; None for main
@@ -49,7 +50,7 @@ class Ref:
     branch: str | None
     version: int
     created_at: datetime | None = None
-    uuid: str | None = None
+    uuid: str | None = field(default=None, repr=False)
 
 
 def tags(store: Store) -> dict[str, Ref]:

@@ -22,6 +22,7 @@ from lance_sql.table.paths import (
     parse_manifest_name,
 )
 from lance_sql.values.durations import is_age, parse_age
+from lance_sql.values.records import Record
 
 _DETACHED_BIT = 2**63
 _MAX_VERSION = 2**64 - 1
@@ -44,8 +45,8 @@ class VersionFile(NamedTuple):
     tag: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VersionInfo:
+@dataclass(frozen=True, slots=True, repr=False)
+class VersionInfo(Record):
     """Entry of a list of versions.
 
     timestamp: commit time, UTC

@@ -29,6 +29,7 @@ from lance_sql.table.refs import check_name
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import unknown_name
 from lance_sql.values.durations import parse_age
+from lance_sql.values.records import Record
 from lance_sql.values.sql_text import identifier
 from lance_sql.writes.statements import maintenance
 
@@ -43,8 +44,8 @@ CONDITION: Final = "condition"
 _CALL: Final = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+@dataclass(frozen=True, slots=True, repr=False)
+class Rule(Record):
     """One rule of a contract.
 
     text: the rule as typed

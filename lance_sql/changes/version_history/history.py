@@ -6,7 +6,6 @@ the number of rows before and after, and the row versions in the manifest. No pa
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -26,6 +25,7 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import as_ranges, instant
 from lance_sql.values.arguments import check_number
 from lance_sql.values.frames import Frames
+from lance_sql.values.records import Record
 
 # Names of operations for users, if they differ from those of transactions.
 _AS_MEANT: Final = {"append": "insert", "rewrite": "compact", "merge": "add_columns", "project": "change_columns"}
@@ -35,7 +35,7 @@ _KEEPS_ROWS: Final = ("compact", "create_index", "add_columns", "change_columns"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class HistoryEntry:
+class HistoryEntry(Record):
     """One version; unknown values are None.
 
     timestamp: of the commit, UTC
@@ -75,11 +75,6 @@ class HistoryEntry:
     user: str | None = None
     host: str | None = None
     statement: str | None = None
-
-    def __repr__(self) -> str:
-        """Returns the known values."""
-        fields = ((each.name, getattr(self, each.name)) for each in dataclasses.fields(self))
-        return f"HistoryEntry({', '.join(f'{name}={value!r}' for name, value in fields if value not in (None, ()))})"
 
 
 class History(tuple[HistoryEntry, ...], Frames):

@@ -10,6 +10,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.values import row_ranges
+from lance_sql.values.records import Record
 from lance_sql.values.row_ranges import RowRanges
 
 _RANGES_SHOWN: Final = 8
@@ -39,8 +40,8 @@ class Loss:
         return one_line(f"fragment {self.fragment}, {column}, rows {shown}{more}: {self.reason}")
 
 
-@dataclass(frozen=True, slots=True)
-class Salvage:
+@dataclass(frozen=True, slots=True, repr=False)
+class Salvage(Record):
     """Result of the salvage of one version of a table.
 
     source: the table and its version

@@ -21,12 +21,13 @@ from lance_sql.health.verification import Report, verify
 from lance_sql.runtime.progress import Progress
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
+from lance_sql.values.records import Record
 from lance_sql.writes.statements import maintenance
 from lance_sql.writes.statements.index_building import BUILT
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+@dataclass(frozen=True, slots=True, repr=False)
+class Repair(Record):
     """Plan or result of a repair.
 
     report: the result of the check

@@ -32,13 +32,14 @@ from lance_sql.table.index_kinds import Opened
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import value_text
+from lance_sql.values.records import Record
 
 MOST_ITEMS: Final = 1 << 20
 """Limit of dictionary items; larger dictionaries are ignored."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnStatistics:
+@dataclass(frozen=True, slots=True, repr=False)
+class ColumnStatistics(Record):
     """Statistics of a column of a version; None for unknown values.
 
     num_bytes: of its pages in the data files, including deleted rows

@@ -59,6 +59,12 @@ class Relation(Frames):
         without_columns = replace(self, columns=())  # type: ignore[type-var]  # a dataclass
         return sum(batch.num_rows for batch in without_columns.to_reader())
 
+    def _repr_html_(self) -> str | None:
+        """Renders the first rows for a notebook."""
+        from lance_sql.values import html
+
+        return html.first_rows(self.to_reader())
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 

@@ -32,8 +32,9 @@ from lance_sql.table.location import branch_store
 from lance_sql.table.open_snapshot import close_unused
 from lance_sql.table.paths import VERSIONS
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.versions import VersionFile
+from lance_sql.table.versions import VersionFile, as_ranges
 from lance_sql.values.arguments import age, check_number
+from lance_sql.values.records import Record
 from lance_sql.writes.commit.needed_files import is_leftover, needed_files, owner_of, table_files
 
 _DETACHED_BIT: Final = 2**63
@@ -43,8 +44,8 @@ _MAX_BYTES: Final = 64 * 1024 * 1024
 """Limit of manifests held in memory until it is known that nothing names their versions."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanupPlan:
+@dataclass(frozen=True, slots=True, repr=False)
+class CleanupPlan(Record):
     """Versions and files that a cleanup would remove.
 
     snapshot: the latest version when the plan was made
@@ -65,6 +66,12 @@ class CleanupPlan:
     remaining: frozenset[str] = field(default=frozenset(), repr=False)
     held: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     released: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        numbers = [file.version for file in self.versions]
+        removed = as_ranges(numbers) if numbers else "no versions"
+        held = f", held={dict(self.held)!r}" if self.held else ""
+        return f"CleanupPlan({removed}, files={len(self.files)}, num_bytes={self.num_bytes}{held})"
 
 
 def cleanup(

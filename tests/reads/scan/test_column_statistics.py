@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def table(tmp_path: Path) -> lance_sql.Dataset:
     return lance_sql.open(tmp_path / "t")
 
 
-def by_name(found: list[ColumnStatistics]) -> dict[str, ColumnStatistics]:
+def by_name(found: Sequence[ColumnStatistics]) -> dict[str, ColumnStatistics]:
     return {each.column: each for each in found}
 
 
