@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
@@ -12,8 +13,6 @@ from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, quiet_
 from lance_sql.cli.errors import reports_errors
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.values.local_paths import shown
-
-_KINDS = ("zonemap", "btree", "bitmap", "bloomfilter", "ivf_pq", "ivf_sq", "ivf_rq", "ivf_flat", "inverted")
 
 
 @click.group()
@@ -44,7 +43,7 @@ def list_indices(table: str, output: str) -> None:
 @index.command()
 @click.argument("table")
 @click.argument("column")
-@click.argument("kind", type=click.Choice(_KINDS, case_sensitive=False))
+@click.argument("kind")
 @click.option("--name", help="Name of the index; default COLUMN_idx.")
 @click.option("--replace", is_flag=True, help="Replace an existing index of that name.")
 @click.option(
@@ -71,8 +70,10 @@ def create(
 
 def _option(text: str) -> tuple[str, Any]:
     """Parses NAME=VALUE; the value is JSON (numbers, true, false, lists), or else text."""
+    from lance_sql import Dataset
+
     name, equals, value = text.partition("=")
-    if not equals or name in ("name", "replace", "progress", "properties"):
+    if not equals or name in inspect.signature(Dataset.create_index).parameters:
         raise click.UsageError(f"--option is NAME=VALUE, not {text!r}")
     try:
         return name, json.loads(value)

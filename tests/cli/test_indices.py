@@ -15,7 +15,7 @@ from lance_sql.format.file.learned import LEARNED
 @pytest.fixture(autouse=True)
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    lance_sql.write({"id": range(20_000), "k": [i % 7 for i in range(20_000)]}, "data.lance")
+    lance_sql.write({"id": range(20_000), "k": [i % 7 for i in range(20_000)], "word": ["a"] * 20_000}, "data.lance")
     return "data.lance"
 
 
@@ -55,7 +55,16 @@ def test_explain_says_what_is_ruled_out(table: str) -> None:
     assert "ruled out by scalar" not in run("explain", table, "id = 9000", "--no-indices").stdout
 
 
+def test_a_kind_may_have_the_name_of_pylance(table: str) -> None:
+    assert run("index", "create", table, "word", "FTS").exit_code == 0
+    assert [index.kind for index in lance_sql.open(table).indices()] == ["fulltext"]
+
+
 def test_what_is_refused(table: str) -> None:
+    for name in ("column", "kind", "name", "replace", "progress", "properties", "job"):
+        refused = run("index", "create", table, "id", "btree", "--option", f"{name}=x")
+        assert refused.exit_code == 2
+        assert "--option is NAME=VALUE" in refused.stderr
     assert run("index", "create", table, "id", "hash").exit_code == 2
     assert run("index", "create", f"{table}@1", "id", "btree").exit_code == 2
     refused = run("index", "drop", table, "nope", "--yes")

@@ -113,3 +113,9 @@ BUILT: Final[Mapping[str, BuiltKind]] = {
     search_indices.TEXT_KIND: BuiltKind(index_kinds.FULL_TEXT, ROW_ID, _any_type, None, names_rows=True),
 }
 """The kinds that can be built, by their names in statements."""
+
+ALIASES: Final[Mapping[str, str]] = {"fts": search_indices.TEXT_KIND}
+"""Other names of kinds, of pylance and of DuckDB's Lance extension."""
+
+READ_ONLY: Final = ("ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq", "label_list", "ngram")
+"""Kinds that queries use, but that cannot be built."""

@@ -40,7 +40,7 @@ from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U64
 from lance_sql.writes.commit.operations import CreateIndex
 from lance_sql.writes.statements import search_indices
-from lance_sql.writes.statements.index_building import BUILT, BuiltKind, Destination
+from lance_sql.writes.statements.index_building import ALIASES, BUILT, READ_ONLY, BuiltKind, Destination
 from lance_sql.writes.statements.session import RowCounts, WriteSession, file_version, on_latest
 
 
@@ -57,7 +57,7 @@ def create(
     """Builds an index on a column of the newest version, over all fragments.
 
     column: `a.b` is a member of a struct
-    kind: one of `BUILT`, case-insensitive
+    kind: one of `BUILT` or `ALIASES`, case-insensitive
     name: `<column>_idx` without it
     replace_existing: the same commit removes an index of this name; otherwise it is refused
     options: of vector and full-text indices; other kinds have none
@@ -66,14 +66,12 @@ def create(
     """
     if not isinstance(kind, str) or not isinstance(column, str):
         raise InvalidArgument(f"A column and a kind of index are texts, not {column!r} and {kind!r}")
-    spelled, kind = kind, kind.lower()
+    spelled, kind = kind, ALIASES.get(kind.lower(), kind.lower())
     if kind not in BUILT:
-        if kind in search_indices.READ_ONLY:
-            raise UnsupportedFeature(
-                f"An index of kind {spelled!r} is searched where another writer has built it, and not built here: take"
-                " ivf_pq, ivf_sq, ivf_rq or ivf_flat"
-            )
-        raise InvalidArgument(f"There is no kind of index {spelled!r}; there are {', '.join(BUILT)}")
+        kinds = ", ".join((*BUILT, *ALIASES))
+        if kind in READ_ONLY:
+            raise UnsupportedFeature(f"lance-sql uses indices of kind {spelled!r}, but cannot build them: use {kinds}")
+        raise InvalidArgument(f"Unknown kind of index {spelled!r}: use {kinds}")
     if options and BUILT[kind].write is not None:
         raise InvalidArgument(f"An index of kind {kind!r} has no option {next(iter(options))!r}")
     name = f"{column}_idx" if name is None else name

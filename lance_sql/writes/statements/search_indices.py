@@ -38,8 +38,6 @@ from lance_sql.values.arrays import U64
 Rows = Iterator[tuple[pa.Array, U64]]
 
 VECTOR_KINDS: Final[Mapping[str, str]] = {"ivf_flat": "FLAT", "ivf_pq": "PQ", "ivf_rq": "RQ", "ivf_sq": "SQ"}
-READ_ONLY: Final = ("ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq")
-"""Kinds that can be searched, but not built."""
 TEXT_KIND: Final = "inverted"
 KINDS: Final = (*VECTOR_KINDS, TEXT_KIND)
 

@@ -19,6 +19,7 @@ from lance_sql.format.index_files.full_text import FullTextIndex, TextPartition
 from lance_sql.format.index_files.vector_index import VectorIndex
 from lance_sql.format.index_files.vector_model import model_of
 from lance_sql.writes.statements import indices, search_indices
+from lance_sql.writes.statements.index_building import READ_ONLY
 from tests.seeds import seeds
 
 WORDS = [
@@ -423,7 +424,7 @@ def test_damaged_segments_are_left_as_they_are(
             model_of(index, pa.float32())
 
 
-@pytest.mark.parametrize("kind", search_indices.READ_ONLY)
+@pytest.mark.parametrize("kind", READ_ONLY)
 def test_kinds_that_are_only_read_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     dataset = lance_sql.write({"v": vectors(np.ones((20, 4)), pa.float32())}, tmp_path / "t.lance")
     for spelled in (kind, kind.upper()):
