@@ -71,7 +71,7 @@ def register(
     raises: InvalidArgument for another kind of target; TableNotFound, VersionNotFound
     """
     if (name is None) != (table is None):
-        raise InvalidArgument("register takes a name and a table together")
+        raise InvalidArgument("register needs both a name and a table, or neither: pass both")
     engine = type(target).__module__.partition(".")[0]
     if engine in ("duckdb", "_duckdb"):
         from . import duckdb as provider
@@ -82,7 +82,7 @@ def register(
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(
-            f"Cannot register Lance tables with a {kind}: give a DuckDB connection, a SessionContext or a SparkSession"
+            f"Cannot register Lance tables with a {kind}: pass a DuckDB connection, a SessionContext or a SparkSession"
         )
     target = provider.register(target)
     if name is not None and table is not None:
@@ -115,7 +115,7 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
         from . import datafusion as provider  # type: ignore[no-redef]  # one of several engines
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
-        raise InvalidArgument(f"Cannot attach a folder to a {kind}: give a DuckDB connection or a SessionContext")
+        raise InvalidArgument(f"Cannot attach a folder to a {kind}: pass a DuckDB connection or a SessionContext")
     attached_catalog = attached.alike(catalog(folder))
     target = provider.register(target)
     provider.attach(target, attached_catalog, as_)
@@ -165,7 +165,7 @@ def _opened(
     if not isinstance(table, Dataset):
         return open(table, storage_options=storage_options, **time_travel)
     if storage_options or time_travel:
-        raise InvalidArgument("A Dataset is one version already; time travel goes with a path")
+        raise InvalidArgument("A Dataset is a fixed version: pass a path for time travel")
     return table
 
 

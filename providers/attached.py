@@ -132,7 +132,7 @@ class Names:
             return text if self._is_of("pyspark") else None
         rows = self._asked("SELECT try_cast($text AS TIMESTAMPTZ)::VARCHAR", {"text": text})
         if rows == [(None,)]:
-            raise InvalidArgument(f"{text!r} is no time with a zone")
+            raise InvalidArgument(f"{text!r} is not a time with a zone")
         return str(rows[0][0]) if rows else None
 
     def has_function(self, name: str) -> bool:
@@ -187,7 +187,9 @@ def _spelled(catalog: Catalog, name: tuple[str, ...]) -> tuple[str, ...] | None:
             names = catalog.tables(above) if number == len(name) - 1 else catalog.namespaces(above)
             alike = [part] if part in names else [each for each in names if each.casefold() == part.casefold()]
             if len(alike) > 1:
-                raise InvalidArgument(f"{part!r} may be {' or '.join(map(repr, alike))}: write it with these letters")
+                raise InvalidArgument(
+                    f"{part!r} may be {' or '.join(map(repr, alike))}: use the same upper and lower case"
+                )
             if not alike:
                 return None
             above = (*above, alike[0])
@@ -205,7 +207,7 @@ def alike(catalog: Catalog) -> Catalog:
         folded = tuple(part.casefold() for part in name)
         if folded in seen:
             raise InvalidArgument(
-                f"{'.'.join(seen[folded])!r} and {'.'.join(name)!r} would both be the same name: register them by name"
+                f"{'.'.join(seen[folded])!r} and {'.'.join(name)!r} differ only in case: register them by name"
             )
         seen[folded] = name
     return catalog

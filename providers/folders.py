@@ -38,7 +38,7 @@ def paths_of(path: str | Sequence[str]) -> list[str]:
     paths = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
     for given in paths:
         if not isinstance(given, str):
-            raise InvalidArgument(f"A table is named by its path, not by {given!r}")
+            raise InvalidArgument(f"A table path must be a string, not {given!r}")
     table_paths = [each for given in paths for each in _matching(given)]
     if not table_paths:
         raise InvalidArgument("The list of tables is empty")
@@ -57,7 +57,7 @@ def _matching(path: str) -> list[str]:
         with suppress(OSError):
             if is_written(path):
                 return [path]
-        raise InvalidArgument(f"{path!r} is a pattern, and only local folders are searched: give a list of paths")
+        raise InvalidArgument(f"{path!r} is a pattern, which only local folders support: pass a list of paths")
     named = version if version is not None else tag
     suffix = "" if named is None else f"@{named}"
     matches = [each + suffix for each in sorted(glob.glob(local)) if os.path.isdir(os.path.join(each, "_versions"))]
@@ -76,8 +76,8 @@ def check_system_columns(tables: Mapping[str, Relation]) -> None:
     for path, own in names.items():
         if own != every:
             raise InvalidArgument(
-                f"Tables that are read together have the same columns: {path} has no stable row ids, and so no "
-                f"{', '.join(sorted(every - own))}; lance_table reads without system columns"
+                f"Tables that are read together need the same columns: {path} has no stable row ids, and so no"
+                f" {', '.join(sorted(every - own))}. Use lance_table, which has no system columns"
             )
 
 
@@ -95,7 +95,7 @@ def check_alike(tables: Mapping[str, pa.Schema]) -> None:
             if other is None or (other.name, other.type) != (field.name, field.type):
                 there = "no such column" if other is None else f"{other.name} {other.type}"
                 raise InvalidArgument(
-                    f"Tables that are read together have the same columns: {path} has {field.name} {field.type} where "
-                    f"{first} has {there}"
+                    f"Tables that are read together need the same columns: {path} has {field.name} {field.type} where"
+                    f" {first} has {there}"
                 )
-        raise InvalidArgument(f"Tables that are read together have the same columns: {first} has more than {path}")
+        raise InvalidArgument(f"Tables that are read together need the same columns: {first} has more than {path}")

@@ -57,7 +57,7 @@ def _request(given: Mapping[str, Any]) -> SearchRequest:
 
     for one, other in (("vector", "vector_column"), ("query", "text_column")):
         if (one in given) != (other in given):
-            raise InvalidArgument(f"lance_search_changes takes {one} and {other} together")
+            raise InvalidArgument(f"lance_search_changes needs both {one} and {other}: pass both")
     vector = words = None
     if "vector" in given:
         vector = Nearest(_vector(given["vector"]), given["vector_column"], **_of_vectors(given))
@@ -95,7 +95,7 @@ def _words(query: Any) -> Any:
 def _of_vectors(given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options of `Nearest`, which are those of `join_query`."""
     if "nprobs" in given and "nprobes" in given:
-        raise InvalidArgument("nprobs and nprobes are one argument: give it once")
+        raise InvalidArgument("nprobs and nprobes are one argument: pass it once")
     options = {name: given[name] for name in ("metric", "refine_factor", "use_index", "fast_search") if name in given}
     # the official extension's spelling
     nprobes = given.get("nprobs", given.get("nprobes"))
@@ -114,5 +114,5 @@ def _vector(given: Any) -> Any:
         try:
             return json.loads(given)
         except ValueError:
-            raise InvalidArgument(f"The query vector {given[:50]!r} is no list of numbers") from None
+            raise InvalidArgument(f"The query vector {given[:50]!r} is not a list of numbers") from None
     return list(given) if isinstance(given, Sequence) else given

@@ -43,7 +43,7 @@ def open_version(
     else:
         given = [name for name in ("version", "tag", "as_of") if time_travel.get(name) is not None]
         if given:
-            raise InvalidArgument(f"{uri!r} names a version, and {given[0]} another: give one of them")
+            raise InvalidArgument(f"{uri!r} names a version, and so does {given[0]}: leave one of them out")
         opened = opening(path, **{**time_travel, "version": tag if version is None else version})
     snapshot = opened.snapshot
     # A table that was deleted and written again may have the same version numbers. But its manifest is another file, or

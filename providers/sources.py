@@ -87,7 +87,7 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
         return _changes(function, path, given)
     name = function.removeprefix("lance_")
     if name not in METADATA:
-        raise InvalidArgument(f"There is no table function {function!r}; there are {', '.join(sorted(FUNCTIONS))}")
+        raise InvalidArgument(f"No table function {function!r}; functions: {', '.join(sorted(FUNCTIONS))}")
     from lance_sql.catalogs import metadata_tables
 
     return Source(metadata_tables.TABLES[name](open_version(path, **given)))
@@ -116,12 +116,12 @@ def _typed(function: str, name: str, value: Any) -> Any:
         return value.lower() in _TRUE
     if kind == "text":
         if not isinstance(value, bool | int | float | str):
-            raise InvalidArgument(f"{function}: {name}={value!r} is no text")
+            raise InvalidArgument(f"{function}: {name}={value!r} is not text")
         return str(value).lower() if isinstance(value, bool) else str(value)
     if kind == "version":
         return bound(value)
     if kind == "time" and (isinstance(value, bool) or not isinstance(value, str | date | datetime)):
-        raise InvalidArgument(f"{function}: as_of={value!r} is no time")
+        raise InvalidArgument(f"{function}: as_of={value!r} is not a time")
     if kind == "bound":
         return bound(value)
     return value

@@ -43,7 +43,7 @@ def table(tmp_path: Path) -> Dataset:
     ],
 )
 def test_a_text_is_no_list_of_columns(table: Dataset, call: Callable[[Dataset], Any]) -> None:
-    with pytest.raises(InvalidArgument, match=r"columns='id' is a text: give a list of names, such as \['id'\]"):
+    with pytest.raises(InvalidArgument, match=r"columns='id' is a string: pass a list of names, such as \['id'\]"):
         call(table)
 
 
@@ -79,7 +79,7 @@ def test_an_age_is_a_text_or_a_timedelta(table: Dataset) -> None:
 
 @pytest.mark.parametrize("age", ["soon", "", "7", "d", "-1d", "1.5d", "7 days", "999999999w", 7, 1.5])
 def test_what_is_no_age(table: Dataset, age: Any) -> None:
-    with pytest.raises(InvalidArgument, match=r"is not an age such as 30d|not a timedelta|longer than"):
+    with pytest.raises(InvalidArgument, match=r"is not an age such as 30d|not a timedelta|pass a shorter age"):
         table.cleanup(older_than=age)
 
 
@@ -109,9 +109,9 @@ def test_names_that_are_too_long(table: Dataset, name: str) -> None:
 
 
 def test_names_are_text(table: Dataset) -> None:
-    with pytest.raises(InvalidArgument, match="names are text"):
+    with pytest.raises(InvalidArgument, match="pass text"):
         table.create_tag(5)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="names are text"):
+    with pytest.raises(InvalidArgument, match="pass text"):
         table.create_branch(5)  # type: ignore[arg-type]
 
 
@@ -282,7 +282,7 @@ def test_every_change_refuses_other_keywords(table: Dataset) -> None:
         with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'propreties'") as raised:
             change(propreties={})
         assert "Did you mean 'properties'?" in str(raised.value)
-        with pytest.raises(InvalidArgument, match="The name of a job is text, not 5"):
+        with pytest.raises(InvalidArgument, match="The name of a job must be text, not 5"):
             change(job=5)
 
 

@@ -68,7 +68,7 @@ WRONG = [
     ),
     Wrong(
         "a version that is yet to come",
-        "Version 99 does not exist in orders.lance: versions 1 to 3 are available.",
+        "Version 99 does not exist in orders.lance: versions 1 to 3 are available",
         lambda: lance_sql.open("orders.lance", version=99),
         ("head", "orders.lance@99"),
         "FROM lance_scan('orders.lance', version := 99)",
@@ -76,7 +76,7 @@ WRONG = [
     ),
     Wrong(
         "version 0",
-        "Version 0 does not exist in orders.lance: versions 1 to 3 are available.",
+        "Version 0 does not exist in orders.lance: versions 1 to 3 are available",
         lambda: lance_sql.open("orders.lance", version=0),
         ("restore", "orders.lance@0", "--yes"),
         "FROM 'orders.lance@0'",
@@ -92,14 +92,14 @@ WRONG = [
     ),
     Wrong(
         "a branch that there is not",
-        "No branch 'dev' in orders.lance. It has no branches.",
+        "No branch 'dev' in orders.lance. It has no branches",
         lambda: lance_sql.open("orders.lance", branch="dev"),
         ("verify", "orders.lance", "--branch", "dev"),
         "FROM lance_scan('orders.lance', branch := 'dev')",
     ),
     Wrong(
         "a time in words",
-        "'gestern' is no time such as '20",
+        "'gestern' is not a time such as '20",
         lambda: lance_sql.open("orders.lance", as_of="gestern"),
         (),
         "FROM lance_scan('orders.lance', as_of := 'gestern')",
@@ -115,7 +115,7 @@ WRONG = [
     ),
     Wrong(
         "a version and a tag",
-        "Give one of version, tag and as_of, not version and tag",
+        "Pass one of version, tag and as_of, not version and tag",
         lambda: lance_sql.open("orders.lance", version=1, tag="audited"),
         (),
         "FROM lance_scan('orders.lance', version := 1, tag := 'audited')",
@@ -160,8 +160,8 @@ WRONG = [
         lambda: orders().count_rows("soundex(name) = 'x'"),
         ("explain", "orders.lance", "soundex(name) = 'x'"),
     ),
-    Wrong("columns as one text", "give a list of names", lambda: orders().scan("id,name")),
-    Wrong("a negative limit", "limit is -1; it must be at least 0", lambda: orders().scan(limit=-1)),
+    Wrong("columns as one text", "pass a list of names", lambda: orders().scan("id,name")),
+    Wrong("a negative limit", "limit=-1 must be at least 0", lambda: orders().scan(limit=-1)),
     Wrong("a row that is gone", "has no rows with the row ids 99", lambda: orders().take([99])),
     Wrong(
         "deleting without saying what",
@@ -188,7 +188,7 @@ WRONG = [
     ),
     Wrong(
         "half an expression",
-        "'id +' is no SQL expression: something is missing at column 4",
+        "'id +' is not an SQL expression: something is missing at column 4",
         lambda: orders().update({"id": "id +"}, "id = 1"),
         ("update", "orders.lance", "id=id +", "--where", "id = 1", "--yes"),
     ),
@@ -200,7 +200,7 @@ WRONG = [
     ),
     Wrong(
         "a merge without its key",
-        "The source has no column 'id', on which rows are matched; its columns: name",
+        "The source has no key column 'id'; its columns: name",
         lambda: orders().merge({"name": ["x"]}, on="id"),
         ("merge", "orders.lance", "SELECT 'x' AS name", "--on", "id", "--yes"),
     ),
@@ -212,13 +212,13 @@ WRONG = [
     ),
     Wrong(
         "a table that is there already",
-        "There is a table at 'orders.lance' already, version 3. Use mode='append' or mode=",
+        "Table 'orders.lance' exists already, at version 3: pass mode='append' or mode=",
         lambda: lance_sql.write({"id": [1]}, "orders.lance"),
         ("write", "orders.lance", "SELECT 1 AS id"),
     ),
     Wrong(
         "rows of another type",
-        "Column 'id', row 0: 'a' is no value of int64",
+        "Column 'id', row 0: 'a' does not fit int64",
         lambda: lance_sql.write({"id": ["a"]}, "orders.lance", mode="append"),
     ),
     Wrong(
@@ -233,13 +233,11 @@ WRONG = [
         lambda: lance_sql.write({"id": [1], "_rowid": [3]}, "new.lance"),
         ("write", "new.lance", "SELECT id, _rowid FROM lance_scan('orders.lance')"),
     ),
-    Wrong(
-        "no rows at all", "No rows can be taken from 'int': give an Arrow table", lambda: lance_sql.write(42, "n.lance")
-    ),
+    Wrong("no rows at all", "Cannot read rows from 'int': pass an Arrow table", lambda: lance_sql.write(42, "n.lance")),
     Wrong("a mode with a letter missing", "mode='apend' is not one of", lambda: lance_sql.write({}, "n", mode="apend")),  # type: ignore[arg-type]
     Wrong(
         "a file version that is not written",
-        "Data files of version '3.0'; 2.0, 2.1, 2.2 are written",
+        "Data files of version '3.0' cannot be written: pass 2.0, 2.1, 2.2",
         lambda: lance_sql.write({"id": [1]}, "new.lance", file_version="3.0"),
     ),
     Wrong(
@@ -260,25 +258,25 @@ WRONG = [
     ),
     Wrong(
         "row history of a table that has none",
-        "Have it recorded from now on with enable_stable_row_ids()",
+        "enable stable row ids from now on with enable_stable_row_ids()",
         lambda: plain().scan(["_row_created_at_version"]),
         ("head", "plain.lance", "--columns", "_row_created_at_version"),
     ),
     Wrong(
         "a tag that there is",
-        "The tag 'audited' exists already: choose another name, or move it with move_tag (--move)",
+        "Tag 'audited' exists already: choose another name, or move it with move_tag (--move)",
         lambda: orders().create_tag("audited"),
         ("tag", "orders.lance", "audited"),
     ),
     Wrong(
         "removing a tag that there is not",
-        "No tag 'nope' in orders.lance. Tags: audited.",
+        "No tag 'nope' in orders.lance. Tags: audited",
         lambda: orders().delete_tag("nope"),
         ("tag", "orders.lance", "nope", "--delete", "--yes"),
     ),
     Wrong(
         "a name that no tag can have",
-        "'a b' cannot be the name of a tag: letters, digits",
+        "'a b' cannot be the name of a tag: use letters, digits",
         lambda: orders().create_tag("a b"),
         ("tag", "orders.lance", "a b"),
     ),
@@ -314,7 +312,7 @@ WRONG = [
     Wrong("a path and no verb", "Add a verb for orders.lance: lance-sql describe orders.lance", cli=("orders.lance",)),
     Wrong(
         "a tag that is a number",
-        "No tag '3' in orders.lance. Tags: audited.",
+        "No tag '3' in orders.lance. Tags: audited",
         sql="FROM lance_scan('orders.lance', tag := 3)",
     ),
     Wrong(
@@ -324,12 +322,12 @@ WRONG = [
     ),
     Wrong(
         "a path that is a number",
-        "A table is named by its path, not by 3",
+        "A table path must be a string, not 3",
         sql="FROM lance_scan(3)",
     ),
     Wrong(
         "a key that is a number",
-        "key=3: give the name of a column, or a list of names",
+        "key=3 is not a column name: pass a name, or a list of names",
         lambda: orders().changes(key=3),  # type: ignore[arg-type]
         (),
         "FROM lance_changes('orders.lance', key := 3)",

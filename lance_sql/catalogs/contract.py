@@ -137,5 +137,5 @@ def parts(name: Name, *, what: str = "table") -> tuple[str, ...]:
     """
     split = tuple(name.split(".")) if isinstance(name, str) else tuple(name)
     if (what == "table" and not split) or not all(isinstance(part, str) and part for part in split):
-        raise InvalidArgument(f"{name!r} is no name of a {what}")
+        raise InvalidArgument(f"{name!r} is not a valid {what} name: no part of it may be empty")
     return split

@@ -56,7 +56,7 @@ class DirectoryCatalog(Catalog):
         self._folder = absolute(folder)
         self._store = open_store(self._folder)
         if "://" not in folder and not os.path.isdir(self._folder):
-            raise TableNotFound(f"No folder {folder!r} to take as a catalog")
+            raise TableNotFound(f"No folder {folder!r} to open as a catalog")
 
     def namespaces(self, parent: Name = ()) -> list[str]:
         above = self._namespace(parent)
@@ -84,14 +84,14 @@ class DirectoryCatalog(Catalog):
     def create_namespace(self, namespace: Name, properties: Mapping[str, str] | None = None) -> None:
         wanted = parts(namespace, what="namespace")
         if not wanted:
-            raise InvalidArgument("A namespace has a name")
+            raise InvalidArgument("The namespace has no name: pass one")
         self._namespace(wanted[:-1])
         self._add(wanted, _NAMESPACE, None, properties)
 
     def drop_namespace(self, namespace: Name) -> None:
         wanted = self._namespace(namespace)
         if not wanted:
-            raise InvalidArgument("The namespace at the top stays")
+            raise InvalidArgument("The root namespace cannot be dropped: name another one")
         inside = [*self.namespaces(wanted), *self.tables(wanted)]
         if inside:
             raise InvalidArgument(f"The namespace {'.'.join(wanted)} is not empty: it has {inside[0]}")
@@ -101,10 +101,13 @@ class DirectoryCatalog(Catalog):
         wanted = parts(name)
         above = self._namespace(wanted[:-1])
         if not above and wanted[-1] in self._plain():
-            raise TableExists(f"There is a table {wanted[-1]} in {self._folder} already")
+            raise TableExists(f"Table {wanted[-1]} exists in {self._folder} already")
         if not above and self._contents() is None:
             if properties:
-                raise UnsupportedFeature(f"{self._folder} has no {CONTENTS}, which keeps properties")
+                raise UnsupportedFeature(
+                    f"{self._folder} has no {CONTENTS} to store properties in: create a namespace first, or leave"
+                    " properties out"
+                )
             return TableEntry(wanted, self._at(wanted[-1] + _SUFFIX))
         location = f"{uuid.uuid4().hex[:8]}_{_BETWEEN.join(wanted)}" if above else wanted[-1] + _SUFFIX
         self._add(wanted, _TABLE, location, properties)
@@ -130,10 +133,13 @@ class DirectoryCatalog(Catalog):
         row = self._row(entry.name)
         self._namespace(wanted[:-1])
         if self._row(wanted) is not None or (len(wanted) == 1 and wanted[0] in self._plain()):
-            raise TableExists(f"There is a table {'.'.join(wanted)} in {self._folder} already")
+            raise TableExists(f"Table {'.'.join(wanted)} exists in {self._folder} already")
         if row is None:
             if len(wanted) > 1:
-                raise UnsupportedFeature(f"{'.'.join(entry.name)} is in no table of contents: it stays at the top")
+                raise UnsupportedFeature(
+                    f"{'.'.join(entry.name)} is not in {CONTENTS}, so it cannot move to a namespace: give it a name"
+                    " without one"
+                )
             table_folders.move(entry.path, self._at(wanted[0] + _SUFFIX))
             return
         self._rename(entry.name, wanted)
@@ -194,7 +200,7 @@ class DirectoryCatalog(Catalog):
     ) -> None:
         for part in name:
             if _BETWEEN in part or "/" in part:
-                raise InvalidArgument(f"{part!r} is no name here: it has a {_BETWEEN} or a /")
+                raise InvalidArgument(f"{part!r} is not a valid name: leave {_BETWEEN!r} and '/' out")
         contents = self._contents() or self._new_contents()
         metadata = json.dumps(dict(properties)) if properties else None
         row = {"object_id": [_id(name)], "object_type": [kind], "location": [location], "metadata": [metadata]}
@@ -202,7 +208,7 @@ class DirectoryCatalog(Catalog):
         try:
             contents.merge(pa.table(row, schema=schema), on="object_id", when_matched="fail", unique=True)
         except InvalidArgument as error:
-            raise TableExists(f"{'.'.join(name)} is in {self._folder} already") from error
+            raise TableExists(f"{'.'.join(name)} exists in {self._folder} already") from error
 
     def _new_contents(self) -> Dataset:
         try:
@@ -227,7 +233,7 @@ class DirectoryCatalog(Catalog):
         try:
             renamed = contents.merge(row, on="object_id", when_matched="fail", unique=True, delete_unmatched=old)
         except InvalidArgument as error:
-            raise TableExists(f"There is a table {'.'.join(new_name)} in {self._folder} already") from error
+            raise TableExists(f"Table {'.'.join(new_name)} exists in {self._folder} already") from error
         change = renamed.last_change
         if change is None or not change.rows_deleted:
             # the old name was renamed or removed in the meantime
@@ -248,7 +254,7 @@ class DirectoryCatalog(Catalog):
             condition += f" AND location = {literal(location)}"
         change = contents.delete(condition).last_change
         if path is not None and (change is None or not change.rows_deleted):
-            raise TableNotFound(f"No table {'.'.join(name)} in {self._folder} any more: it was dropped meanwhile")
+            raise TableNotFound(f"No table {'.'.join(name)} in {self._folder} any more: another writer dropped it")
 
     def _at(self, location: str) -> str:
         return f"{self._folder.rstrip('/')}/{location}"
@@ -269,5 +275,5 @@ def _read_properties(text: str | None) -> dict[str, str]:
     try:
         properties = json.loads(text) if text else {}
     except ValueError as error:
-        raise InvalidArgument(f"The properties {text!r} are no JSON") from error
+        raise InvalidArgument(f"The properties {text!r} are not valid JSON") from error
     return {str(key): str(value) for key, value in properties.items()} if isinstance(properties, dict) else {}

@@ -99,7 +99,7 @@ class RestCatalog(Catalog):
             raise LanceError(f"{self._address} does not return the location of {'.'.join(name)}")
         if response.storage_options:
             raise UnsupportedFeature(
-                f"{self._address} lends credentials for {'.'.join(name)}, which are not taken: open"
+                f"{self._address} vends credentials for {'.'.join(name)}, which are not supported: open"
                 f" {response.location} with storage_options"
             )
         return TableEntry(name, table_folders.plain_path(response.location), dict(response.properties or {}))
@@ -114,7 +114,7 @@ class RestCatalog(Catalog):
             if not page.page_token or page.page_token == token:
                 return sorted(names)
             token = page.page_token
-        raise LanceError(f"{self._address} lists {what} without an end")
+        raise LanceError(f"{self._address} returns an endless list of {what}")
 
     def _asked(self, ask: Callable[[], Any], name: tuple[str, ...]) -> Any:
         """
@@ -135,14 +135,12 @@ class RestCatalog(Catalog):
                 409: TableExists,
                 501: UnsupportedFeature,
             }
-            message = f"{self._address} answers {status} {error.reason} for {called}"
+            message = f"{self._address} returned {status} {error.reason} for {called}"
             raise kind.get(status, LanceError)(message) from error
         except HTTPError as error:
-            raise LanceError(f"{self._address} does not answer: {type(error).__name__}") from error
+            raise LanceError(f"{self._address} does not respond: {type(error).__name__}") from error
         except ValueError as error:
-            raise LanceError(
-                f"{self._address} answers for {called} with something else than a namespace does"
-            ) from error
+            raise LanceError(f"{self._address} returned an invalid response for {called}") from error
 
 
 def _id(name: tuple[str, ...]) -> str:

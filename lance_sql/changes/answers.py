@@ -56,11 +56,11 @@ def answer_changes(
     raises: as `Dataset.search_changes`
     """
     if since is None:
-        raise InvalidArgument("since= is the version, tag or time before, with which the answer is compared")
+        raise InvalidArgument("Pass since=: the earlier version, tag or time whose result is compared")
     if not snapshot.manifest.has_stable_row_ids:
         raise InvalidArgument(
-            f"{snapshot.name} was created without stable row ids, so which rows are the same is not recorded: have it"
-            " recorded from now on with enable_stable_row_ids()"
+            f"{snapshot.name} was created without stable row ids, so its rows cannot be matched across versions: enable"
+            " them from now on with enable_stable_row_ids()"
         )
     feed = ChangeFeed(snapshot, since=since, end=snapshot.version, mode="net")
     history = feed.range.history
@@ -105,11 +105,13 @@ class AnswerChanges:
 
     def __post_init__(self) -> None:
         if self.after.ranker.leading:
-            raise InvalidArgument("Changes of results are supported for one query at a time")
+            raise InvalidArgument("Changes of results are supported for one query at a time: pass one vector")
         taken = set(self.after.snapshot.manifest.schema.names)
         for name in self.own:
             if name in taken:
-                raise InvalidArgument(f"{self.after.snapshot.label} has a column {name!r}, which the changes have too")
+                raise InvalidArgument(
+                    f"{self.after.snapshot.label} has a column {name!r}, and so do the changes: rename it"
+                )
 
     @property
     def snapshot(self) -> Snapshot:
@@ -206,7 +208,7 @@ class AnswerChanges:
         own = self.own
         for name in names:
             if list(names).count(name) > 1:
-                raise InvalidArgument(f"Column {name!r} is asked for twice")
+                raise InvalidArgument(f"Column {name!r} is selected twice: name it once")
         stored = iter(resolve(self.snapshot, [name for name in names if name not in own]))
         return tuple(
             OutputColumn(name, None, (), own[name])

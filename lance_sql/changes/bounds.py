@@ -40,7 +40,7 @@ def resolve(history: BranchHistory, start: Bound | None, end: Bound | None, sinc
     raises: InvalidArgument, VersionNotFound
     """
     if start is not None and since is not None:
-        raise InvalidArgument("Give start, which belongs to the range, or since, which does not; not both")
+        raise InvalidArgument("Pass either start (inclusive) or since (exclusive), not both")
     name, bound = ("since", since) if since is not None else ("start", start)
     moment = None if bound is None else _instant(history, bound)
     _check_order(history, name, moment, end)
@@ -93,7 +93,7 @@ def _check_order(history: BranchHistory, name: str, moment: datetime | None, end
         raise InvalidArgument(f"The range ends before it begins: {name} is {moment}, end is {until}")
     # clocks of other machines may be ahead of this one's
     if moment > datetime.now(UTC) and moment > _time(history, history.newest):
-        raise InvalidArgument(f"{name}={moment} is still to come: nothing can have changed after it")
+        raise InvalidArgument(f"{name}={moment} is in the future: pass an earlier time")
 
 
 def _is_version(history: BranchHistory, *bounds: Bound | None) -> bool:
@@ -111,11 +111,11 @@ def _wrong_range(
         )
     if begin <= history.newest + (name == "since"):
         return InvalidArgument(
-            f"{name}={_shown(bound)} is later than version {stop} of {table}, with which the range ends: open a later"
+            f"{name}={_shown(bound)} is later than version {stop} of {table}, the end of the range: open a later"
             " version"
         )
     return VersionNotFound(
-        f"{name}={_shown(bound)} is not there yet: the newest version of {table} is {history.newest}"
+        f"{name}={_shown(bound)} does not exist yet: the newest version of {table} is {history.newest}"
     )
 
 
@@ -126,7 +126,7 @@ def _shown(bound: Bound | None) -> str:
 def _version(history: BranchHistory, bound: Bound, name: str) -> int:
     if isinstance(bound, int) and not isinstance(bound, bool):
         if not 0 <= bound < 2**63:
-            raise InvalidArgument(f"{name}={bound} is not the number of a version")
+            raise InvalidArgument(f"{name}={bound} is not a version number")
         return bound
     if not isinstance(bound, str):
         raise InvalidArgument(f"{name}={bound!r} is neither a version, nor a tag, nor a time")

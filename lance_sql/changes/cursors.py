@@ -111,7 +111,7 @@ class Cursor:
             "origin": origin,
         }
         if after != "" and target is not None:
-            raise InvalidArgument("Give either target= (a Lance table) or after= (the position that a database has)")
+            raise InvalidArgument("Pass either target= (a Lance table) or after= (the position stored in a database)")
         given = None if target is None else _Target(target, storage_options)
         return self._reading(until, given, after, options)
 
@@ -214,8 +214,8 @@ class Cursor:
             else:
                 if until is not None and bounds.last(history, until) < record.position:
                     raise InvalidArgument(
-                        f"until={until!r} is before version {record.position}, up to which the cursor {self.name!r} of"
-                        f" {latest.name} has taken the changes"
+                        f"until={until!r} is before version {record.position}, the position of the cursor {self.name!r}"
+                        f" of {latest.name}"
                     )
                 feed = ChangeFeed(latest, end=until, since=record.position, **options)  # type: ignore[arg-type]
                 first = feed.start
@@ -224,8 +224,8 @@ class Cursor:
                 raise
             raise VersionNotFound(
                 f"The cursor {self.name!r} of {latest.name} stands at version {record.position}, which was removed:"
-                f" {error.message} seek('snapshot') takes all rows of the newest version first, for a new copy:"
-                " rows that went meanwhile are not told of; seek of a version leaves out what is not known any more"
+                f" {error.message}. Call seek('snapshot') to make a new copy from all rows of the newest version, or"
+                " seek a later version and miss the changes before it"
             ) from error
         if feed.end < feed.start:
             return feed.with_properties({}, positions.text(record.id, record.position, record.commit))
@@ -238,8 +238,8 @@ class Cursor:
             cursor_files.move(self._snapshot.main, record, moved)
         except RetryableConflict as error:
             raise CommitConflict(
-                f"The cursor {self.name!r} of {self._snapshot.name} was moved while its changes were taken: another run"
-                " has taken the same ones, or somebody has put it elsewhere"
+                f"The cursor {self.name!r} of {self._snapshot.name} was moved while its changes were read, by another"
+                " run or by seek: read from it again"
             ) from error
 
     def __repr__(self) -> str:

@@ -34,7 +34,10 @@ def envelopes(feed: ChangeFeed) -> Iterator[dict[str, Any]]:
     raises: InvalidArgument for a feed by key, in which images of one row have different row ids; as reading the feed
     """
     if feed.is_by_key:
-        raise InvalidArgument("Both images of an update are found by row id, which changes by key do not have")
+        raise InvalidArgument(
+            "Debezium envelopes match the two images of an update by row id, and changes by key have none: leave key="
+            " out"
+        )
     ops = {INSERT: "r" if isinstance(feed, SnapshotFeed) else "c", POSTIMAGE: "u", DELETE: "d"}
     described = {*_COLUMNS, *(field.name for field in feed.feed_fields)}
     names = [name for name in feed.schema.names if name not in described]

@@ -98,9 +98,9 @@ class ChangeFeed(ArrowDataset):
             match = key_match(manifest.schema, key, self._last.label)
         elif not manifest.has_stable_row_ids:
             raise InvalidArgument(
-                f"{self._last.name} was created without stable row ids, so which rows are the same is not recorded, and"
-                " has no primary key: pass key columns (key=['id']), or have it recorded from now"
-                " on with enable_stable_row_ids()."
+                f"{self._last.name} was created without stable row ids and has no primary key, so its rows cannot be"
+                " matched across versions: pass key columns (key=['id']), or enable stable row ids from now on with"
+                " enable_stable_row_ids()"
             )
         self._options: dict[str, Any] = {
             "mode": mode,
@@ -114,7 +114,9 @@ class ChangeFeed(ArrowDataset):
         taken = {name.casefold() for name in self._last.manifest.schema.names}
         for name in (*self._feed_names, *system_columns.NAMES):
             if name in taken:
-                raise InvalidArgument(f"{self._last.name} has a column {name!r}, which the change feed has as well")
+                raise InvalidArgument(
+                    f"{self._last.name} has a column {name!r}, and so does the change feed: rename it"
+                )
 
     @property
     def feed_fields(self) -> tuple[pa.Field, ...]:
@@ -196,9 +198,7 @@ class ChangeFeed(ArrowDataset):
         from lance_sql.changes.follow import Follow
 
         if self.mode == "net":
-            raise InvalidArgument(
-                "Commits are followed one by one, and mode='net' puts them together: mode='all' has them"
-            )
+            raise InvalidArgument("mode='net' merges commits, which are followed one by one: pass mode='all'")
         return Follow(self, self._snapshot, poll=poll, timeout=timeout)
 
     def of_version(self, snapshot: Snapshot, version: int) -> ChangeFeed:
@@ -296,7 +296,7 @@ class ChangeFeed(ArrowDataset):
         names = column_names(columns)
         chosen = tuple(self._column(name) for name in (self.schema.names if names is None else names))
         if len({column.name for column in chosen}) < len(chosen):
-            raise InvalidArgument("A column is asked for twice")
+            raise InvalidArgument("A column is selected twice: name it once")
         return ChangeScan(self, chosen, self.predicate(filter), limit, batch_size)
 
     def to_reader(self) -> pa.RecordBatchReader:

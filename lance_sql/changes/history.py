@@ -140,7 +140,7 @@ class BranchHistory:
                 if newest is None or file.version <= newest:
                     files[file.version] = (part.snapshot, file)
         if not files:
-            raise identity.ended(self.snapshot, f": there is no version of it in {self.snapshot.store.uri}")
+            raise identity.ended(self.snapshot, f": {self.snapshot.store.uri} has no versions")
         located = files.get(self.snapshot.version)
         if located is not None and located[0] is self.snapshot and not self.snapshot.is_still(located[1]):
             raise identity.replaced(self.snapshot.label, self.snapshot.branch)
@@ -244,8 +244,8 @@ class BranchHistory:
         if transaction is not None and operation not in _KNOWN:
             what = f"the operation {operation!r}" if operation else "an operation"
             raise UnsupportedFeature(
-                f"Version {version} of {self.snapshot.name} was made by {what}, whose changes this release does"
-                " not support. Nothing was returned."
+                f"Version {version} of {self.snapshot.name} was made by {what}, whose changes this release does not"
+                " support. Nothing was returned"
             )
         made_by = _origin(transaction)
         if version - 1 not in self.files:
@@ -310,12 +310,12 @@ class BranchHistory:
     def _oldest_start(self) -> str:
         oldest = self.oldest_start
         if oldest > self.newest:
-            return f"The oldest start that is possible is {oldest}, with no changes yet."
-        return f"The oldest start that is possible is {oldest} (since={oldest - 1})."
+            return f"Start at version {oldest}, which has no changes yet"
+        return f"Start at version {oldest} (since={oldest - 1})"
 
     def _described(self) -> str:
         files = [file for _, file in self.files.values()]
-        return versions.describe(files, whole_history=self.snapshot.branch is None) + "."
+        return versions.describe(files, whole_history=self.snapshot.branch is None)
 
     @cached_property
     def beginning(self) -> int:

@@ -147,5 +147,5 @@ def check_distinct(ascending: U64, what: str) -> None:
     repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
     if len(repeated):
         raise CorruptFile(
-            f"two rows of one version have the {what} {ascending[repeated[0]]}, so that what changed is unknown"
+            f"two rows of one version have the {what} {ascending[repeated[0]]}, so the changes cannot be determined"
         )

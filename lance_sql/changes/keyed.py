@@ -49,7 +49,7 @@ class KeyMatch:
                     repr(value_text.values(column.slice(int(repeated[0]), 1))[0]) for column in keys
                 )
                 raise InvalidArgument(
-                    f"Two rows of one version have the {shown} {repeated_key}: give columns that are unique"
+                    f"Two rows of one version have the {shown} {repeated_key}: pass key columns that are unique"
                 )
         return by_identity(old, new, old_ids.view(np.uint64), new_ids.view(np.uint64), shown)
 
@@ -71,12 +71,12 @@ def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
     """
     names = (key,) if isinstance(key, str) or not isinstance(key, Sequence) else tuple(key)
     if not all(isinstance(name, str) for name in names):
-        raise InvalidArgument(f"key={key!r}: give the name of a column, or a list of names")
+        raise InvalidArgument(f"key={key!r} is not a column name: pass a name, or a list of names")
     if not names:
-        raise InvalidArgument("key has no columns")
+        raise InvalidArgument("key= is empty: pass at least one column")
     for name in names:
         if len(schema.resolve(name, table=table)) > 1:
-            raise InvalidArgument(f"key column {name!r} is a part of one: give columns of plain values")
+            raise InvalidArgument(f"key column {name!r} is a member of a struct: pass columns of plain values")
         key_rule.check(name, schema.arrow.field(name).type)
     return KeyMatch(names, tuple(schema.names.index(name) for name in names))
 

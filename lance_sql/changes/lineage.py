@@ -84,7 +84,7 @@ def check_recorded(label: str, recorded: Sequence[GivenIds], added: RowSelection
             raise _contradiction(
                 label,
                 f"{len(differs)} row{'s' * (len(differs) != 1)} of fragment {fragment.id} have other ids than the"
-                f" transaction gave, such as {int(stored[first])} instead of {int(wanted[first])}",
+                f" transaction assigned, such as {int(stored[first])} instead of {int(wanted[first])}",
             )
 
 
@@ -107,20 +107,20 @@ def check_ids(label: str, operation: str | None, before: U64, after: U64, given:
 
 def _check_removed(label: str, operation: str | None, removed: U64) -> None:
     if len(removed) and operation not in _REMOVING:
-        raise _contradiction(label, f"{_rows(removed)} went with a commit of {operation!r}, which removes none")
+        raise _contradiction(label, f"{_rows(removed)} are missing after a commit of {operation!r}, which removes none")
 
 
 def _check_moved(label: str, operation: str | None, moved: U64) -> None:
     if len(moved) and operation not in _MOVING:
-        raise _contradiction(label, f"{_rows(moved)} moved with a commit of {operation!r}, which moves none")
+        raise _contradiction(label, f"{_rows(moved)} moved in a commit of {operation!r}, which moves none")
 
 
 def _check_added(label: str, operation: str | None, added: U64, given: int) -> None:
     if len(added) and operation not in _INSERTING:
-        raise _contradiction(label, f"{_rows(added)} came with a commit of {operation!r}, which adds none")
+        raise _contradiction(label, f"{_rows(added)} are new after a commit of {operation!r}, which adds none")
     reused = added[added < np.uint64(given)]
     if len(reused):
-        raise _contradiction(label, f"{_rows(reused)} came under ids that were given before")
+        raise _contradiction(label, f"{_rows(reused)} are new under ids that were assigned before")
 
 
 def _rows(ids: U64) -> str:
@@ -129,6 +129,6 @@ def _rows(ids: U64) -> str:
 
 def _contradiction(label: str, problem: str) -> DamagedLineage:
     return DamagedLineage(
-        f"{label}: {problem}, so row ids do not say which rows are the same. See lance_sql.audit; with"
-        " trust_snapshots=True ids are taken as both versions have them, and values are compared"
+        f"{label}: {problem}, so row ids do not identify rows: run lance_sql.audit, or pass trust_snapshots=True to"
+        " compare the values of rows with equal ids"
     )

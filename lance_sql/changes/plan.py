@@ -259,9 +259,8 @@ def _check_same_identity(commit: Commit) -> None:
     assert commit.earlier is not None
     if commit.earlier.manifest.has_stable_row_ids != commit.later.manifest.has_stable_row_ids:
         raise UnsupportedFeature(
-            f"The rows of {commit.later.name} {_identity_from(commit)} version {commit.version}: changes are known"
-            f" up to version {commit.version - 1}, and from version {commit.version + 1} on (since={commit.version});"
-            " over both by key columns (key=['id'])"
+            f"The rows of {commit.later.name} {_identity_from(commit)} version {commit.version}: read the changes up to"
+            f" version {commit.version - 1}, or since={commit.version}, or pass key columns (key=['id'])"
         )
 
 

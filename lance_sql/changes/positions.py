@@ -68,9 +68,8 @@ def check(record: CursorRecord, history: BranchHistory, position: int, commit: s
         if branch is not None:
             cause = "the branch was created again or restored from a backup"
         raise VersionNotFound(
-            f"The cursor {record.name!r} of {history.snapshot.name}: version {position}, which {holder}, is not the"
-            f" same commit any more: {cause}. seek('snapshot') takes all rows of the newest version first, for a"
-            " new copy; seek of a version goes on from there"
+            f"The cursor {record.name!r} of {history.snapshot.name}: version {position}, which {holder}, is another"
+            f" commit now: {cause}. Call seek('snapshot') to make a new copy, or seek a version to continue there"
         )
     return True
 
@@ -85,7 +84,7 @@ def of_database(record: CursorRecord, history: BranchHistory, position: str | No
         return record.at_origin()
     match = _POSITION.fullmatch(position)
     if match is None:
-        raise InvalidArgument(f"after={position!r} is not the position of changes that a cursor has read")
+        raise InvalidArgument(f"after={position!r} is not a cursor position: pass the position of earlier changes")
     id, version, commit = match[1], int(match[2]), match[3] or None
     if cursor_ids.is_later(id, record.id) and not record.is_new:
         raise _earlier(record, history, version, "the database")
@@ -116,9 +115,9 @@ def of_target(record: CursorRecord, history: BranchHistory, consumed: Consumed |
     if record.delivered is not None:
         raise VersionNotFound(
             f"The cursor {record.name!r} of {history.snapshot.name} has delivered the changes up to version"
-            f" {record.delivered} to a target, and {target} does not have them: it was dropped, written again, or is"
-            " another table. seek('earliest') or seek('snapshot') fills it from the beginning; seek of a version goes"
-            " on from there"
+            f" {record.delivered} to a target, but {target} lacks them: it was dropped, overwritten, or is another"
+            " table. Call seek('earliest') or seek('snapshot') to fill it from the beginning, or seek a version to"
+            " continue there"
         )
     return record
 
@@ -126,6 +125,6 @@ def of_target(record: CursorRecord, history: BranchHistory, consumed: Consumed |
 def _earlier(record: CursorRecord, history: BranchHistory, version: int, holder: str) -> VersionNotFound:
     return VersionNotFound(
         f"The cursor {record.name!r} of {history.snapshot.name} was restored from a backup: {holder} has the changes up"
-        f" to version {version}, read after a seek that the cursor does not know. seek('snapshot') takes all rows of"
-        " the newest version first, for a new copy; seek of a version goes on from there"
+        f" to version {version}, read after a seek that the cursor lacks. Call seek('snapshot') to make a new copy, or"
+        " seek a version to continue there"
     )

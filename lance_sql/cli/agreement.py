@@ -42,7 +42,7 @@ def path_and_branch(table: str) -> tuple[str, str | None]:
     if name is not None and _is_branch(path, name):
         return path, name
     raise click.UsageError(
-        f"Changes apply to the newest version: {path} without @{version or name}, or a branch: {path}@BRANCH."
+        f"Changes apply to the newest version: give {path} without @{version or name}, or a branch, {path}@BRANCH."
     )
 
 
@@ -65,7 +65,7 @@ def unversioned(table: str) -> str:
     """
     path, version, name = split_name(table)
     if version is not None or name is not None:
-        raise click.UsageError(f"This applies to a table: {path} without @{version or name}.")
+        raise click.UsageError(f"This applies to a whole table: give {path} without @{version or name}.")
     return path
 
 

@@ -69,7 +69,7 @@ def _wrong_argument(said: str, typed: str) -> str:
     parameters = _PARAMETER.findall(said.partition("Candidate macros")[2])
     for name in _ARGUMENT.findall(typed):
         if name not in parameters and (closest := difflib.get_close_matches(name, parameters, 1)):
-            return f"There is no argument {name!r}. Did you mean {closest[0]!r}? There are {', '.join(parameters)}"
+            return f"No argument {name!r}. Did you mean {closest[0]!r}? Arguments: {', '.join(parameters)}"
     return said
 
 

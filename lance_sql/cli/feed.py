@@ -104,17 +104,19 @@ def changes(
     where = tables.of_job(where, job, "_commit_job")
     if name is not None:
         if start is not None or since is not None:
-            raise click.UsageError("A cursor sets the start of the changes: omit START and --since.")
+            raise click.UsageError("A cursor sets the start of the changes: leave START and --since out.")
         if limit is not None:
             raise click.UsageError("A cursor moves over all changes; leave --limit out.")
     if command is not None and output not in (None, *_IN_LINES):
-        raise click.UsageError("--exec gets lines: --output jsonl, or debezium.")
+        raise click.UsageError("--exec receives lines: use --output jsonl or debezium.")
     if html is not None and (follow or name is not None or explain or output is not None or limit is not None):
-        raise click.UsageError("A page is of a range: leave --follow, --cursor, --explain, --output and --limit out.")
+        raise click.UsageError(
+            "--html writes a page for a range: leave --follow, --cursor, --explain, --output and --limit out."
+        )
     delivery = _Delivery(output or ("jsonl" if follow or command else "table"), where, limit, command, quiet=quiet)
     if follow:
         if end is not None or limit is not None or explain or mode == "net":
-            raise click.UsageError("--follow has no end: leave END, --limit, --explain and --mode net out.")
+            raise click.UsageError("--follow never ends: leave END, --limit, --explain and --mode net out.")
         if delivery.output not in (*_IN_LINES, "csv"):
             raise click.UsageError("--follow writes lines: use --output jsonl, debezium or csv.")
         cursor = None if name is None else tables.existing_cursor(dataset, name)
@@ -231,7 +233,7 @@ class _Delivery:
 
         if self.output == "debezium":
             if self._where is not None or self._limit is not None:
-                raise click.UsageError("An envelope has both images of a row: leave --where and --limit out.")
+                raise click.UsageError("--output debezium pairs both images of a row: leave --where and --limit out.")
             return (formats.json_line(each) for each in feed.to_debezium())
         return formats.json_lines(self._reader(feed))
 

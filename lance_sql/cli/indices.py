@@ -91,7 +91,7 @@ def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
     """Drops the index NAME of TABLE. Earlier versions keep it."""
     dataset = latest(table)
     if dry_run and name not in {each.name for each in dataset.indices()}:
-        raise click.UsageError(f"There is no index {name!r}.")
+        raise click.UsageError(f"No index {name!r}.")
     if agreed(f"drop the index {name!r} of {shown(dataset.uri)}", dry_run, yes):
         done(dataset.drop_index(name))
 

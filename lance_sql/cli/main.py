@@ -54,13 +54,13 @@ class DefaultQuery(click.Group):
             for verb in arguments[1:2]:
                 if verb not in self.commands:
                     self._check_verb(context, verb)
-                    raise click.UsageError(f"There is no verb {verb!r}", context)
+                    raise click.UsageError(f"No verb {verb!r}", context)
             arguments = [*arguments[1:2], "--help"]
         if arguments and arguments[0] not in {*self.commands, *_GROUP_OPTIONS}:
             self._check_verb(context, arguments[0])
             # SQL is one argument: a word before another argument was meant as a verb
             if arguments[0].isidentifier() and arguments[1:] and not arguments[1].startswith("-"):
-                raise click.UsageError(f"There is no verb {arguments[0]!r}; SQL is one argument, in quotes", context)
+                raise click.UsageError(f"No verb {arguments[0]!r}. Pass SQL as one argument, in quotes", context)
             arguments = ["query", *arguments]
         return super().parse_args(context, arguments)
 
@@ -95,7 +95,7 @@ class DefaultQuery(click.Group):
             )
         close = difflib.get_close_matches(argument.lower(), self.commands, 1, _ALIKE)
         if close:
-            raise click.UsageError(f"There is no verb {argument!r}. Did you mean {close[0]!r}?", context)
+            raise click.UsageError(f"No verb {argument!r}. Did you mean {close[0]!r}?", context)
 
 
 _GROUPS = (
@@ -212,7 +212,7 @@ def query(
         text = _read(sys.stdin)
         given = [text] if text.strip() else []
     if len(given) != 1:
-        raise click.UsageError("Give the SQL once: as the argument, with -c, with -f, or on stdin.")
+        raise click.UsageError("Pass the SQL once: as the argument, with -c, with -f, or on stdin.")
     if not given[0].strip():
         raise click.UsageError("The SQL is empty.")
     if any("\ud800" <= character <= "\udfff" for character in given[0]):

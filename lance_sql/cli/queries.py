@@ -61,7 +61,7 @@ def _command(query: Any) -> click.Command:
     def run(table: str, show: bool, output: str, **values: str) -> None:
         path, *_ = split_name(table)
         if path != table and any("versions" in line or "changes" in line for line in query.text.splitlines()):
-            raise click.UsageError(f"{query.name} is about commits up to the newest one: {path} without a version.")
+            raise click.UsageError(f"{query.name} reads all commits up to the newest: give {path} without a version.")
         text = query.to_sql(table, values)
         if show:
             click.echo(text)

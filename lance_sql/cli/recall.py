@@ -35,7 +35,7 @@ def recall(
         try:
             probes = [None if each.strip() == "auto" else int(each) for each in nprobes.split(",")]
         except ValueError:
-            raise click.BadParameter("it is numbers and auto, with commas between", param_hint="--nprobes") from None
+            raise click.BadParameter("it is not a list such as 1,5,auto", param_hint="--nprobes") from None
     snapshot = tables.open_table(table).snapshot
     measured = recalls(snapshot, column, k=k, nprobes=probes, refine_factor=refine, num_queries=queries)
     result = pa.table(

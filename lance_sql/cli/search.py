@@ -84,7 +84,7 @@ def search(
         try:
             query = json.loads(vector)
         except ValueError:
-            raise click.BadParameter("it is no list of numbers", param_hint="--vector") from None
+            raise click.BadParameter("it is not a list of numbers, such as [0.1, 0.2]", param_hint="--vector") from None
     elif like_row is not None:
         name = column or vector_column(dataset.snapshot)
         query = dataset.take([like_row], [name]).column(0)[0].as_py()
@@ -101,7 +101,7 @@ def search(
     elif since is None:
         answer = dataset.search_changes(*queries, k=k, columns=chosen, filter=where, since=tables.bound(changes_since))
     else:
-        raise click.UsageError("Give --since, for rows that changed, or --changes-since, for how the answer did.")
+        raise click.UsageError("Give either --since, to search changed rows, or --changes-since, to compare results.")
     if chosen is None:
         from lance_sql.reads.search import is_vector
 

@@ -59,7 +59,9 @@ def run(
     else:
         statements = of_duckdb(connection, sql)
     if output == "arrow" and len(statements) > 1:
-        raise InvalidArgument(f"Arrow output holds one table, and these are {len(statements)} statements")
+        raise InvalidArgument(
+            f"Arrow output holds one table, not the results of {len(statements)} statements: run one statement"
+        )
     # rows shown as they arrive would overwrite the line
     hidden = quiet or (output != "table" and sys.stdout.isatty())
     with interruptible(connection), _named(sql):

@@ -124,7 +124,7 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
         raise click.UsageError(f"Name a version: {path} 41, or {path}@tag.")
     earlier = tables.open_table(chosen, branch=None if tag is not None and branch is None else branch)
     if tag is not None and tag == earlier.branch and tag not in earlier.tags():
-        raise click.UsageError(f"{tag!r} is a branch, not a version to go back to.")
+        raise click.UsageError(f"{tag!r} is a branch: give a version or a tag to restore.")
     what = (
         f"return from {_newest(path, branch, earlier)} to version {earlier.version} "
         f"({count(earlier.count_rows(), 'row')}); no version is removed"

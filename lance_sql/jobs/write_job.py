@@ -88,7 +88,7 @@ class WriteJob:
             if not name.startswith(self.id):
                 raise InvalidArgument(f"The data file {name!r} was not written by this job")
         if len(set(names)) < len(names):
-            raise InvalidArgument("The same fragment is given twice")
+            raise InvalidArgument("A fragment is committed twice: pass it once")
         with while_there(self.target.snapshot):
             committed, is_ours = self._commit_once(fragments)
         there = set(names)
@@ -98,8 +98,8 @@ class WriteJob:
         if is_ours and not there.issuperset(names):
             removed = sorted(set(names) - there)
             raise CorruptFile(
-                f"{committed.label}: {len(removed)} of its {len(names)} new files were removed by somebody while they"
-                f" were committed, data/{removed[0]} the first; 'lance-sql repair' returns to the version before"
+                f"{committed.label}: {len(removed)} of its {len(names)} new files were removed during the commit, such"
+                f" as data/{removed[0]}: run 'lance-sql repair' to return to the version before"
             )
         return self._handle(committed, is_ours)
 
@@ -201,7 +201,7 @@ class WriteJob:
         except TableExists:
             if self._committed():
                 name = table_name(self.target.uri)
-                raise InvalidArgument(f"This job was committed to {name} already: begin another one") from None
+                raise InvalidArgument(f"This job was committed to {name} already: start another one") from None
             raise
 
     def _check_files(self, paths: Sequence[str]) -> None:
@@ -223,9 +223,9 @@ class WriteJob:
             missing = [path for path, is_missing in zip(paths, are_gone, strict=True) if is_missing]
             days = (time.time() - self.started) / 86400
             raise CommitConflict(
-                f"{table_name(self.target.uri)}: {len(missing)} of {len(paths)} files of this job are gone, such as"
-                f" {missing[0]}: it was begun {days:.1f} days ago, and a cleanup removes what no version names after a"
-                " week. Write them again"
+                f"{table_name(self.target.uri)}: {len(missing)} of {len(paths)} files of this job are missing, such as"
+                f" {missing[0]}: it started {days:.1f} days ago, and a cleanup removes uncommitted files after a week."
+                " Write them again"
             )
 
     @property

@@ -53,7 +53,9 @@ def _resolved(
     if not isinstance(uri, Dataset):
         return absolute(uri), branch, storage_options
     if branch is not None and branch != uri.branch:
-        raise InvalidArgument(f"branch={branch!r}, and the handle is one on {uri.branch or 'main'!r}: give one of them")
+        raise InvalidArgument(
+            f"branch={branch!r} contradicts the handle, which is on {uri.branch or 'main'!r}: leave branch= out"
+        )
     return uri.uri, uri.branch, storage_options or uri.snapshot.storage_options
 
 
@@ -159,7 +161,7 @@ def _write_job(
     table_uri, branch, storage_options = _resolved(uri, branch, storage_options)
     compression, level = options.get("compression"), options.get("compression_level")
     if mode == "append" and (compression is not None or level is not None):
-        raise InvalidArgument("A table keeps its compression when rows are appended: leave compression= out")
+        raise InvalidArgument("Appended rows use the compression of the table: leave compression= out")
     limits = FileLimits(
         options.get("max_rows_per_file", MAX_ROWS_PER_FILE), options.get("max_bytes_per_file", MAX_BYTES_PER_FILE)
     )

@@ -47,7 +47,7 @@ def alter(read: TokenReader, table: TableName, if_exists: bool) -> Change | Task
     table: a Lance table
     """
     if if_exists:
-        raise UnsupportedFeature("ALTER TABLE IF EXISTS: leave IF EXISTS out")
+        raise UnsupportedFeature("ALTER TABLE IF EXISTS is not supported: leave IF EXISTS out")
     assert table.path is not None, "a Lance table"
     path = address.of_newest(table.path)
     if read.accept("RENAME", "TO"):
@@ -132,12 +132,12 @@ def _alter_column(read: TokenReader, path: str) -> Change:
         return upkeep.Upkeep(path, lambda dataset, engine: change(dataset, column_of(name, dataset)))
     if not (read.accept("SET", "DATA", "TYPE") or read.accept("TYPE") or read.accept("SET", "TYPE")):
         if read.next_words(2) in (("SET", "DEFAULT"), ("DROP", "DEFAULT")):
-            raise UnsupportedFeature("ALTER COLUMN .. DEFAULT: tables keep no defaults")
+            raise UnsupportedFeature("ALTER COLUMN .. DEFAULT is not supported: Lance tables store no defaults")
         raise read.surprised("TYPE, SET NOT NULL, DROP NOT NULL or COMMENT")
     type = read.expression("USING")
     if read.next_words(1) == ("USING",):
         raise UnsupportedFeature(
-            "ALTER COLUMN .. USING: add a column, UPDATE it, drop the old one, and rename the new one"
+            "ALTER COLUMN .. USING is not supported: add a column, UPDATE it, drop the old one, and rename the new one"
         )
 
     def work(dataset: Dataset, engine: Engine) -> Dataset:

@@ -118,7 +118,7 @@ def truncation(node: exp.TruncateTable) -> Deletion:
     raises: as `deletion`
     """
     if len(node.expressions) != 1:
-        raise UnsupportedFeature("TRUNCATE takes one table")
+        raise UnsupportedFeature("TRUNCATE of several tables is not supported: truncate one at a time")
     only(node, "TRUNCATE", "expressions")
     path, alias = target(node.expressions[0], "TRUNCATE")
     return Deletion(path, alias, None, ())
@@ -158,9 +158,9 @@ def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tupl
     for each in expressions:
         column = each.this if isinstance(each, exp.EQ) else None
         if not isinstance(column, exp.Column) or (column.table and column.table.lower() != alias.lower()):
-            raise UnsupportedFeature(f"{statement} sets columns of the table, one by one: not {each.sql()}")
+            raise UnsupportedFeature(f"{statement} cannot set {each.sql()}: set columns of the table one by one")
         value = each.expression
         if isinstance(value, exp.Column) and value.name.upper() == "DEFAULT" and not value.this.quoted:
-            raise UnsupportedFeature(f"{statement} has no DEFAULT: columns of Lance tables have none")
+            raise UnsupportedFeature(f"{statement} cannot set DEFAULT: columns of Lance tables have no defaults")
         assigned.append((column.name, each.expression))
     return tuple(assigned)

@@ -163,9 +163,7 @@ def _changes(tokens: list[Token], first: int, end: int, path: str) -> _Edit:
         stop, is_exclusive, position = _bound(tokens, position + 1)
         if is_exclusive:
             if not stop.isdecimal():
-                raise UnsupportedFeature(
-                    f"CHANGES .. TO {stop} EXCLUSIVE: only the number of a version can be left out"
-                )
+                raise UnsupportedFeature(f"CHANGES .. TO {stop} EXCLUSIVE: EXCLUSIVE needs a version number")
             stop = str(int(stop) - 1)
         arguments.append(f"end_version => {stop}")
     if _words(tokens, position)[:2] == ["WITH", "("]:
@@ -191,7 +189,9 @@ def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
     """Returns a bound of a range as SQL, whether it is exclusive, and where it ends."""
     words = _words(tokens, position)
     if words[:1] not in (["VERSION"], ["TIMESTAMP"]):
-        raise InvalidArgument(f"Not SQL: CHANGES has VERSION or TIMESTAMP before a bound, not {' '.join(words[:1])!r}")
+        raise InvalidArgument(
+            f"Not SQL: CHANGES needs VERSION or TIMESTAMP before a bound, not {' '.join(words[:1])!r}"
+        )
     is_time = words[0] == "TIMESTAMP"
     position += 1
     zone, length = time_type(_words(tokens, position)) if is_time else ("", 0)
@@ -204,7 +204,7 @@ def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
     elif token.token_type == TokenType.NUMBER and token.text.isdecimal() and not is_time:
         value = token.text
     else:
-        raise UnsupportedFeature(f"A bound of CHANGES is a number, a tag or a time in quotes, not {token.text!r}")
+        raise UnsupportedFeature(f"A bound of CHANGES must be a number, a tag or a time in quotes, not {token.text!r}")
     position += 1
     said = _words(tokens, position)[:1]
     return value, said == ["EXCLUSIVE"], position + (said in (["EXCLUSIVE"], ["INCLUSIVE"]))
@@ -255,8 +255,8 @@ def _options(tokens: list[Token], position: int) -> tuple[list[str], int]:
         option = _OPTIONS.get(key.text.lower(), {}).get(value.text.lower())
         if equals.text != "=" or option is None:
             raise UnsupportedFeature(
-                f"CHANGES .. WITH ({key.text} = {value.text}): only deduplicationMode is known here, and that updates"
-                " are told as such (computeUpdates = true)"
+                f"CHANGES .. WITH ({key.text} = {value.text}): only deduplicationMode and computeUpdates = true are"
+                " supported"
             )
         arguments += option
         position += 3

@@ -64,7 +64,9 @@ def read_columns(read: TokenReader) -> list[ColumnDefinition]:
         if read.accept("PRIMARY", "KEY"):
             keys += read.names("a column")
         elif read.next_words(1)[:1] in (("UNIQUE",), ("CHECK",), ("FOREIGN",)):
-            raise UnsupportedFeature(f"{read.next_words(1)[0]}: Lance tables have no constraints but NOT NULL")
+            raise UnsupportedFeature(
+                f"{read.next_words(1)[0]} is not supported: NOT NULL is the only constraint of Lance tables"
+            )
         else:
             columns.append(read_column(read))
             keys += [columns[-1].name] if columns[-1].key else []
@@ -74,7 +76,7 @@ def read_columns(read: TokenReader) -> list[ColumnDefinition]:
     lowered = [key.lower() for key in keys]
     unknown = set(lowered) - {each.name.lower() for each in columns}
     if unknown:
-        raise InvalidArgument(f"PRIMARY KEY has a column that there is not: {min(unknown)}")
+        raise InvalidArgument(f"PRIMARY KEY names a missing column: {min(unknown)}")
     key_positions = {name: number for number, name in enumerate(lowered, 1)}
     return [replace(each, key=key_positions.get(each.name.lower(), 0)) for each in columns]
 
@@ -108,10 +110,9 @@ def read_column(read: TokenReader) -> ColumnDefinition:
             comment = read.value("a comment")
         elif read.accept_one("DEFAULT", "GENERATED", "AS"):
             raise UnsupportedFeature(
-                f"Column {name} with a value of its own: a Lance table stores no defaults;"
-                " add the column, then UPDATE .. SET"
+                f"Column {name} cannot have a default or computed value: add the column, then UPDATE .. SET"
             )
         else:
             word = read.next_words(1)[0]
-            raise UnsupportedFeature(f"Column {name} .. {word}: NOT NULL, PRIMARY KEY and COMMENT are known")
+            raise UnsupportedFeature(f"Column {name} .. {word} is not supported: use NOT NULL, PRIMARY KEY or COMMENT")
     return ColumnDefinition(name, type, nullable, comment, key)

@@ -54,7 +54,9 @@ def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
             value = constant(node.this, what, fractions=fractions) if isinstance(node.this, exp.Expr) else None
             if isinstance(value, str):
                 return value
-    raise UnsupportedFeature(f"{what} takes constants, not {node.sql()}: tables are opened before the statement runs")
+    raise UnsupportedFeature(
+        f"{what} takes constants, not {node.sql()}, because tables are opened before the statement runs"
+    )
 
 
 def _cast(value: Any, node: exp.Cast, what: str) -> Any:
@@ -74,4 +76,4 @@ def _cast(value: Any, node: exp.Cast, what: str) -> Any:
             return int(value)
         except ValueError:
             pass
-    raise InvalidArgument(f"{what} takes constants, and {node.sql('duckdb')} has no value")
+    raise InvalidArgument(f"{what} takes constants, and {node.sql('duckdb')} cannot be computed")

@@ -45,7 +45,7 @@ class TableDefinition(Change):
         except TableNotFound:
             return False
         if not self.replace and not self.if_not_exists:
-            raise TableExists(f"There is a table at {self.path!r} already, version {there.version}: CREATE OR REPLACE")
+            raise TableExists(f"Table {self.path!r} exists already, at version {there.version}: use CREATE OR REPLACE")
         return True
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
@@ -99,11 +99,14 @@ def _made(read: TokenReader, path: str, *, replace: bool, if_not_exists: bool) -
             config |= read.properties()
         elif read.next_words(1) == ("AS",):
             raise UnsupportedFeature(
-                "CREATE TABLE (columns) AS: CREATE TABLE 'x.lance' AS query takes those of the query"
+                "CREATE TABLE (columns) AS is not supported: write CREATE TABLE 'x.lance' AS query, with the columns of"
+                " the query"
             )
         elif read.next_words(1)[0] in ("PARTITIONED", "CLUSTER", "LOCATION", "WITH", "OPTIONS"):
             word = read.next_words(1)[0]
-            raise UnsupportedFeature(f"CREATE TABLE .. {word}: a table is its path, and has no partitions")
+            raise UnsupportedFeature(
+                f"CREATE TABLE .. {word} is not supported: a Lance table is named by its path, and has no partitions"
+            )
         else:
             read.end()
     return TableDefinition(path, tuple(columns), read.dialect, replace, if_not_exists, tuple(config.items()))

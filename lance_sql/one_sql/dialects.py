@@ -105,7 +105,7 @@ def dialect_of(name: str) -> Dialect:
         return Dialect.get_or_raise(name)
     except ValueError as error:
         raise InvalidArgument(
-            f"dialect={name!r} is not known; there are datafusion, duckdb, spark and others"
+            f"dialect={name!r} is not supported: pass duckdb, datafusion, spark or another dialect of sqlglot"
         ) from error
 
 

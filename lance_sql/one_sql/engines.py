@@ -136,10 +136,7 @@ class Engine:
         raises: InvalidArgument within a transaction, which does not cover a Lance table
         """
         if self.name == "duckdb" and _provider(self.name).is_in_transaction(self.target):
-            raise InvalidArgument(
-                "A Lance table is changed by a commit of its own, which ROLLBACK would not undo: end the transaction"
-                " first"
-            )
+            raise InvalidArgument("ROLLBACK would not undo a change of a Lance table: end the transaction first")
 
     def attach_again(self, place: Place) -> None:
         """Refreshes the engine's list of the tables of a catalog, if it has one."""
@@ -162,7 +159,7 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
     raises: InvalidArgument; MissingDependency where it is not installed
     """
     if connection is not None and session is not None:
-        raise InvalidArgument("Give one of connection and session")
+        raise InvalidArgument("Pass either connection= or session=, not both")
     given = connection if connection is not None else session
     if name == "sail":
         name = "spark"
@@ -174,9 +171,14 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
         module = next((each for each in modules if each in _MODULES), "")
         if not module:
             kind = f"{type(given).__module__}.{type(given).__qualname__}"
-            raise InvalidArgument(f"A {kind} is no DuckDB connection, SessionContext or SparkSession")
+            raise InvalidArgument(
+                f"Cannot run SQL on a {kind}: pass a DuckDB connection, a SessionContext or a SparkSession"
+            )
         if name not in (None, _MODULES[module]):
-            raise InvalidArgument(f"engine={name!r}, and the connection is one of {TITLES[_MODULES[module]]}")
+            raise InvalidArgument(
+                f"engine={name!r} contradicts the connection, which belongs to {TITLES[_MODULES[module]]}: leave"
+                " engine= out"
+            )
         name = _MODULES[module]
     if name not in ENGINES:
         raise InvalidArgument(f"engine={name!r} is not one of {', '.join(map(repr, (*ENGINES, 'sail')))}")
@@ -197,7 +199,7 @@ def opened(table_reference: Reference) -> Source:
     """
     arguments = {name: list(value) if isinstance(value, tuple) else value for name, value in table_reference.arguments}
     if not isinstance(table_reference.path, str):
-        raise UnsupportedFeature(f"{table_reference.function} takes one path here, not a list")
+        raise UnsupportedFeature(f"{table_reference.function} takes one path in this statement, not a list")
     return open_source(table_reference.function, table_reference.path, arguments)
 
 

@@ -71,7 +71,7 @@ class Renamed(Renaming):
 
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
         if self.new_place.path() is not None:
-            raise TableExists(f"There is a table {self.target} already")
+            raise TableExists(f"Table {self.target} exists already")
         if not dry_run:
             self.place.catalog.rename_table(self.place.spelled(), self.new_place.name)
             engine.attach_again(self.place)

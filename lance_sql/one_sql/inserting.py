@@ -55,8 +55,8 @@ class Insertion(Change):
             names = list(schema.names) if self.columns is None else [column_in(name, dataset) for name in self.columns]
         if len(names) != len(given):
             raise InvalidArgument(
-                f"The query has {_columns(len(given))} for {_columns(len(names))} of {shown(dataset.uri)}: name "
-                "them, as in INSERT INTO 'x.lance' (id, status) SELECT .., or say INSERT INTO 'x.lance' BY NAME"
+                f"The query has {_columns(len(given))} for {_columns(len(names))} of {shown(dataset.uri)}: name them,"
+                " as in INSERT INTO 'x.lance' (id, status) SELECT .., or use INSERT INTO 'x.lance' BY NAME"
             )
         if len(set(names)) < len(names):
             raise InvalidArgument("A column is inserted twice")
@@ -91,8 +91,8 @@ class Creation(Change):
             return False
         if self.mode == "create":
             raise TableExists(
-                f"There is a table at {self.path!r} already, version {existing.version}. Say CREATE OR REPLACE TABLE, "
-                "INSERT INTO, or another place."
+                f"Table {self.path!r} exists already, at version {existing.version}: use CREATE OR REPLACE TABLE,"
+                " INSERT INTO, or another path"
             )
         return True
 
@@ -122,7 +122,7 @@ def insertion(node: exp.Insert) -> Insertion:
     if isinstance(node.this, exp.Schema):
         columns = tuple(each.name for each in node.this.expressions)
         if node.args.get("by_name"):
-            raise UnsupportedFeature("INSERT .. BY NAME has no list of columns here: the query names them")
+            raise UnsupportedFeature("INSERT .. BY NAME cannot have a list of columns: name them in the query")
     return Insertion(path, query, columns, bool(node.args.get("by_name")), bool(node.args.get("overwrite")))
 
 
@@ -133,7 +133,7 @@ def creation(node: exp.Create) -> Change:
     place = place_of(node.this)
     path = target(node.this, "CREATE TABLE")[0] if place is None else node.this.sql("duckdb")
     if node.args.get("kind") != "TABLE" or not isinstance(node.expression, exp.Query | exp.Values):
-        raise UnsupportedFeature(f"CREATE {node.args.get('kind')} of {path}: only CREATE TABLE .. AS is supported here")
+        raise UnsupportedFeature(f"CREATE {node.args.get('kind')} of {path} is not supported: use CREATE TABLE .. AS")
     only(node, "CREATE TABLE", "this", "kind", "expression", "replace")
     change = Creation(path, node.expression, "overwrite" if node.args.get("replace") else "create")
     return change if place is None else in_catalogs.made(place, path, change)
@@ -148,7 +148,8 @@ def copy(node: exp.Copy) -> Creation | None:
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     if node.args.get("kind") and path_of(table) is not None:
         raise UnsupportedFeature(
-            f"COPY .. FROM a file into a Lance table: INSERT INTO '{path_of(table)}' FROM 'x.csv' reads it"
+            f"COPY .. FROM a file into a Lance table is not supported: write INSERT INTO '{path_of(table)}' FROM"
+            " 'x.csv'"
         )
     files = node.args.get("files") or []
     options = _options(node.args.get("params") or [])
@@ -159,18 +160,18 @@ def copy(node: exp.Copy) -> Creation | None:
         if not path.rstrip("/").lower().endswith(SUFFIX):
             return None
         if named is not None and not node.args.get("kind"):
-            raise InvalidArgument(
-                f"{path} would be a file of another format: COPY .. TO '{path}' (FORMAT lance) makes a table"
-            )
+            raise InvalidArgument(f"COPY .. TO {path} would write another format: add (FORMAT lance)")
         if named is not None:
             return None
     if node.args.get("kind"):
-        raise UnsupportedFeature(f"COPY .. FROM a Lance table: INSERT INTO .. SELECT * FROM '{path}' reads it")
+        raise UnsupportedFeature(
+            f"COPY .. FROM a Lance table is not supported: write INSERT INTO .. SELECT * FROM '{path}'"
+        )
     mode = options.pop("MODE", None)
     chosen = "create" if mode is None else mode.name.lower()
     compression, level = options.pop("COMPRESSION", None), options.pop("COMPRESSION_LEVEL", None)
     if level is not None and not level.name.isdigit():
-        raise InvalidArgument(f"COMPRESSION_LEVEL is a number, not {level.name!r}")
+        raise InvalidArgument(f"COMPRESSION_LEVEL must be a number, not {level.name!r}")
     only(node, "COPY", "this", "kind", "files", "params", "credentials")
     if options or chosen not in ("create", "append", "overwrite"):
         name = next(iter(options), f"MODE {chosen}")

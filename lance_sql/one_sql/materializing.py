@@ -46,7 +46,7 @@ class Creation(Change):
             if self.if_not_exists:
                 return self.table()
             raise TableExists(
-                f"{self.path} is there already: REFRESH MATERIALIZED VIEW '{self.path}', or CREATE OR REPLACE"
+                f"{self.path} exists already: use REFRESH MATERIALIZED VIEW '{self.path}', or CREATE OR REPLACE"
             )
         return make(self.query, path, replace=self.or_replace, settings=settings).dataset
 
@@ -74,9 +74,9 @@ def _settings(engine: Engine) -> dict[str, str]:
     from lance_sql.one_sql.views.query import settings_of
 
     if engine.name != "duckdb":
-        raise UnsupportedFeature(f"{engine.title} computes no materialized views: engine='duckdb' does")
+        raise UnsupportedFeature(f"{engine.title} cannot compute materialized views: pass engine='duckdb'")
     if engine.parameters:
-        raise UnsupportedFeature("A materialized view has no parameters: write the values into its query")
+        raise UnsupportedFeature("A materialized view cannot have parameters: write the values into its query")
     return settings_of(engine.target)
 
 

@@ -53,7 +53,9 @@ def check_reachable(clauses: tuple[Clause, ...]) -> None:
     done: set[Side] = set()
     for clause in clauses:
         if clause.side in done:
-            raise InvalidArgument("A clause of MERGE has no condition, and another one for the same rows follows it")
+            raise InvalidArgument(
+                "A clause of MERGE without a condition precedes another one for the same rows: put it last"
+            )
         if clause.condition is None:
             done.add(clause.side)
 
@@ -82,22 +84,25 @@ def clause_of(when: exp.When, alias: str) -> Clause:
         case exp.Update():
             only(then, "THEN UPDATE", "expressions")
             if side == "not_matched":
-                raise InvalidArgument("WHEN NOT MATCHED cannot update: there is no row")
+                raise InvalidArgument("WHEN NOT MATCHED cannot update, because it has no row of the target: use INSERT")
             if not then.expressions or isinstance(then.expressions[0], exp.Star):
                 return Clause(side, "update", condition, is_simple, None, not then.expressions)
             return Clause(side, "update", condition, is_simple, assignments(then.expressions, alias, "MERGE"))
         case exp.Insert():
             only(then, "THEN INSERT", "this", "expression")
             if side != "not_matched":
-                raise InvalidArgument("Only WHEN NOT MATCHED inserts")
+                raise InvalidArgument("Only WHEN NOT MATCHED can insert: use UPDATE")
             return Clause(side, "insert", condition, is_simple, _inserted(then), then.this is None)
         case exp.Var() if then.name.upper() == "DELETE":
             if side == "not_matched":
-                raise InvalidArgument("WHEN NOT MATCHED cannot delete: there is no row")
+                raise InvalidArgument(
+                    "WHEN NOT MATCHED cannot delete, because it has no row of the target: use WHEN NOT MATCHED BY"
+                    " SOURCE"
+                )
             return Clause(side, "delete", condition, is_simple, None)
         case exp.Var() if then.name.upper() == "DO NOTHING":
             return Clause(side, "nothing", condition, is_simple, None)
-    raise UnsupportedFeature(f"MERGE has no THEN {then.sql()} here")
+    raise UnsupportedFeature(f"MERGE .. THEN {then.sql()} is not supported: use UPDATE, DELETE, INSERT or DO NOTHING")
 
 
 def _inserted(then: exp.Insert) -> tuple[tuple[str, exp.Expr], ...] | None:
@@ -107,11 +112,14 @@ def _inserted(then: exp.Insert) -> tuple[tuple[str, exp.Expr], ...] | None:
         return None
     if not isinstance(values, exp.Tuple):
         raise UnsupportedFeature(
-            "MERGE takes THEN INSERT for columns in their order, THEN INSERT * for columns by their names, "
-            "or THEN INSERT (..) VALUES (..)"
+            "MERGE needs THEN INSERT for columns in order, THEN INSERT * for columns by name, or THEN INSERT (..)"
+            " VALUES (..)"
         )
     if names is None:
         return tuple(("", value) for value in values.expressions)
     if not isinstance(names, exp.Tuple) or len(names.expressions) != len(values.expressions):
-        raise InvalidArgument("INSERT of MERGE has another number of columns than of values")
+        raise InvalidArgument(
+            f"INSERT of MERGE has {len(names.expressions) if isinstance(names, exp.Tuple) else 1} columns and"
+            f" {len(values.expressions)} values"
+        )
     return tuple((name.name, value) for name, value in zip(names.expressions, values.expressions, strict=True))

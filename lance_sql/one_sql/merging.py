@@ -103,8 +103,8 @@ class Merge(Change):
             if len(given) != len(dataset.schema.names):
                 action = clause.action.upper()
                 raise InvalidArgument(
-                    f"{action} has {len(given)} values for {len(dataset.schema.names)} columns of "
-                    f"{shown(dataset.uri)}: THEN {action} BY NAME takes columns by their names"
+                    f"{action} has {len(given)} values for {len(dataset.schema.names)} columns of {shown(dataset.uri)}:"
+                    f" use THEN {action} BY NAME to match columns by name"
                 )
             given = tuple(zip(dataset.schema.names, (value for _, value in given), strict=True))
         values = {column_in(name, dataset): value for name, value in given}
@@ -202,7 +202,7 @@ def merge(node: exp.Merge) -> Merge:
     only(node, "MERGE", "this", "using", "using_cond", "on", "whens")
     source, on = node.args.get("using"), node.args.get("on")
     if not isinstance(source, exp.Expr) or not isinstance(on, exp.Expr) or node.args.get("using_cond"):
-        raise UnsupportedFeature("MERGE takes USING .. ON ..")
+        raise UnsupportedFeature("MERGE needs USING .. ON ..")
     meant = source.meta.get("tree", source)
     if isinstance(meant, exp.Subquery | exp.Values) and not meant.alias:
         raise InvalidArgument("The source of MERGE needs a name: USING (..) AS source")

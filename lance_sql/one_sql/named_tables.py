@@ -87,7 +87,7 @@ def moment(text: str) -> str:
     if given is not None:
         return str(given)
     if _OFFSET.search(text) is None:
-        raise InvalidArgument(f"TIMESTAMPTZ {text!r} has no offset: write one, as in '2026-11-20 12:00:00+00'")
+        raise InvalidArgument(f"TIMESTAMPTZ {text!r} has no offset: add one, as in '2026-11-20 12:00:00+00'")
     return text
 
 

@@ -54,12 +54,14 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
     text = statement.text
     if parameters:
         if statement.task is not None:
-            raise UnsupportedFeature("A statement about a table as a whole has no parameters")
+            raise UnsupportedFeature("A statement about a whole table cannot have parameters: write the values into it")
         named_text, given = _named(statement.text, parameters)
         with looked_up_in(attached.Names(connection)):
             named = of_lance(named_text, dialect_of("duckdb"), in_own_words=True)
         if named is None:
-            raise InvalidArgument(f"A parameter is not in the place of a value: {text.strip()[:200]}")
+            raise InvalidArgument(
+                f"A parameter stands in the wrong place: use parameters for values only, in {text.strip()[:200]}"
+            )
         statement = named
     engine = Engine("duckdb", connection, True, given)
     if statement.task is not None:
@@ -91,7 +93,7 @@ def _named(text: str, parameters: Any) -> tuple[str, Mapping[str, Any]]:
     elif isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes):
         given = {str(number): value for number, value in enumerate(parameters, 1)}
     else:
-        raise InvalidArgument("Parameters are a list of values, or a dict by their names")
+        raise InvalidArgument("Parameters must be a list of values, or a dict of values by name")
     values = {f"{_PARAMETER}{number}": value for number, value in enumerate(given.values(), 1)}
     names = dict(zip(given, values, strict=True))
     given_text = f"{len(given)} values are given for the parameters of {text.strip()[:200]}"
@@ -108,12 +110,12 @@ def _named(text: str, parameters: Any) -> tuple[str, Mapping[str, Any]]:
             continue
         if name not in names:
             shown = text[token.start : end + 1]
-            raise InvalidArgument(f"{given_text}: there is none for {shown}")
+            raise InvalidArgument(f"{given_text}: no value for {shown}")
         used.add(name)
         # it may adjoin a word
         pieces += [text[start : token.start], f" ${names[name]} "]
         start = end + 1
     unused = [name for name in names if name not in used]
     if unused:
-        raise InvalidArgument(f"{given_text}: there is no parameter {unused[0]}")
+        raise InvalidArgument(f"{given_text}: no parameter {unused[0]}")
     return "".join([*pieces, text[start:]]), values

@@ -41,7 +41,7 @@ def refuse(text: str, *, inserts: bool = False) -> None:
         # an extension of DuckDB may have it
         if match is not None and not has_function(match[0].split(".")[-1].split()[-1]):
             raise UnsupportedFeature(
-                f"{' '.join(match[0].replace('(', ' ').split())} is not supported here. Write: {instead}"
+                f"{' '.join(match[0].replace('(', ' ').split())} is not supported here: write {instead}"
             )
     words = _TEXT.sub(_without_text, text)
     clauses = [(f"{_TABLE}(?P<clause>{pattern})", instead) for pattern, instead in _CLAUSES]
@@ -51,7 +51,7 @@ def refuse(text: str, *, inserts: bool = False) -> None:
         match = re.search(pattern, words, re.IGNORECASE)
         if match is not None:
             raise UnsupportedFeature(
-                f"{' '.join(match['clause'].replace('(', ' ').split())} is not supported here. Write: {instead}"
+                f"{' '.join(match['clause'].replace('(', ' ').split())} is not supported here: write {instead}"
             )
 
 

@@ -161,4 +161,4 @@ def _check_count(parts: list[tuple[int, int]], nodes: list[exp.Expr], what: str)
 
 
 def _misunderstood(what: str) -> InvalidArgument:
-    return InvalidArgument(f"Not SQL that this library understands: its {what} cannot be told apart")
+    return InvalidArgument(f"Not SQL that this library can parse: its {what}")

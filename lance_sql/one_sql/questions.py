@@ -130,7 +130,9 @@ def _detail(dataset: Dataset) -> pa.Table:
 def _statement(dataset: Dataset, path: str, engine: Engine) -> pa.Table:
     types = engine.column_types(Source(dataset))
     if not types:
-        raise UnsupportedFeature(f"{engine.title} has no SHOW CREATE TABLE here: DESCRIBE '{path}' lists the columns")
+        raise UnsupportedFeature(
+            f"{engine.title} does not support SHOW CREATE TABLE of a Lance table: use DESCRIBE '{path}'"
+        )
     lines = [
         f"  {identifier(field.name)} {types[field.name]}" + ("" if field.nullable else " NOT NULL")
         for field in dataset.schema

@@ -57,7 +57,7 @@ def reference(node: exp.Table) -> Reference | None:
     arguments = tuple(_time_travel(node))
     plain, *_ = split_name(path)
     if arguments and plain != path:
-        raise InvalidArgument(f"{path!r} names a version, and {arguments[0][0]} another: give one of them")
+        raise InvalidArgument(f"{path!r} names a version, and so does {arguments[0][0]}: leave one of them out")
     name = re.split(r"[\\/]", plain.rstrip("/"))[-1]
     name = name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
     if not is_path(".".join(part.name for part in node.parts)) and node.parts[0].name.lower() != FORMAT:
@@ -105,12 +105,14 @@ def _time_travel(node: exp.Table) -> Iterator[tuple[str, Any]]:
     version = node.args.get("version")
     if version is not None:
         if str(version.args.get("kind", "")).upper() != "AS OF":
-            raise UnsupportedFeature(f"{version.name} {version.args.get('kind')} of a table is not known, AS OF is")
+            raise UnsupportedFeature(
+                f"{version.name} {version.args.get('kind')} is not supported: use {version.name} AS OF"
+            )
         yield _version(version.name.upper(), version.expression)
     when = node.args.get("when")
     if when is not None:
         if str(when.this).upper() != "AT":
-            raise UnsupportedFeature(f"{when.this} of a table is not known, AT (VERSION => ..) is")
+            raise UnsupportedFeature(f"{when.this} is not supported: use AT (VERSION => ..)")
         yield _version(str(when.args.get("kind")).upper(), when.expression)
 
 
@@ -119,9 +121,9 @@ def _version(kind: str, value: exp.Expr) -> tuple[str, Any]:
     if kind == "TIMESTAMP":
         return "as_of", chosen
     if kind not in ("VERSION", "TIMESTAMP"):
-        raise UnsupportedFeature(f"AT ({kind} => ..) is not known, AT (VERSION => ..) and AT (TIMESTAMP => ..) are")
+        raise UnsupportedFeature(f"AT ({kind} => ..) is not supported: use AT (VERSION => ..) or AT (TIMESTAMP => ..)")
     if isinstance(chosen, bool) or not isinstance(chosen, int | str):
-        raise InvalidArgument(f"A version is a number or a tag, not {kind} {chosen!r}")
+        raise InvalidArgument(f"{kind} {chosen!r} is not a version: pass a number or a tag")
     return "version", chosen
 
 
@@ -132,7 +134,7 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
     elif not function.startswith("lance_") or schema:
         return None
     if function not in FUNCTIONS:
-        raise InvalidArgument(f"There is no table function {function!r}; there are {', '.join(sorted(FUNCTIONS))}")
+        raise InvalidArgument(f"No table function {function!r}; functions: {', '.join(sorted(FUNCTIONS))}")
     names = FUNCTIONS[function].names
     path: Any = None
     given: dict[str, Any] = {}
@@ -146,7 +148,7 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
             continue
         name = argument.this.name.lower() if named else _name_at(function, position)
         if name not in names:
-            raise InvalidArgument(f"{function} has no argument {name!r}; after the path there are {', '.join(names)}")
+            raise InvalidArgument(f"{function} has no argument {name!r}; arguments after the path: {', '.join(names)}")
         if name in given:
             raise InvalidArgument(f"{function} has the argument {name!r} twice")
         given[name] = value
@@ -174,7 +176,9 @@ def _name_at(function: str, position: int) -> str:
     if names[0] == "version":
         if position == 1:
             return "version"
-        raise InvalidArgument(f"{function} takes a path and a version or a tag; name what follows, as in as_of => '..'")
+        raise InvalidArgument(
+            f"{function} takes a path and a version or a tag; name other arguments, as in as_of => '..'"
+        )
     if position > len(names):
         raise InvalidArgument(f"{function} takes a path and at most {len(names)} arguments")
     name: str = names[position - 1]

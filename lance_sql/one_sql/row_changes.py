@@ -58,7 +58,7 @@ def check_engine(engine: Engine, statement: str) -> None:
     if engine.name == "duckdb":
         return
     way = "engine='duckdb' does" + (", and so does lance_sql.spark.LanceTable" if engine.name == "spark" else "")
-    raise UnsupportedFeature(f"{engine.title} computes no {statement}: {way}")
+    raise UnsupportedFeature(f"{engine.title} cannot compute {statement}: {way}")
 
 
 def change(
@@ -114,5 +114,7 @@ def _with_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     raises: UnsupportedFeature for rows that the table does not have
     """
     if batch.column(ROW_ADDRESS).null_count:
-        raise UnsupportedFeature("The statement joins its table from the outer side, and names rows that it has not")
+        raise UnsupportedFeature(
+            "An outer join returns rows that the table does not have: use an inner or left join from the table"
+        )
     return batch

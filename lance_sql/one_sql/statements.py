@@ -153,7 +153,7 @@ def _query(text: str, dialect: Dialect, in_own_words: bool) -> exp.Expr:
     """Parses a query that is a part of a statement."""
     tree, words = _parsed(text, dialect, in_own_words)
     if not isinstance(tree, _QUERIES):
-        raise InvalidArgument(f"A query is expected, not {_kind(tree)}: {text[:200]}")
+        raise InvalidArgument(f"Not a query but {_kind(tree)}: {text[:200]}")
     return tree if words is None else words.all(tree)
 
 
@@ -161,7 +161,7 @@ def _parsed(text: str, dialect: Dialect, in_own_words: bool) -> tuple[exp.Expr, 
     rewritten = rewrite(text, dialect)
     trees = parse(rewritten, dialect)
     if len(trees) != 1:
-        raise InvalidArgument(f"One statement is run at a time, and these are {len(trees)}")
+        raise InvalidArgument(f"Cannot run {len(trees)} statements at once: pass one at a time")
     return trees[0], Words(rewritten, dialect, trees[0]) if in_own_words else None
 
 
@@ -208,7 +208,7 @@ def for_duckdb(text: str) -> list[Statement | str]:
                 way = (
                     "lance_sql.sql(.., dry_run=True) rehearses one" if word == "EXPLAIN" else "execute takes parameters"
                 )
-                raise UnsupportedFeature(f"{word} takes no statement that changes a Lance table: {way}")
+                raise UnsupportedFeature(f"{word} cannot contain a statement that changes a Lance table: {way}")
             parts.append(prefix + in_duckdb(inner, dialect))
         else:
             parts.append(statement)
@@ -252,7 +252,7 @@ def _change(tree: exp.Expr) -> Change:
         case exp.Merge():
             change = merging.merge(tree)
     if change is None:
-        raise UnsupportedFeature(f"lance_sql.sql does not run {_kind(tree)}: give it to the engine itself")
+        raise UnsupportedFeature(f"lance_sql.sql does not run {_kind(tree)}: run it in the engine itself")
     return change
 
 

@@ -116,8 +116,8 @@ class TokenReader:
         table = self.table()
         if table.path is None:
             raise UnsupportedFeature(
-                f"{statement} is for Lance tables here, whose paths are in quotes, such as 'x.lance'; {table.text} is"
-                " no such path"
+                f"{statement} applies to Lance tables; {table.text} is not one: write its path in quotes, such as"
+                " 'x.lance'"
             )
         return table.path
 

@@ -67,9 +67,13 @@ def optimize(read: TokenReader) -> Change:
     path = address.of_newest(read.own_table("OPTIMIZE"))
     read.accept("FULL")
     if read.next_words(1) == ("WHERE",):
-        raise UnsupportedFeature("OPTIMIZE .. WHERE: tables have no partitions here; OPTIMIZE looks at all fragments")
+        raise UnsupportedFeature(
+            "OPTIMIZE .. WHERE is not supported, because Lance tables have no partitions: use OPTIMIZE"
+        )
     if read.next_words(1) == ("ZORDER",):
-        raise UnsupportedFeature("OPTIMIZE .. ZORDER BY: rows keep their order; CREATE INDEX helps filters instead")
+        raise UnsupportedFeature(
+            "OPTIMIZE .. ZORDER BY is not supported, because rows keep their order: use CREATE INDEX"
+        )
     read.end()
     return Upkeep(path, lambda dataset, engine: dataset.compact())
 
@@ -81,7 +85,10 @@ def vacuum(read: TokenReader) -> Task | None:
     if table.path is None:
         if read.next_words(1) not in (("RETAIN",), ("DRY",)):
             return None
-        raise UnsupportedFeature(f"VACUUM .. RETAIN is for Lance tables here, such as 'x.lance'; {table.text} is none")
+        raise UnsupportedFeature(
+            f"VACUUM .. RETAIN applies to Lance tables; {table.text} is not one: write its path in quotes, such as"
+            " 'x.lance'"
+        )
     read.accept_one("FULL", "LITE")
     older_than = None
     if read.accept("RETAIN"):
@@ -140,7 +147,7 @@ def create_index(read: TokenReader) -> Change | None:
     read.expect("(")
     column = read.name("a column")
     if read.next_words(1) in (("ASC",), ("DESC",), (",",)):
-        raise UnsupportedFeature("CREATE INDEX is for one column here, in no order")
+        raise UnsupportedFeature("CREATE INDEX supports one column, without an order")
     read.expect(")")
     kind = kind or _using(read) or "btree"
     options = _options(read) if read.accept("WITH") else {}
@@ -244,7 +251,9 @@ def execute(read: TokenReader, path: str) -> Change | Task:
             older_than = parse_age(read.value("an age, such as '7d'"))
             read.expect(")")
         return Cleanup(path, older_than, False)
-    raise UnsupportedFeature("ALTER TABLE .. EXECUTE: optimize and expire_snapshots are known; RESTORE TABLE goes back")
+    raise UnsupportedFeature(
+        "ALTER TABLE .. EXECUTE supports optimize and expire_snapshots only: use RESTORE TABLE to go back"
+    )
 
 
 def clone(read: TokenReader, path: str, *, is_shallow: bool) -> Change:
@@ -254,7 +263,8 @@ def clone(read: TokenReader, path: str, *, is_shallow: bool) -> Change:
     read.end()
     if not is_shallow:
         raise UnsupportedFeature(
-            f"CREATE TABLE .. CLONE: CREATE TABLE '{path}' AS FROM '{source}' copies the rows, and SHALLOW CLONE none"
+            f"CREATE TABLE .. CLONE is not supported: use CREATE TABLE '{path}' AS FROM '{source}' to copy the rows, or"
+            " SHALLOW CLONE"
         )
     return _Clone(path, source, version)
 

@@ -107,14 +107,14 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
         if place is not None:
             raise TableNotFound(f"No table {'.'.join(place.name)} in the catalog {place.attached_as}")
         raise UnsupportedFeature(
-            f"{statement} changes Lance tables here, such as 'x.lance'; {name} is the engine's own"
+            f"{statement} applies to Lance tables, such as 'x.lance': run it in the engine itself for {name}"
         )
     if isinstance(table.args.get("alias"), exp.TableAlias) and isinstance(table.args["alias"].this, exp.Placeholder):
         raise InvalidArgument(
             f"{path} @{table.args['alias'].this.name}: write the version in quotes, as in 'x.lance@load'"
         )
     if table.args.get("version") or table.args.get("when"):
-        raise InvalidArgument(f"Changes apply to the newest version: {path} without a version")
+        raise InvalidArgument(f"Changes apply to the newest version: give {path} without a version")
     name = split_name(path)[0].rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
     return address.of_newest(path), table.alias or name[: -len(".lance")]
 
@@ -130,7 +130,7 @@ def only(node: exp.Expr, statement: str, *parts: str) -> None:
             continue
         first = value[0] if isinstance(value, list) else value
         shown = first.sql() if isinstance(first, exp.Expr) else key.strip("_").upper()
-        raise UnsupportedFeature(f"{statement} has no {_PARTS.get(key, key.strip('_').upper())} here: {shown}")
+        raise UnsupportedFeature(f"{statement} does not support {_PARTS.get(key, key.strip('_').upper())}: {shown}")
 
 
 _PARTS: Final = {
@@ -160,6 +160,5 @@ def column_in(name: str, dataset: Dataset) -> str:
     # the scan raises an error that lists the columns
     _ = dataset.scan([name])
     raise InvalidArgument(
-        f"The column {name!r} cannot be written: it is a member of a struct, or a system column. Give the whole column"
-        " a new value"
+        f"The column {name!r} cannot be written: it is a member of a struct, or a system column. Set the whole column"
     )

@@ -308,4 +308,4 @@ class DatasetFragment:
 
 
 def _unsupported(name: str) -> UnsupportedFeature:
-    return UnsupportedFeature(f"Arrow's Dataset.{name} is not available on a Lance table; use scan, or a SQL engine")
+    return UnsupportedFeature(f"Arrow's Dataset.{name} is not available on a Lance table: use scan, or a SQL engine")

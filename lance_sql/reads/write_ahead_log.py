@@ -107,7 +107,9 @@ def read(snapshot: Snapshot) -> WriteAheadLog | None:
     if not details:
         return None
     if len(details) > 1 or snapshot.branch is not None:
-        raise UnsupportedFeature(f"{snapshot.label}: the write-ahead log of a branch, or several of one table")
+        raise UnsupportedFeature(
+            f"{snapshot.label}: the write-ahead log of a branch, or several of one table, are not supported"
+        )
     with at(file=snapshot.manifest_path):
         message = mem_wal_pb2.MemWalIndexDetails.FromString(details[0])
     compacted = {each.shard_id.uuid: each.generation for each in message.compacted_sstables}

@@ -77,7 +77,7 @@ def check(base: str, table: str, storage_options: Mapping[str, Any]) -> None:
         if f"{base.rstrip('/')}/".startswith(f"{allowed.rstrip('/')}/"):
             return
     raise ForeignBase(
-        f"files of the table are at {base[:500]!r}, which is not a place of its own; where that is right, open it with"
+        f"files of the table are at {base[:500]!r}, outside its own place: if you trust it, pass"
         f" allow_bases=[{_beginning(base)!r}], or set {VARIABLE}"
     )
 

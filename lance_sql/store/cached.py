@@ -169,13 +169,13 @@ def with_cache(store: Store, options: Mapping[str, Any]) -> Store:
     if not folder or store.concurrency <= 1:
         return store
     if not isinstance(folder, str | os.PathLike):
-        raise InvalidArgument(f"cache={folder!r}: give a folder, True for {default_folder()}, or False")
+        raise InvalidArgument(f"cache={folder!r} is not a folder: pass a folder, True for {default_folder()}, or False")
     try:
         most_bytes = int(options.get(CACHE_BYTES, DEFAULT_BYTES))
     except (TypeError, ValueError):
-        raise InvalidArgument(f"cache_bytes={options[CACHE_BYTES]!r} is no number of bytes") from None
+        raise InvalidArgument(f"cache_bytes={options[CACHE_BYTES]!r} is not a number of bytes") from None
     if most_bytes <= 0:
-        raise InvalidArgument(f"cache_bytes={most_bytes}: give more than 0, or leave the cache out")
+        raise InvalidArgument(f"cache_bytes={most_bytes} is too small: pass more than 0, or leave cache= out")
     return CachedStore(store, cache_in(folder, most_bytes))
 
 

@@ -51,7 +51,7 @@ class Containment:
             real = os.path.realpath(folder)
             if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
                 with at(file=path):
-                    raise CorruptFile("a link leads out of the table's folder")
+                    raise CorruptFile("a link points outside the table's folder")
         self._inside.add(folder)
 
     def _is_without_links(self, folder: str) -> bool:

@@ -181,4 +181,4 @@ def check_range(wanted: ByteRange, size: int) -> None:
     """
     start, end = wanted
     if not 0 <= start <= end <= size:
-        raise CorruptFile(f"bytes {start} to {end} are asked for, but the file has {size}")
+        raise CorruptFile(f"bytes {start} to {end} were requested, but the file has {size}")

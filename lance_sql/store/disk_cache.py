@@ -366,4 +366,4 @@ def _read_header(path: Path) -> dict[str, object]:
         if zlib.crc32(text) == checksum:
             said: dict[str, object] = json.loads(text)
             return said
-    raise ValueError(f"{path}: no file of a cache")
+    raise ValueError(f"{path}: not a file of a cache")

@@ -46,9 +46,8 @@ def create(path: str, data: bytes | pa.Buffer) -> None:
     except OSError as error:
         if error.errno in _NO_LINKS:
             raise UnsupportedFeature(
-                f"the file system of {path!r} has no hard links, which commits need so that no two writers take one"
-                f" version ({error.strerror}); give a manifest_store, such as lance_sql.SqliteManifestStore, or another"
-                " disk"
+                f"the file system of {path!r} has no hard links, without which two writers could commit one version"
+                f" ({error.strerror}): pass manifest_store=, such as lance_sql.SqliteManifestStore, or use another disk"
             ) from error
         raise
     finally:

@@ -77,7 +77,7 @@ class ExternalManifests(DelegatingStore):
             yield info
         if not is_seen:
             with at(file=newest):
-                raise CorruptFile(f"the manifest store has version {entry.version}, and its manifest is not there")
+                raise CorruptFile(f"the manifest store names version {entry.version}, whose manifest is missing")
 
     def names(self, prefix: str) -> None:
         return None
@@ -148,7 +148,7 @@ class ExternalManifests(DelegatingStore):
                 if self._exists(final):
                     return
                 with at(file=staged):
-                    raise CorruptFile("the manifest store names this manifest, and it is not there") from None
+                    raise CorruptFile("the manifest store names this manifest, which is missing") from None
         self._files.put(final, content, mode="overwrite")
         size = len(memoryview(content))
         self._manifests.replace(self._table, ManifestEntry(entry.version, f"{self._table}/{final}", size))
@@ -163,7 +163,7 @@ class ExternalManifests(DelegatingStore):
         path = entry.path.removeprefix(f"{self._table}/")
         if not (_MANIFEST.fullmatch(path) or _STAGED.fullmatch(path)):
             with at(file=entry.path):
-                raise CorruptFile(f"the manifest store names it for version {entry.version}, and it is not a manifest")
+                raise CorruptFile(f"the manifest store names it for version {entry.version}, but it is not a manifest")
         return path
 
 

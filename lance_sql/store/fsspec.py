@@ -151,7 +151,7 @@ class FsspecStore:
         if options is None or not parameters.keys() >= options.keys():
             raise UnsupportedFeature(
                 f"the file system of {self._scheme}:// cannot create a file only if it does not exist, so two writers"
-                " could overwrite each other's commits; write to a local path, s3, gs or az, or give a manifest_store"
+                " could overwrite each other's commits; write to a local path, s3, gs or az, or pass manifest_store="
             )
         return options
 
@@ -182,7 +182,7 @@ class FsspecStore:
             if len(content) != wanted.end - wanted.start:
                 with at(file=path):
                     raise CorruptFile(
-                        f"bytes {wanted.start} to {wanted.end} are asked for, but the file has"
+                        f"bytes {wanted.start} to {wanted.end} were requested, but the file has"
                         f" {wanted.start + len(content)} at most"
                     )
         return [pa.py_buffer(content) for content in contents]

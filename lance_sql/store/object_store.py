@@ -217,7 +217,7 @@ class ObjectStore:
         except _OutsideError:
             end = max(each.end for each in asked)
             with at(file=path):
-                raise CorruptFile(f"bytes up to {end} are asked for, but the file is shorter") from None
+                raise CorruptFile(f"bytes up to {end} were requested, but the file is shorter") from None
         fetched = (each for several in zip_longest(*contents_of_sets) for each in several if each is not None)
         contents = [
             pa.py_buffer(next(fetched)) if wanted.end > wanted.start else pa.py_buffer(b"") for wanted in ranges
@@ -226,7 +226,7 @@ class ObjectStore:
             if content.size != wanted.end - wanted.start:
                 with at(file=path):
                     raise CorruptFile(
-                        f"bytes {wanted.start} to {wanted.end} are asked for, but the file has"
+                        f"bytes {wanted.start} to {wanted.end} were requested, but the file has"
                         f" {wanted.start + content.size} at most"
                     )
         return contents
@@ -255,8 +255,8 @@ class ObjectStore:
         """Converts errors of the client to the types that stores raise."""
         if _Process.is_forked:
             raise UnsupportedFeature(
-                f"{self.uri}: this process was forked from one that has used an object store, whose connections it does"
-                " not have; start processes with multiprocessing.get_context('spawn')"
+                f"{self.uri}: this process was forked from one that used an object store, and lacks its connections:"
+                " start processes with multiprocessing.get_context('spawn')"
             )
         _Process.is_used = True
         exceptions = self._obstore.exceptions
@@ -267,11 +267,11 @@ class ObjectStore:
         except (exceptions.NotSupportedError, NotImplementedError) as error:
             raise UnsupportedFeature(
                 f"{self.uri} cannot create an object only if it does not exist, so two writers could overwrite each"
-                " other's commits; give a manifest_store, or let conditional_put be 'etag'"
+                " other's commits: pass manifest_store=, or conditional_put='etag'"
             ) from error
         except FileNotFoundError as error:
             if "NoSuchBucket" in str(error):
-                raise OSError(f"{self.uri}: there is no such bucket") from error
+                raise OSError(f"{self.uri}: no such bucket") from error
             raise FileNotFoundError(path) from error
         except exceptions.BaseError as error:
             raise self._os_error(error) from error
@@ -283,9 +283,9 @@ class ObjectStore:
         if "416" in line and "Range Not Satisfiable" in line:
             return _OutsideError(message)
         if "NoSuchBucket" in str(error):
-            return OSError(f"{self.uri}: there is no such bucket")
+            return OSError(f"{self.uri}: no such bucket")
         if "ContainerNotFound" in str(error):
-            return OSError(f"{self.uri}: there is no such container")
+            return OSError(f"{self.uri}: no such container")
         is_refused = isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError))
         if _NO_LOGIN.search(line):
             return PermissionError(

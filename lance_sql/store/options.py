@@ -111,7 +111,7 @@ def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
     flat = {name: value for name, value in options.items() if name != "client_kwargs" and value is not None}
     inner = options.get("client_kwargs") or {}
     if not isinstance(inner, Mapping):
-        raise InvalidArgument("storage option 'client_kwargs' is a dictionary")
+        raise InvalidArgument("storage option 'client_kwargs' must be a dict")
     for name, value in inner.items():
         flat.setdefault(name, value)
     return flat
@@ -135,7 +135,7 @@ def _add(settings: ClientSettings, scheme: str, family: str, name: str, value: A
     short = _WORDS[family].get(short, short)
     if not isinstance(value, str | int | bool):
         raise InvalidArgument(
-            f"storage option {name!r} of {scheme}:// is a {type(value).__name__}; it is text, a number or a bool"
+            f"storage option {name!r} of {scheme}:// is a {type(value).__name__}: pass text, a number or a bool"
         )
     settings.config[short] = value
 

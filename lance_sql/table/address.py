@@ -59,7 +59,7 @@ def of_newest(uri: str, storage_options: Mapping[str, Any] | None = None) -> str
             return Address(absolute(plain), name).place
     chosen = version if version is not None else name
     raise InvalidArgument(
-        f"Changes apply to the newest version: {plain} without @{chosen}, or to a branch: {plain}@BRANCH"
+        f"Changes apply to the newest version: give {plain} without @{chosen}, or a branch, {plain}@BRANCH"
     )
 
 

@@ -25,8 +25,8 @@ def content(snapshot: Snapshot, path: str) -> pa.Buffer:
         (found,) = store.get_ranges(path, [ByteRange(0, size)])
         return found
     raise CorruptFile(
-        "the file with what the rows do not tell of applied changes is gone: restore a version that needs none, or"
-        " apply all changes to a new table"
+        "the state file of applied changes is missing: restore a version without one, or apply all changes to a new"
+        " table"
     )
 
 

@@ -62,7 +62,7 @@ def configure(*, job: str | None = None, user: str | None = None, host: str | No
     given = {name: value for name, value in {"job": job, "user": user, "host": host}.items() if value is not None}
     for name, value in given.items():
         if not isinstance(value, str):
-            raise InvalidArgument(f"{name}={value!r} is no text")
+            raise InvalidArgument(f"{name}={value!r} is not text")
     _configured.update(given)
 
 
@@ -78,7 +78,7 @@ def job(name: str) -> Iterator[None]:
     'nightly-2026-11-26'
     """
     if name is None:
-        raise InvalidArgument("The name of a job is text, not None")
+        raise InvalidArgument("The name of a job must be text, not None")
     with of(job=checked_job(name)):
         yield
 
@@ -89,7 +89,7 @@ def checked_job(name: str | None) -> str | None:
     raises: InvalidArgument for values that are not text
     """
     if not isinstance(name, str | None):
-        raise InvalidArgument(f"The name of a job is text, not {name!r}")
+        raise InvalidArgument(f"The name of a job must be text, not {name!r}")
     return name
 
 

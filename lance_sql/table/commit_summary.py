@@ -160,10 +160,10 @@ def check_properties(properties: Mapping[str, str] | None) -> dict[str, str]:
     if properties is None:
         return {}
     if not isinstance(properties, Mapping):
-        raise InvalidArgument(f"Properties are given by key, not as a {type(properties).__name__}")
+        raise InvalidArgument(f"properties= must be a dict, not a {type(properties).__name__}")
     for key, value in properties.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise InvalidArgument(f"Properties of a commit are text: {key!r} is {value!r}")
+            raise InvalidArgument(f"Property {key!r} of a commit must be text, not {value!r}")
         if key.startswith(PREFIX) and not key.startswith((CONSUMED, PUBLISHED)):
-            raise InvalidArgument(f"The property {key!r} is set by the library; keys of yours begin otherwise")
+            raise InvalidArgument(f"The property {key!r} is reserved for the library: choose another key")
     return dict(properties)

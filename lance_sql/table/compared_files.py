@@ -104,12 +104,12 @@ class ComparedFiles:
                     self.num_compared += 1
                     size = checksum.size_bytes
                 if size is not None and num_bytes != size:
-                    raise CorruptFile(f"the file has {num_bytes} bytes, {size} were written")
+                    raise CorruptFile(f"the file has {num_bytes} bytes, but {size} were written")
                 ranges = () if checksum is None else tuple(differences(store, path, checksum))
                 if not ranges:
                     return None
                 shown = ", ".join(f"{start} to {end}" for start, end in ranges[:5]) + ", ..." * (len(ranges) > 5)
-                raise _DifferentBytes(f"bytes {shown} of {num_bytes} are not those that were written", ranges)
+                raise _DifferentBytes(f"checksum mismatch in bytes {shown} of {num_bytes}", ranges)
         except LanceError as error:
             return error
         except OSError as error:

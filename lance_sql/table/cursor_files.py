@@ -103,8 +103,8 @@ class CursorRecord(Record):
         """
         if self.origin is None:
             raise InvalidArgument(
-                f"The cursor {self.name!r} was created by an earlier release, which did not store where it began: give"
-                " the position that your consumer has, or seek"
+                f"The cursor {self.name!r} was created by an earlier release, which did not store its start: pass the"
+                " position of your consumer, or seek"
             )
         place = self.origin
         return replace(self, position=place.position, commit=place.commit, needs_snapshot=place.needs_snapshot)
@@ -162,7 +162,7 @@ def create(store: Store, record: CursorRecord) -> CursorRecord:
         new = record if newest is None else replace(record, id=cursor_ids.following(newest.id))
         with suppress(RetryableConflict):
             return _put(store, newest, new)
-    raise RetryableConflict(f"the cursor {record.name!r} is created and dropped by others all the time")
+    raise RetryableConflict(f"the cursor {record.name!r} is created and dropped by others repeatedly: try again")
 
 
 def move(store: Store, record: CursorRecord, moved: CursorRecord) -> CursorRecord:
@@ -214,7 +214,7 @@ def _put(store: Store, before: CursorRecord | None, record: CursorRecord) -> Cur
         # the name was free because newer records exist, and this one was removed
         if newest is not None and newest.number > number:
             _remove(store, new)
-        raise RetryableConflict(f"the cursor {new.name!r} was moved by somebody else")
+        raise RetryableConflict(f"the cursor {new.name!r} was moved by another process: read from it again")
     _remove_old(store, newest)
     return new
 
@@ -247,7 +247,7 @@ def _newest(store: Store, name: str) -> CursorRecord | None:
             except FileNotFoundError:
                 # another writer has moved it since
                 continue
-    raise RetryableConflict(f"the cursor {name!r} is moved by others all the time")
+    raise RetryableConflict(f"the cursor {name!r} is moved by others repeatedly: try again")
 
 
 def _numbers(store: Store, name: str) -> Iterable[int]:
@@ -327,8 +327,8 @@ def check_branch(record: CursorRecord, branch: str | None, table: str) -> None:
     if record.branch != branch:
         own = record.branch or "main"
         raise InvalidArgument(
-            f"The cursor {record.name!r} of {table} reads the branch {own!r}, not {branch or 'main'!r}: open that one,"
-            " or create a cursor of another name"
+            f"The cursor {record.name!r} of {table} reads the branch {own!r}, not {branch or 'main'!r}: open that"
+            " branch, or create a cursor with another name"
         )
 
 

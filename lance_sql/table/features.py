@@ -53,8 +53,7 @@ def check_readable(reader_flags: int, table: str) -> None:
     unknown = reader_flags & ~READABLE
     if unknown:
         raise UnsupportedFeature(
-            f"{table} needs reader feature {_names(unknown)}, which this release does not support."
-            " Nothing was returned."
+            f"{table} needs reader feature {_names(unknown)}, which this release does not support. Nothing was returned"
         )
 
 
@@ -65,11 +64,11 @@ def check_writable(reader_flags: int, writer_flags: int, table: str) -> None:
         bit of `STICKY`
     """
     if half := (reader_flags ^ writer_flags) & STICKY:
-        raise CorruptFile(f"{table} has feature {_names(half)} for readers or for writers only, and it is for both")
+        raise CorruptFile(f"{table} has feature {_names(half)} for readers or for writers only, but it applies to both")
     unknown = (reader_flags | writer_flags) & ~WRITABLE
     if unknown:
         raise UnsupportedFeature(
-            f"{table} has feature {_names(unknown)}, with which this release cannot write. Nothing was written."
+            f"{table} has feature {_names(unknown)}, which this release cannot write. Nothing was written"
         )
 
 

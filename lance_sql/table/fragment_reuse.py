@@ -269,6 +269,8 @@ def _deleted(live: bytes, sizes: Mapping[int, int]) -> tuple[I64, ...]:
         gone = BitMap64(range(number << 32, (number << 32) + size)) - addresses
         left -= len(gone)
         if left < 0:
-            raise UnsupportedFeature(f"a fragment reuse index with more than {_MOST_DELETED} deleted rows")
+            raise UnsupportedFeature(
+                f"a fragment reuse index with more than {_MOST_DELETED} deleted rows is not supported"
+            )
         offsets.append((np.array(gone.to_array(), np.uint64) & _LOW).astype(np.int64))
     return tuple(offsets)

@@ -81,7 +81,7 @@ def replaced(label: str, branch: str | None, who: str = "this handle has read") 
     cause = "the table was restored from a backup or written again"
     if branch is not None:
         cause = "the branch was created again or restored from a backup"
-    return VersionNotFound(f"{label} is another commit than the one that {who}: {cause}. Open it again")
+    return VersionNotFound(f"{label} is another commit than {who}: {cause}. Open it again")
 
 
 def ended(snapshot: Snapshot, how: str) -> LanceError:
@@ -99,4 +99,4 @@ def gone(label: str) -> VersionNotFound:
 
     label: of the version
     """
-    return VersionNotFound(f"{label} is gone: it was cleaned up, or the table was dropped")
+    return VersionNotFound(f"{label} is missing: it was cleaned up, or the table was dropped")

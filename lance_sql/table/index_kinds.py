@@ -71,7 +71,7 @@ def _vectors(open: OpenFile, version: int) -> VectorIndex:
         if version > 0:
             raise
         # early releases wrote files of another form without a version number
-        raise UnsupportedFeature(f"a vector index of an early release: {error}") from error
+        raise UnsupportedFeature(f"a vector index of an early release is not supported: {error}") from error
 
 
 LABEL_LIST: Final = IndexKind(

@@ -209,7 +209,8 @@ def with_moved_rows(
                 continue
             if len(inside) < len(set(old)):
                 raise UnsupportedFeature(
-                    f"compaction of fragments together of which the index {index.name!r} covers only some"
+                    f"compaction of fragments that the index {index.name!r} covers only in part is not supported:"
+                    " rebuild the index"
                 )
             left.difference_update(old)
             left.update(new)
@@ -272,8 +273,8 @@ def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:
         return kind.has_row_ids(index.index_version)
     details = index.index_details.type_url.rpartition(".")[2]
     raise UnsupportedFeature(
-        f"compaction of what the index {index.name!r} covers, which is of kind {details!r}, version"
-        f" {index.index_version}"
+        f"compaction of fragments with the index {index.name!r} of kind {details!r}, version {index.index_version}, is"
+        " not supported: drop the index"
     )
 
 

@@ -104,7 +104,7 @@ def locate(
     if version is not None:
         available = versions.describe(files, whole_history=branch is None)
         named = f" (tag {tag!r})" if tag is not None else ""
-        raise VersionNotFound(f"Version {version}{named} does not exist in {where}: {available}.")
+        raise VersionNotFound(f"Version {version}{named} does not exist in {where}: {available}")
     if as_of is not None:
         return Location(root, main, store, branch, _as_of(store, as_of, where), is_latest=False)
     return Location(root, main, store, branch, files[-1], is_latest=True)
@@ -152,11 +152,11 @@ def _check_arguments(
 ) -> None:
     given = [name for name, value in (("version", version), ("tag", tag), ("as_of", as_of)) if value is not None]
     if len(given) > 1:
-        raise InvalidArgument(f"Give one of version, tag and as_of, not {' and '.join(given)}")
+        raise InvalidArgument(f"Pass one of version, tag and as_of, not {' and '.join(given)}")
     if tag is not None and branch is not None:
-        raise InvalidArgument("A tag names its branch: give tag or branch, not both")
+        raise InvalidArgument("A tag names its branch: pass either tag or branch")
     if version is not None and (not isinstance(version, VersionLike) or isinstance(version, bool)):
-        raise InvalidArgument(f"version={version!r} is neither a whole number, nor a tag, nor a time")
+        raise InvalidArgument(f"version={version!r} is not a whole number, a tag or a time")
 
 
 def _as_of(store: Store, when: datetime | date | timedelta | str, where: str) -> VersionFile:
@@ -166,12 +166,12 @@ def _as_of(store: Store, when: datetime | date | timedelta | str, where: str) ->
         return file_or_oldest
     first = versions.list_versions(store)[0].version
     time = f", at {file_or_oldest.isoformat()}" if file_or_oldest is not None else ""
-    raise VersionNotFound(f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}.")
+    raise VersionNotFound(f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}")
 
 
 def _unknown_tag(main: Store, tag: str, table: str) -> str:
     if tag in refs.branches(main):
-        return f"No tag {tag[:100]!r} in {table}, but a branch of that name: branch={tag!r}, or --branch {tag}."
+        return f"No tag {tag[:100]!r} in {table}, but a branch of that name: pass branch={tag!r} (--branch {tag})"
     return unknown_name("tag", tag, table, refs.tags(main))
 
 
@@ -180,7 +180,7 @@ def _unknown_branch(main: Store, branch: str, table: str) -> str:
     if branch in branches:
         return (
             f"The branch {branch!r} of {table} has no version: its folder tree/{branch} was not copied with the table,"
-            f" or its creation did not end. Copy the folder, or remove the branch with delete_branch({branch!r})."
+            f" or its creation did not end. Copy the folder, or remove the branch with delete_branch({branch!r})"
         )
     return unknown_name("branch", branch, table, branches)
 
@@ -201,16 +201,16 @@ def _check_table(main: Store, uri: str) -> None:
         reason = "no manifest in _versions"
     else:
         reason = "no _versions directory"
-    message = f"No Lance table at {shown(uri)!r} ({reason})."
+    message = f"No Lance table at {shown(uri)!r} ({reason})"
     if path is not None and _has_data_files(path):
         # a table of a similar name is not the intended one
         raise TableNotFound(
-            f"{message} It has data files that no version names: its first writer did not commit, or the versions are"
-            " lost, which a backup may have."
+            f"{message}. It has data files, but no version: its first writer did not commit, or its versions were lost."
+            " Restore them from a backup"
         )
     neighbour = _neighbour(shown(uri), path) if path is not None else None
     if neighbour is not None:
-        message += f" Did you mean {neighbour!r}?"
+        message += f". Did you mean {neighbour!r}?"
     raise TableNotFound(message)
 
 

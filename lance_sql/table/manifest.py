@@ -168,7 +168,7 @@ def _read_message(
 
 def _check_format(message: table_pb2.Manifest) -> None:
     if message.data_format.file_format not in ("", "lance"):
-        raise UnsupportedFeature(f"data files of the format {message.data_format.file_format!r}")
+        raise UnsupportedFeature(f"data files of the format {message.data_format.file_format!r} are not supported")
 
 
 def _timestamp(message: table_pb2.Manifest) -> datetime:

@@ -378,8 +378,8 @@ def check_row_history(files: TableFiles) -> None:
     """
     if not files.has_stable_row_ids:
         raise InvalidArgument(
-            f"{files.label} was created without stable row ids, so row history is not recorded."
-            " Have it recorded from now on with enable_stable_row_ids(), or compare versions by a key column."
+            f"{files.label} was created without stable row ids, so row history is not recorded: enable stable row ids"
+            " from now on with enable_stable_row_ids(), or compare versions by a key column"
         )
 
 

@@ -133,7 +133,7 @@ class OpenIndices:
         if segment.fragment_ids is None:
             raise UnsupportedFeature("the manifest does not record which fragments it covers")
         if len(segment.field_ids) != 1:
-            raise UnsupportedFeature(f"it is on {len(segment.field_ids)} columns")
+            raise UnsupportedFeature(f"it covers {len(segment.field_ids)} columns, and one is supported")
 
     def open(self, segment: IndexSegment) -> Opened:
         """Opens the files of a segment, once.
@@ -209,7 +209,9 @@ class OpenIndices:
             try:
                 with at(file=self._files.location.manifest_path):
                     if segment.index_version > fragment_reuse.MAX_VERSION or moves:
-                        raise UnsupportedFeature(f"version {segment.index_version} of what moved rows is not known")
+                        raise UnsupportedFeature(
+                            f"version {segment.index_version} of a fragment reuse index is not supported"
+                        )
                     moves.append(fragment_reuse.parse(segment.details, partial(self._range_of, segment)))
             except (CorruptFile, UnsupportedFeature) as error:
                 _LOG.warning("%s: indices are not used: %s", self._files.label, error)
@@ -225,7 +227,7 @@ class OpenIndices:
     def _read(self, segment: IndexSegment, *, uses_cache: bool = True) -> Opened:
         kind = segment.kind
         if kind is None:
-            raise UnsupportedFeature(f"an index of kind {segment.index_type or 'unknown'}")
+            raise UnsupportedFeature(f"an index of kind {segment.index_type or 'unknown'} is not supported")
         return kind.read(partial(self._file, segment, uses_cache=uses_cache), segment.index_version)
 
     def _file(self, segment: IndexSegment, name: str, *, uses_cache: bool = True) -> IndexFile:

@@ -127,7 +127,7 @@ def create_tag(
         store.put(f"{TAGS}/{name}.json", _json(content), mode="create")
     except FileExistsError as error:
         raise TagExists(
-            f"The tag {name!r} exists already: choose another name, or move it with move_tag (--move)"
+            f"Tag {name!r} exists already: choose another name, or move it with move_tag (--move)"
         ) from error
     with _taken_back(partial(store.delete, f"{TAGS}/{name}.json")):
         if check is not None:
@@ -197,7 +197,7 @@ def add_branch(store: Store, name: str, version: int, *, parent: str | None, man
     try:
         store.put(_branch_path(name), _json(content), mode="create")
     except FileExistsError as error:
-        raise BranchExists(f"The branch {name!r} exists already: choose another name, or remove it first") from error
+        raise BranchExists(f"Branch {name!r} exists already: choose another name, or delete it first") from error
 
 
 def remove_branch(store: Store, name: str) -> Callable[[], None]:
@@ -241,8 +241,8 @@ def check_name(name: str, what: str) -> None:
     _check_length(name, what)
     if not _WORD.fullmatch(name) or name.startswith(".") or name.endswith((".", ".lock")) or ".." in name:
         raise InvalidArgument(
-            f"{name[:100]!r} cannot be the name of a {what}: letters, digits, '.', '-' and '_', without '.' at either"
-            " end, '..', and '.lock' at the end"
+            f"{name[:100]!r} cannot be the name of a {what}: use letters, digits, '.', '-' and '_', without '.' at"
+            " either end, '..', or '.lock' at the end"
         )
 
 
@@ -260,14 +260,14 @@ def check_branch_name(name: str) -> None:
         or name.endswith(".lock")
     ):
         raise InvalidArgument(
-            f"{name[:100]!r} cannot be the name of a branch: letters, digits, '.', '-' and '_', in parts with '/'"
-            " between them, without '..', and '.lock' at the end; 'main' is taken"
+            f"{name[:100]!r} cannot be the name of a branch: use letters, digits, '.', '-', '_' and '/' between parts,"
+            " without '..', or '.lock' at the end; 'main' is reserved"
         )
 
 
 def _check_length(name: str, what: str) -> None:
     if not isinstance(name, str):
-        raise InvalidArgument(f"{name!r} is not the name of a {what}: names are text")
+        raise InvalidArgument(f"{name!r} cannot be the name of a {what}: pass text")
     # as in a file name, where / takes three characters
     length = len(quote(name, safe=""))
     if length > _MAX_LENGTH:
@@ -284,7 +284,7 @@ def _tag_path(name: str) -> str:
     try:
         check_tag_name(name)
     except InvalidArgument:
-        raise VersionNotFound(f"There is no tag {str(name)[:100]!r}") from None
+        raise VersionNotFound(f"No tag {str(name)[:100]!r}") from None
     return f"{TAGS}/{name}.json"
 
 
@@ -304,7 +304,7 @@ def _existing(store: Store, path: str, what: str) -> Mapping[str, Any]:
         try:
             return _content(store, path)
         except FileNotFoundError as error:
-            raise VersionNotFound(f"there is no {what}") from error
+            raise VersionNotFound(f"no {what}") from error
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

@@ -257,7 +257,7 @@ def parse(message: row_ids_pb2.U64Segment) -> Segment:
     """
     form = message.WhichOneof("segment")
     if form is None:
-        raise CorruptFile("a row id segment is of no kind that this release knows")
+        raise CorruptFile("a row id segment of an unknown kind")
     value = getattr(message, form)
     if form in ("array", "sorted_array"):
         # The recorded order is not trusted: a binary search in unsorted values would miss some.

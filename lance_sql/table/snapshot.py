@@ -239,7 +239,7 @@ class Snapshot:
         """
         file = versions.newest(self.store)
         if file is None:
-            raise identity.ended(self, f": there is no version of it in {self.store.uri}")
+            raise identity.ended(self, f": {self.store.uri} has no versions")
         return self._at(file)
 
     def is_still(self, file: VersionFile) -> bool:

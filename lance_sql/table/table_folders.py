@@ -84,24 +84,24 @@ def move(uri: str, target: str, *, dry_run: bool = False) -> None:
     if os.path.islink(_given(uri)):
         raise InvalidArgument(f"{uri} is a link to a table: rename the link itself, or {folder}")
     if folder is None or other is None:
-        raise UnsupportedFeature(f"{uri} can be moved where folders can be renamed: on a local disk")
+        raise UnsupportedFeature(f"{uri} is not on a local disk, so it cannot be renamed: write it to the new place")
     if not os.path.isdir(os.path.join(folder, VERSIONS)):
         raise TableNotFound(f"No Lance table at {uri!r} to rename")
     _check_root(uri)
     if branches := refs.branches(open_store(folder)):
         names = ", ".join(repr(name) for name in list(branches)[:5])
         raise InvalidArgument(
-            f"{uri} has branches ({names}), which find its files by its path: publish or delete them first"
+            f"{uri} has branches ({names}), which refer to its files by path: publish or delete them first"
         )
     if os.path.lexists(other):
-        raise TableExists(f"There is something at {target!r} already")
+        raise TableExists(f"{target!r} exists already: choose another name")
     if dry_run:
         return
     try:
         os.rename(folder, other)
     except OSError as error:
         if error.errno == errno.EXDEV:
-            raise UnsupportedFeature(f"{target} is on another disk than {uri}: write it anew there") from error
+            raise UnsupportedFeature(f"{target} is on another disk than {uri}: write the rows there") from error
         raise
 
 
@@ -113,7 +113,9 @@ def plain_path(uri: str) -> str:
 def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
     """Returns the store of a table, its local folder or None, its manifests, and its other files."""
     if uri.startswith("s3+ddb://"):
-        raise UnsupportedFeature(f"{uri} has entries in DynamoDB, which are not removed here: drop it with its writer")
+        raise UnsupportedFeature(
+            f"{uri} has entries in DynamoDB, which cannot be removed here: drop it with its own writer"
+        )
     store = open_store(uri)
     _check_root(uri)
     manifests = list(_below(store, VERSIONS))
@@ -124,7 +126,7 @@ def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
         strangers = sorted(set(os.listdir(folder)) - {VERSIONS, *_PARTS})
         if strangers:
             raise InvalidArgument(
-                f"{uri} holds something else as well, such as {strangers[0]!r}: move it, or remove the table by hand"
+                f"{uri} contains other files, such as {strangers[0]!r}: move them, or remove the table by hand"
             )
     return store, folder, manifests, _others(store)
 

@@ -140,7 +140,7 @@ def _file_bytes(store: Store, path: str) -> bytes | None:
         try:
             size, content = store.tail(path, _FIRST_BYTES)
             if size > MAX_BYTES:
-                raise TooLong(f"a transaction of {size} bytes; what it did counts as not recorded")
+                raise TooLong(f"a transaction of {size} bytes is too long to read")
             if size > _FIRST_BYTES:
                 _, content = store.tail(path, size, size=size)
         except FileNotFoundError:

@@ -45,7 +45,7 @@ def as_version(text: str) -> int | None:
     if not digits.isdecimal():
         return None
     if len(digits) > _MOST_DIGITS:
-        raise InvalidArgument(f"{text[:_MOST_DIGITS]}... is no version: it has {len(digits)} digits")
+        raise InvalidArgument(f"{text[:_MOST_DIGITS]}... is not a version: it has {len(digits)} digits")
     return int(text)
 
 
@@ -56,11 +56,11 @@ def unknown_name(kind: str, name: str, table: str, existing: Iterable[str]) -> s
     """
     names = list(existing)
     if not isinstance(name, str):
-        return f"A {kind} is called by a text, not by {name!r}."
-    message = f"No {kind} {name[:100]!r} in {table}."
+        return f"The name of a {kind} must be text, not {name!r}"
+    message = f"No {kind} {name[:100]!r} in {table}"
     if closest := difflib.get_close_matches(name, names, n=1):
-        return f"{message} Did you mean {closest[0]!r}?"
+        return f"{message}. Did you mean {closest[0]!r}?"
     plural = {"tag": "Tags", "branch": "Branches", "cursor": "Cursors", "rule": "Rules"}[kind]
     if names:
-        return f"{message} {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
-    return f"{message} It has no {plural.lower()}."
+        return f"{message}. {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
+    return f"{message}. It has no {plural.lower()}"

@@ -95,8 +95,8 @@ def list_versions(store: Store) -> list[VersionFile]:
         with at(file=VERSIONS):
             shown = " and ".join(sorted(schemes.values()))
             raise CorruptFile(
-                f"there are manifests under both naming schemes, such as {shown}, and it is not known which count:"
-                " move those that do not belong here out of the folder"
+                f"there are manifests under both naming schemes, such as {shown}, and only one scheme can be valid:"
+                " move the others out of the folder"
             )
     return sorted(files)
 
@@ -200,14 +200,14 @@ def instant(when: datetime | date | timedelta | str) -> datetime:
     """
     if when != when:
         # NaT
-        raise InvalidArgument(f"{when!r} is no time: give one, or leave it out")
+        raise InvalidArgument(f"{when!r} is not a time: pass one, or leave it out")
     if isinstance(when, str):
         when = _moment(when.strip())
     if isinstance(when, timedelta):
         try:
             when = datetime.now(UTC) - when
         except OverflowError:
-            raise InvalidArgument(f"{when} is longer than a calendar goes back") from None
+            raise InvalidArgument(f"{when} is before the first date of the calendar: pass a shorter age") from None
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day)
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
@@ -230,7 +230,7 @@ def _moment(text: str) -> datetime | date | timedelta:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidArgument(f"{text!r} is no time such as '2026-11-21T02:18:51Z', 'yesterday' or '1d'") from error
+        raise InvalidArgument(f"{text!r} is not a time such as '2026-11-21T02:18:51Z', 'yesterday' or '1d'") from error
 
 
 def describe(files: Sequence[VersionFile], *, whole_history: bool) -> str:

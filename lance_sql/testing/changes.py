@@ -63,7 +63,7 @@ def assert_changes(
     for name, value in wanted.items():
         wanted[name] = _wanted(name, value)
     if any(not isinstance(value, int | None) for value in wanted.values()) and not keys:
-        raise InvalidArgument("Rows are named by the values of a key: give the columns as key=")
+        raise InvalidArgument("Expected rows are keys, and the table has no primary key: pass key=")
     stable = source.snapshot.manifest.has_stable_row_ids
     feed = source.changes(since=since, mode="net", key=None if stable else keys or None)
     problems = []
@@ -98,7 +98,7 @@ def _wanted(name: str, value: Any) -> int | Collection[Any] | None:
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
         items = value.tolist() if isinstance(value, np.ndarray) and value.dtype.kind not in "mM" else list(value)
         return [item.as_py() if isinstance(item, pa.Scalar) else item for item in items]
-    raise InvalidArgument(f"{name} is a number of rows, or the keys of rows, not {value!r}")
+    raise InvalidArgument(f"{name}={value!r} is not a number of rows or a list of keys")
 
 
 def _differences(name: str, rows: pa.Table, expected: Collection[Any], key: Sequence[str]) -> list[str]:
@@ -130,7 +130,7 @@ def _named_keys(expected: Collection[Any], schema: pa.Schema, key: Sequence[str]
     """
     values = [(value,) if len(key) == 1 or not isinstance(value, (tuple, list)) else value for value in expected]
     if any(len(value) != len(key) for value in values):
-        raise InvalidArgument(f"A key has {len(key)} columns, {', '.join(key)}: give tuples of their values")
+        raise InvalidArgument(f"The key has {len(key)} columns ({', '.join(key)}): pass tuples of their values")
     columns = [_named_values(field, [value[i] for value in values]) for i, field in enumerate(schema)]
     is_held = np.logical_and.reduce([flags for _, flags in columns])
     table = pa.Table.from_arrays([array for array, _ in columns], list(key)).filter(pa.array(is_held))

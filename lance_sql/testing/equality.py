@@ -93,9 +93,9 @@ def _rules(
     """
     for name in dict.fromkeys(name for given in (rtol, atol) if isinstance(given, Mapping) for name in given):
         if name not in schema.names:
-            raise InvalidArgument(f"A tolerance is given for {name!r}, which neither table has")
+            raise InvalidArgument(f"The tolerance for {name!r} names a missing column")
         if not _has_floats(schema.field(name).type):
-            raise InvalidArgument(f"A tolerance is given for {name!r}, which is {schema.field(name).type}, not floats")
+            raise InvalidArgument(f"The tolerance for {name!r} needs a column of floats, not {schema.field(name).type}")
 
     def of(given: float | Mapping[str, float], field: pa.Field) -> float:
         if isinstance(given, Mapping):
@@ -123,7 +123,7 @@ def _texts(schema: pa.Schema, columns: bool | str | Iterable[str]) -> list[str]:
     names = names_of(columns)
     for name in names:
         if name not in texts:
-            raise InvalidArgument(f"{name!r} is no column of text; there are {', '.join(texts) or 'none'}")
+            raise InvalidArgument(f"{name!r} is not a text column; text columns: {', '.join(texts) or 'none'}")
     return names
 
 

@@ -112,7 +112,7 @@ def _dangling(table: Dataset, column: str, other: Dataset, name: str) -> list[st
 
 def _lost_lineage(table: Dataset, since: int | str | datetime | date) -> list[str]:
     if CREATED_AT not in table.system_columns:
-        raise InvalidArgument(f"{table.uri} was created without stable row ids, so there is no lineage to be kept")
+        raise InvalidArgument(f"{table.uri} was created without stable row ids, so it has no lineage to check")
     history = BranchHistory(table.snapshot)
     before = Dataset(history.snapshot_at(last(history, since)))
     old, new = (each.scan([ROW_ID, CREATED_AT]).to_table() for each in (before, table))

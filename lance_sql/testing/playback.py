@@ -62,7 +62,9 @@ def replay(
     numbers = [info.version for info in source.versions()]
     first, last = numbers[0] if start is None else start, numbers[-1] if end is None else end
     if first > last or not {first, last} <= set(numbers):
-        raise InvalidArgument(f"start={first}, end={last}: {source.uri} has the versions {numbers[0]} to {numbers[-1]}")
+        raise InvalidArgument(
+            f"start={first}, end={last} is out of range: {source.uri} has versions {numbers[0]} to {numbers[-1]}"
+        )
     played = [number for number in numbers if first <= number <= last]
     with tempfile.TemporaryDirectory(prefix="lance-sql-replay-") as folder:
         root = Path(folder)
@@ -94,8 +96,8 @@ def _compare(
         assert_table_equal(target, expected, key=key, ignore_columns=ignore_columns)
     except AssertionError as error:
         raise AssertionError(
-            f"After version {number}, a job that ran after each commit has made another table (actual) than one that"
-            f" ran once (expected): {error}"
+            f"After version {number}, the table of a job that ran after each commit (actual) differs from that of a job"
+            f" that ran once (expected): {error}"
         ) from None
 
 
@@ -114,7 +116,7 @@ class _Playback:
         """raises: UnsupportedFeature for a table that is not on a local disk"""
         root = local_path(uri)
         if root is None:
-            raise UnsupportedFeature(f"{uri}: only tables on a local disk are replayed; copy it to one")
+            raise UnsupportedFeature(f"{uri}: only tables on a local disk can be replayed: copy it to one")
         self._versions = Path(os.path.abspath(root), VERSIONS)
         self.path = folder / self._versions.parent.name
         (self.path / VERSIONS).mkdir(parents=True)

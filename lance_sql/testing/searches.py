@@ -36,7 +36,7 @@ def assert_search(
     """
     __tracebackhide__ = True
     if not expected:
-        raise InvalidArgument("Give the keys of rows that are to be found")
+        raise InvalidArgument("The list of expected keys is empty: pass keys")
     options = {"k": len(expected), **options}
     if isinstance(query, str | Mapping):
         scan = open_table(table).search(text=query, columns=[key], **options)

@@ -49,7 +49,7 @@ def assert_matches_snapshot(
         path.write_text(text, encoding="utf-8")
         return
     if not path.exists():
-        raise AssertionError(f"There is no snapshot {path}: pytest --lance-update writes it")
+        raise AssertionError(f"No snapshot {path}: write it with pytest --lance-update")
     expected = path.read_text(encoding="utf-8")
     if text != expected:
         lines = difflib.unified_diff(

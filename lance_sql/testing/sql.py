@@ -41,7 +41,7 @@ def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: 
     # an unknown keyword is a TypeError here, too
     inspect.signature(assert_table_equal).bind(result, expected, **options)
     if options:
-        raise InvalidArgument(f"{next(iter(options))}= compares rows by column: give them as dicts, not as tuples")
+        raise InvalidArgument(f"{next(iter(options))}= compares rows by column: pass dicts, not tuples")
     # columns of a query may have equal names
     rows = list(zip(*map(python_values, result.columns), strict=True))
     wanted = [_row(row) for row in expected]
@@ -56,7 +56,7 @@ def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: 
 def _row(row: Any) -> tuple[Any, ...]:
     if isinstance(row, list | tuple):
         return tuple(row)
-    raise InvalidArgument(f"A row is a tuple, such as ({short(row)},), not {short(row)}")
+    raise InvalidArgument(f"A row must be a tuple, such as ({short(row)},), not {short(row)}")
 
 
 def query(tables: TableLike | Mapping[str, TableLike], sql: str) -> pa.Table:

@@ -123,7 +123,7 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> AssertedRo
         held = to_reader(table).read_all()
     repeated = {column for column in held.column_names if held.column_names.count(column) > 1}
     if repeated:
-        raise InvalidArgument(f"The {name} table has two columns called {min(repeated)!r}")
+        raise InvalidArgument(f"The {name} table has two columns named {min(repeated)!r}")
     return _rows(name, held, ignored)
 
 
@@ -143,7 +143,7 @@ def check_ignored(ignored: Sequence[str], *tables: AssertedRows) -> None:
     for column in ignored:
         if not any(column in table.ignored for table in tables):
             names = dict.fromkeys(name for table in tables for name in table.schema.names)
-            raise InvalidArgument(f"ignore_columns: there is no column {column!r}{_hint(column, names)}")
+            raise InvalidArgument(f"ignore_columns: no column {column!r}{_hint(column, names)}")
 
 
 def _hint(name: str, names: Iterable[str]) -> str:

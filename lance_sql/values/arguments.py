@@ -52,13 +52,13 @@ def column_names(columns: Sequence[str] | None) -> list[str] | None:
     if columns is None:
         return None
     if isinstance(columns, str):
-        raise InvalidArgument(f"columns={columns!r} is a text: give a list of names, such as [{columns!r}]")
+        raise InvalidArgument(f"columns={columns!r} is a string: pass a list of names, such as [{columns!r}]")
     if not isinstance(columns, Iterable):
         raise InvalidArgument(f"columns={columns!r} is not a list of names")
     names = list(columns)
     for name in names:
         if not isinstance(name, str):
-            raise InvalidArgument(f"columns has {name!r}: give a list of names")
+            raise InvalidArgument(f"columns= contains {name!r}: pass a list of names")
     return names
 
 
@@ -70,9 +70,9 @@ def check_number(name: str, value: int | None, *, least: int) -> None:
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidArgument(f"{name} is {value!r}, not a whole number")
+        raise InvalidArgument(f"{name}={value!r} is not a whole number")
     if value < least:
-        raise InvalidArgument(f"{name} is {value}; it must be at least {least}")
+        raise InvalidArgument(f"{name}={value} must be at least {least}")
 
 
 def age(name: str, value: timedelta | str | None) -> timedelta | None:
@@ -85,5 +85,5 @@ def age(name: str, value: timedelta | str | None) -> timedelta | None:
     if not isinstance(value, timedelta | None):
         raise InvalidArgument(f"{name}={value!r} is not a timedelta, nor text such as '7d'")
     if value is not None and value < timedelta(0):
-        raise InvalidArgument(f"{name} is negative")
+        raise InvalidArgument(f"{name} is negative: pass a positive one")
     return value

@@ -93,8 +93,8 @@ def _unified(arrays: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
     count = len(encoded.dictionary)
     if count > most_items(type):
         raise UnsupportedFeature(
-            f"the values of {len(arrays)} parts have {count} different items, of which keys of {type.index_type} count"
-            f" {most_items(type)}: read fewer rows at a time (batch_size=)"
+            f"the values of {len(arrays)} parts have {count} different items, more than the {most_items(type)} of keys"
+            f" of {type.index_type}: read fewer rows at a time (batch_size=)"
         )
     keys, start = [], 0
     for array in arrays:

@@ -31,4 +31,4 @@ def parse_age(text: str) -> timedelta:
     try:
         return timedelta(**{_UNITS[match[2]]: int(match[1])})
     except OverflowError:
-        raise InvalidArgument(f"{text!r} is longer than a calendar goes back") from None
+        raise InvalidArgument(f"{text!r} is before the first date of the calendar: pass a shorter age") from None

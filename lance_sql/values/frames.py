@@ -50,8 +50,8 @@ def _converted(table: pa.Table, library: str, convert: Callable[[pa.Table], Any]
                 if _is_of_values(reason):
                     said = str(reason).partition("\n")[0]
                     raise UnsupportedFeature(
-                        f"Column {name!r} of type {field.type} cannot be given to {library}: {said}. Leave it out, or"
-                        " cast it in Arrow"
+                        f"Column {name!r} of type {field.type} does not fit {library}: {said}. Leave it out, or cast it"
+                        " in Arrow"
                     ) from error
         raise
 

@@ -26,7 +26,7 @@ def check(name: str, type: pa.DataType) -> None:
     """
     if not can_be_key(type):
         raise InvalidArgument(
-            f"Column {name!r} of type {type} cannot be a key: give columns of plain values, not of lists, structs, maps"
+            f"Column {name!r} of type {type} cannot be a key: pass columns of plain values, not of lists, structs, maps"
             " or intervals"
         )
 

@@ -14,9 +14,9 @@ def checked(path: str) -> str:
     """
     try:
         if b"\0" in os.fsencode(path):
-            raise InvalidArgument(f"{path!r} cannot be a path: it has a NUL character")
+            raise InvalidArgument(f"{path!r} is not a valid path: it contains a NUL character")
     except UnicodeEncodeError as error:
-        raise InvalidArgument(f"{path!r} cannot be a path: the system has no name for it") from error
+        raise InvalidArgument(f"{path!r} is not a valid path: the system cannot encode it") from error
     return path
 
 

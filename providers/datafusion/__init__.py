@@ -131,7 +131,7 @@ def provided(source: Source) -> Table:
     if isinstance(source.relation, pa.Table):
         return Table(ds.dataset(source.relation))
     if source.where is not None:
-        raise InvalidArgument("The argument filter is DuckDB's alone: DataFusion pushes conditions of WHERE down")
+        raise InvalidArgument("The argument filter is not supported in DataFusion: use WHERE, which is pushed down")
     return _table(source.relation, with_system_columns=source.with_system_columns)
 
 

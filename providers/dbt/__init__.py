@@ -76,7 +76,9 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         options = dict(source_config.meta)
         unknown = sorted(set(options) - {*_OF_SOURCES} - _OF_DBT)
         if unknown:
-            raise InvalidArgument(f"Source {source_config.name}: meta has no {unknown[0]!r}; {', '.join(_OF_SOURCES)}")
+            raise InvalidArgument(
+                f"Source {source_config.name}: unknown meta {unknown[0]!r}; meta: {', '.join(_OF_SOURCES)}"
+            )
         if "path" not in options:
             raise InvalidArgument(f"Source {source_config.name}: meta has no path of a Lance table")
         travel = {name: options[name] for name in _TIME_TRAVEL if options.get(name) is not None}

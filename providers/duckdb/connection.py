@@ -71,7 +71,7 @@ class Connection(_Base):
         """
         if not all(isinstance(part, str) for part in _parts(self, query) or ()):
             raise UnsupportedFeature(
-                "executemany would commit once for each row: INSERT INTO 'x.lance' SELECT * FROM frame commits once"
+                "executemany would commit once for each row: use INSERT INTO 'x.lance' SELECT * FROM frame"
             )
         return _Base.executemany(self, query, *args, **options)
 
@@ -125,5 +125,5 @@ def _relation(connection: Connection, method: Any, query: Any, args: Any, option
     if isinstance(last, str):
         return method(connection, last, *args, **options)
     if args or options.get("alias"):
-        raise InvalidArgument("A statement about a Lance table has no alias here")
+        raise InvalidArgument("A statement about a Lance table cannot have an alias: leave it out")
     return _statements(connection).relation(connection, last, options.get("params"))

@@ -68,7 +68,9 @@ class SqlExpressions:
         finally:
             self._connection.unregister("rows")
         if computed.num_rows != rows.num_rows:
-            raise InvalidArgument(f"The new values of {', '.join(map(repr, self._names))} are not one for each row")
+            raise InvalidArgument(
+                f"The new values of {', '.join(map(repr, self._names))} are not one value for each row"
+            )
         return {name: _whole(computed.column(i)) for i, name in enumerate(self._names)}
 
     def _explained(self, error: duckdb.Error) -> InvalidArgument:
@@ -89,8 +91,8 @@ class SqlExpressions:
             arrays = [array.cast(widened_type(array.type, widen)) for array in arrays]
         except pa.ArrowInvalid as error:
             raise InvalidArgument(
-                f"A value of {', '.join(map(repr, self.columns))} has no place in DuckDB's types: {error}. "
-                "A pyarrow.compute expression takes it"
+                f"A value of {', '.join(map(repr, self.columns))} does not fit DuckDB's types: {error}. Use a"
+                " pyarrow.compute expression"
             ) from error
         # DuckDB has no tables without columns
         arrays.append(pa.nulls(rows.num_rows, pa.bool_()))
@@ -127,7 +129,7 @@ def _identifiers(expressions: Iterable[str]) -> set[str]:
         try:
             tree = sqlglot.parse_one(text, dialect="duckdb")
         except SqlglotError as error:
-            raise InvalidArgument(f"{text!r} is no SQL expression: {_reason(error)}") from error
+            raise InvalidArgument(f"{text!r} is not an SQL expression: {_reason(error)}") from error
         for kind, name in _REFUSED.items():
             if tree.find(kind) is not None:
                 raise InvalidArgument(f"{text!r} has {name}: a value is computed from the row's own columns")

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _IS_AT_WORK: Final = (
-    "The connection of this result runs another query: read the result with to_table() before, or close the other one"
+    "The connection of this result runs another query: read the result with to_table() before that, or close the other"
+    " one"
 )
 _AT_WORK: Final = re.compile(r"busy with another call|has an open result|cannot use that query.s connection")
 

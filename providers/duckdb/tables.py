@@ -105,7 +105,7 @@ class DuckDBTable(EngineDataset):
             if newest.snapshot.commit_id != self.dataset.snapshot.commit_id:
                 of_another = " of another table" if newest.version == self.dataset.version else ""
                 raise InvalidArgument(
-                    f"{self.dataset.uri} is at version {newest.version}{of_another}, and the statement was prepared for"
+                    f"{self.dataset.uri} is at version {newest.version}{of_another}, but the statement was prepared for"
                     f" version {self.dataset.version}: prepare it again, or name a version"
                 )
         self._was_read = True

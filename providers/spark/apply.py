@@ -72,7 +72,7 @@ def apply_changes(
         is_in_order = bool(changes.properties) and arguments["sequence_by"] is None
         changes = _frame(session, changes)
     if not isinstance(changes, DataFrame):
-        raise InvalidArgument(f"Changes are a frame of Spark or a change feed, not {type(changes).__name__}")
+        raise InvalidArgument(f"Changes must be a frame of Spark or a change feed, not {type(changes).__name__}")
     names = changes.columns
     lists = {"keys": keys, **arguments}
     for name, value in lists.items():

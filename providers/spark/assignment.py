@@ -66,8 +66,8 @@ def _assigned(field: StructField, source: DataType, value: Column) -> Column:
 
 def _refused(field: StructField, source: DataType) -> InvalidArgument:
     return InvalidArgument(
-        f"The values for column {field.name!r} are {source.simpleString()}, and its type is"
-        f" {field.dataType.simpleString()}: cast them"
+        f"The values for column {field.name!r} are {source.simpleString()}, not {field.dataType.simpleString()}: cast"
+        " them"
     )
 
 

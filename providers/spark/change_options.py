@@ -59,7 +59,8 @@ class ChangesOptions(ReadOptions):
         self.computes_updates = flag("computeUpdates", lowered.get("computeupdates", "true"))
         if self.filter is not None and not self.computes_updates:
             raise InvalidArgument(
-                "The option filter is about update_preimage and update_postimage: leave it out, or computeUpdates=false"
+                "The option filter names update_preimage or update_postimage: leave it out, or leave"
+                " computeUpdates=false out"
             )
 
     def open_feed(self) -> ChangeFeed:
@@ -91,9 +92,9 @@ class StreamOptions(ChangesOptions):
         self._tells = flag("readChangeFeed", lowered.get("readchangefeed", "false"))
         for name in lowered:
             if name.startswith("ending"):
-                raise InvalidArgument(f"A stream has no end, and no option {name!r}")
+                raise InvalidArgument(f"A stream has no end: leave the option {name!r} out")
             if not self._tells and name in _CHANGES and name not in (*_RANGE, "key"):
-                raise InvalidArgument(f"The option {name!r} goes with readChangeFeed=true")
+                raise InvalidArgument(f"The option {name!r} needs readChangeFeed=true")
         self._from_latest = lowered.get("startingversion", "").lower() == _LATEST
         left_out = (*_STREAM, "startingversion") if self._from_latest else _STREAM
         super().__init__({name: value for name, value in options.items() if name.lower() not in left_out})
@@ -156,7 +157,7 @@ def wants_changes(options: Mapping[str, str]) -> bool:
         return flag("readChangeFeed", names["readchangefeed"])
     for name in _CHANGES:
         if name in names:
-            raise InvalidArgument(f"The option {name!r} goes with readChangeFeed=true")
+            raise InvalidArgument(f"The option {name!r} needs readChangeFeed=true")
     return False
 
 
@@ -173,16 +174,14 @@ def _range(lowered: Mapping[str, str]) -> dict[str, Any]:
     """Returns the bounds of a range, as arguments of `Dataset.changes`."""
     for one, other in (("startingVersion", "startingTimestamp"), ("endingVersion", "endingTimestamp")):
         if one.lower() in lowered and other.lower() in lowered:
-            raise InvalidArgument(f"Give one of the options {one} and {other}")
+            raise InvalidArgument(f"Pass one of the options {one} and {other}")
     start, end = _bound(lowered, "starting"), _bound(lowered, "ending")
     since = bound(lowered["since"]) if "since" in lowered else None
     if start is not None and since is not None:
-        raise InvalidArgument(
-            "Give startingVersion or startingTimestamp, which belongs to the range, or since, which does not"
-        )
+        raise InvalidArgument("Pass either startingVersion or startingTimestamp (inclusive), or since (exclusive)")
     if not flag("startingBoundInclusive", lowered.get("startingboundinclusive", "true")):
         if start is None:
-            raise InvalidArgument("The option startingBoundInclusive goes with startingVersion or startingTimestamp")
+            raise InvalidArgument("The option startingBoundInclusive needs startingVersion or startingTimestamp")
         start, since = None, start
     if not flag("endingBoundInclusive", lowered.get("endingboundinclusive", "true")):
         end = _before(end)
@@ -210,15 +209,13 @@ def _before(end: Any) -> Any:
         return end - datetime.resolution
     if isinstance(end, int) and end > 0:
         return end - 1
-    raise InvalidArgument(
-        "The option endingBoundInclusive=false goes with the number of an endingVersion, or with endingTimestamp"
-    )
+    raise InvalidArgument("The option endingBoundInclusive=false needs a number as endingVersion, or endingTimestamp")
 
 
 def _how(lowered: Mapping[str, str]) -> dict[str, Any]:
     """Returns the other arguments of `Dataset.changes`."""
     if "mode" in lowered and "deduplicationmode" in lowered:
-        raise InvalidArgument("Give one of the options mode and deduplicationMode")
+        raise InvalidArgument("Pass one of the options mode and deduplicationMode")
     how: dict[str, Any] = {"mode": lowered.get("mode", "all")}
     if "deduplicationmode" in lowered:
         text = lowered["deduplicationmode"]

@@ -35,7 +35,7 @@ def explained(error: BaseException) -> LanceError | None:
     if of_sail is not None and isinstance(kind, type) and issubclass(kind, LanceError):
         return kind(of_sail[2])
     if _NO_STREAMS.search(text):
-        return UnsupportedFeature("Sail has no streams of Lance tables: Spark itself has")
+        return UnsupportedFeature("Sail does not support streams of Lance tables: use Spark")
     return MissingDependency(advice("another Python")) if _NO_MODULE.search(text) else None
 
 

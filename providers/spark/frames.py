@@ -100,7 +100,7 @@ def write(
     if table is not None and mode == "ignore":
         return table
     if table is not None and mode == "error":
-        raise TableExists(f"There is a table at {table_path!r} already: pass mode='append', 'overwrite' or 'ignore'")
+        raise TableExists(f"Table {table_path!r} exists already: pass mode='append', 'overwrite' or 'ignore'")
     if table is not None and mode == "append":
         frame = as_spelled(frame, table.schema.names)
         if merge_schema:

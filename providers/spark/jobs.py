@@ -84,7 +84,9 @@ def table_types(dataset: Dataset) -> pa.Schema:
     fields = []
     for field in dataset.schema:
         if field.name in (_ROW_ID, _ROW_ADDRESS, CHANGE):
-            raise InvalidArgument(f"{dataset.uri} has a column {field.name!r}, which changes in Spark need themselves")
+            raise InvalidArgument(
+                f"{dataset.uri} has a column {field.name!r}, which is reserved for changes in Spark: rename it"
+            )
         type = field.type.storage_type if isinstance(field.type, pa.BaseExtensionType) else field.type
         fields.append(pa.field(field.name, type))
     return pa.schema(fields)

@@ -144,7 +144,7 @@ class MergeBuilder:
         self, side: Side, change: str, values: Mapping[str, Expression] | None, condition: Expression | None
     ) -> MergeBuilder:
         if values is not None and not isinstance(values, Mapping):
-            raise InvalidArgument(f"Values are given by column, not as {values!r}: is it condition= that is meant?")
+            raise InvalidArgument(f"Values must be a dict by column, not {values!r}: pass a condition as condition=")
         clause = Clause(side, change, None if values is None else dict(values), condition)
         return MergeBuilder(self._table, self._source, self._on, (*self._clauses, clause))
 
@@ -250,7 +250,7 @@ class MergeBuilder:
         for key in self._on:
             for columns, whose in ((names, self._table.path), (self._source.columns, "The source")):
                 if key not in columns:
-                    raise ColumnNotFound(f"{whose} has no column {key!r}, on which rows are matched")
+                    raise ColumnNotFound(f"{whose} has no key column {key!r}")
         for clause in self._clauses:
             written = clause.values if clause.values is not None else self._source.columns
             for name in written if clause.change == WRITE else ():

@@ -77,8 +77,14 @@ class Offset:
             or not isinstance(commit, str | None)
             or any(type(number) is not int or number < 0 for number in numbers)
         ):
-            raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
+            raise InvalidArgument(
+                f"The checkpoint has the offset {value!r}, which is not an offset of the format lance: use another"
+                " checkpoint"
+            )
         offset = cls(**{name: value[name] for name in _FIELDS}, commit=commit)
         if offset.part > offset.parts or offset.version < offset.start:
-            raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
+            raise InvalidArgument(
+                f"The checkpoint has the offset {value!r}, which is not an offset of the format lance: use another"
+                " checkpoint"
+            )
         return offset

@@ -87,7 +87,7 @@ def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise InvalidArgument(f"The format lance has no option {name!r} here. {hint}Options: {', '.join(known)}")
+            raise InvalidArgument(f"The format lance has no such option {name!r}. {hint}Options: {', '.join(known)}")
     return lowered
 
 
@@ -97,7 +97,7 @@ def path(lowered: Mapping[str, str]) -> str:
     raises: InvalidArgument
     """
     if "path" not in lowered:
-        raise InvalidArgument("Pass the path of the table: load(path) or save(path)")
+        raise InvalidArgument("The path of the table is missing: pass load(path) or save(path)")
     # Spark's catalog writes file:/x instead of the URI file:///x
     where = lowered["path"]
     return where.removeprefix("file:") if where.startswith("file:/") and not where.startswith("file://") else where

@@ -156,8 +156,8 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         tasks = self._stored_scan(dataset).tasks(last.shares)
         if max(len(tasks), 1) != last.parts:
             raise InvalidArgument(
-                f"The stream was to begin with {last.parts} parts of version {last.start} of {dataset.uri}, which has"
-                f" {len(tasks)} now: another release made the checkpoint. Begin with another one"
+                f"The checkpoint is of another release: it expects {last.parts} parts of version {last.start} of"
+                f" {dataset.uri}, which has {len(tasks)}. Start with a new checkpoint"
             )
         chosen = tasks[first.part : last.part]
         constants = self._empty_feed(dataset).of_inserts_by(dataset.version)
@@ -181,9 +181,8 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         now = None if offset.commit is None or is_ahead else self._token(dataset, offset.version)
         if is_ahead or (now is not None and now != offset.commit):
             raise InvalidArgument(
-                f"The stream is at version {offset.version} of {dataset.uri}, which is another commit now, or is not"
-                " there yet: the table or branch was restored from a backup or created again. Begin with another"
-                " checkpoint"
+                f"The stream is at version {offset.version} of {dataset.uri}, which is another commit now, or is"
+                " missing: the table or branch was restored from a backup or created again. Start with a new checkpoint"
             )
 
     def _stored_scan(self, dataset: Dataset) -> Scan:

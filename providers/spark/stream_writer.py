@@ -59,8 +59,8 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
         batch = _property(_BATCH)
         if app_id is None or batch is None:
             raise InvalidArgument(
-                "The task does not learn which query it writes for, so that a batch which is tried again would be"
-                " written twice: name the query with option('txnAppId', ...), or write with foreachBatch"
+                "Spark does not pass the id of the query to its tasks, so a retried batch would be written twice: name"
+                " the query with option('txnAppId', ...), or write with foreachBatch"
             )
         # every batch has its own job, even if Spark created this writer for another batch
         job = dataclasses.replace(self._begun.job, id=uuid5(UUID(self._begun.job.id), batch).hex)

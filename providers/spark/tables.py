@@ -111,7 +111,7 @@ class LanceTable:
         """
         keys = _keys(on) if isinstance(on, str) else tuple(on)
         if not keys or len(set(keys)) != len(keys):
-            raise InvalidArgument(f"on={list(keys)}: give each key column once, and at least one")
+            raise InvalidArgument(f"on={list(keys)} is not a key: pass each key column once, and at least one")
         return MergeBuilder(self, frame, keys)
 
     def update(
@@ -129,7 +129,7 @@ class LanceTable:
         """
         given = {name: F.expr(value) if isinstance(value, str) else value for name, value in set.items()}
         if not given:
-            raise InvalidArgument("No column is set")
+            raise InvalidArgument("No column to set: pass at least one")
 
         def run(job: ChangeJob) -> list[Written]:
             dataset = job.dataset
@@ -257,7 +257,7 @@ class LanceTable:
             _ = dataset.scan(columns, where).schema
             return source.read(self.session, dataset, columns, where)
         if not isinstance(where, Column):
-            raise InvalidArgument(f"A filter is text or a column of Spark, not a {type(where).__name__}")
+            raise InvalidArgument(f"A filter must be text or a Spark column, not a {type(where).__name__}")
         return source.read(self.session, dataset, columns).where(where)
 
 
@@ -277,8 +277,8 @@ def _keys(on: str) -> tuple[str, ...]:
         names = {match[2].strip("`").lower(), match[4].strip("`").lower()} if match else set()
         if match is None or match[1].lower() == match[3].lower() or len(names) != 1:
             raise InvalidArgument(
-                f"on={on!r}: give key columns, such as ['id', 'day'], or their equality, as 'source.id = target.id'; "
-                "what else has to hold is the condition of a clause"
+                f"on={on!r} is not a key: pass key columns, such as ['id', 'day'], or their equality, as 'source.id ="
+                " target.id', and other conditions in a clause"
             )
         keys.append(match[2].strip("`"))
     return tuple(keys)

@@ -29,7 +29,7 @@ def check(spark: Any) -> None:
         return
     executable = shutil.which(python)
     if executable is None:
-        raise MissingDependency(advice(f"{python!r}, which there is not"))
+        raise MissingDependency(advice(f"{python!r}, which does not exist"))
     if os.path.abspath(executable) != os.path.abspath(sys.executable) and not _has_package(executable):
         raise MissingDependency(advice(executable))
 

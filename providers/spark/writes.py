@@ -85,7 +85,7 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
     if not is_stream and ("txnappid" in lowered or "txnversion" in lowered):
         if "txnappid" not in lowered or "txnversion" not in lowered:
             raise InvalidArgument(
-                "The options txnAppId and txnVersion go together: the application, and the number of its write"
+                "Pass both options txnAppId (the application) and txnVersion (the number of its write)"
             )
         arguments["txn_app_id"] = lowered["txnappid"]
         arguments["txn_version"] = number("txnVersion", lowered["txnversion"])

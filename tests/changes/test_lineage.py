@@ -126,7 +126,9 @@ def test_an_append_after_a_restore_that_took_the_next_id_back(tmp_path: Path) ->
     assert table.version == restored
     path = planted(path, tmp_path / "t.lance", restored, lambda manifest: setattr(manifest, "next_row_id", 2))
     lance_sql.write({"k": [4], "v": ["d"]}, path, mode="append")
-    with pytest.raises(DamagedLineage, match=r"version 4: 1 row .row id 2. came under ids that were given before"):
+    with pytest.raises(
+        DamagedLineage, match=r"version 4: 1 row .row id 2. are new under ids that were assigned before"
+    ):
         count(path, 3, 4)
     assert count(path, 3, 4, mode="net", trust_snapshots=True) == 2
 

@@ -90,7 +90,7 @@ def test_what_a_cleanup_removed_is_said(table: str) -> None:
     lance_sql.open(table).cleanup(retain_versions=1)
     result = run(table, "2")
     assert result.exit_code in (2, 3)
-    assert "The oldest start that is possible is 4 (since=3)" in result.stderr
+    assert "Start at version 4 (since=3)" in result.stderr
 
 
 def test_a_cursor_moves_on_when_its_changes_are_written(table: str) -> None:

@@ -86,7 +86,7 @@ def test_what_analyze_learned_is_found_by_later_processes(tmp_path: Path, monkey
     assert "id: knows 8 of 8 zones" in run("explain", "large.lance", "id = 9").stdout
     LEARNED.clear()
     assert run("analyze", "large.lance").stdout == shown.stdout
-    assert "Nothing is learned of 'note'" in run("analyze", "large.lance", "note").stderr
+    assert "Column 'note' is" in run("analyze", "large.lance", "note").stderr
     LEARNED.clear()
     failed = run("analyze", "large.lance", "id", "--cache", "large.lance/_versions/latest_version_hint.json")
     assert (failed.exit_code, failed.stdout) == (3, "")

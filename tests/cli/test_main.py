@@ -128,12 +128,12 @@ def test_files_lists_the_files_of_a_version(table: str, suffix: str, kinds: list
         (
             ["schema", "data.lance@9"],
             3,
-            "Error: Version 9 does not exist in data.lance: versions 1 to 2 are available.",
+            "Error: Version 9 does not exist in data.lance: versions 1 to 2 are available",
         ),
         (["SELECT idd FROM 'data.lance'"], 2, 'Referenced column "idd" not found'),
         (["SELECT 1 +"], 2, "syntax error"),
-        (["query"], 2, "Give the SQL once"),
-        (["query", "SELECT 1", "-c", "SELECT 2"], 2, "Give the SQL once"),
+        (["query"], 2, "Pass the SQL once"),
+        (["query", "SELECT 1", "-c", "SELECT 2"], 2, "Pass the SQL once"),
         ([" "], 2, "The SQL is empty"),
         (["schema"], 2, "Missing argument 'TABLE'"),
         (["SELECT 1", "--output", "xml"], 2, "'xml' is not one of"),
@@ -159,7 +159,7 @@ def test_failures_have_a_message_and_an_exit_code(
 def test_copying_into_a_table_is_refused(table: str, sql: str, tmp_path: Path) -> None:
     result = run(sql)
     assert result.exit_code == 2
-    assert "would be a file of another format: COPY .. TO 'x.lance" in result.stderr.replace("LANCE/", "lance")
+    assert "COPY .. TO x.lance would write another format" in result.stderr.replace("LANCE/", "lance")
     assert [path.name for path in tmp_path.iterdir()] == ["data.lance"]
 
 

@@ -39,8 +39,8 @@ STATEMENTS = [
     ("FROM orders", "A Lance table is a path in quotes, such as FROM 'orders.lance'"),
     (f"FROM {T}", f"A table is a path in quotes: '{T}'"),
     (f"FROM lance_versions({T})", f"A table is a path in quotes: '{T}'"),
-    (f"FROM '{T}@99'", "Version 99 does not exist in orders.lance: versions 1 to 9 are available."),
-    (f"FROM '{T}@0'", "Version 0 does not exist in orders.lance: versions 1 to 9 are available."),
+    (f"FROM '{T}@99'", "Version 99 does not exist in orders.lance: versions 1 to 9 are available"),
+    (f"FROM '{T}@0'", "Version 0 does not exist in orders.lance: versions 1 to 9 are available"),
     (f"FROM lance_scan('{T}', version := -20)", "versions 1 to 9 are available"),
     (f"FROM '{T}@audted'", "No tag 'audted' in orders.lance. Did you mean 'audited'?"),
     (f"FROM lance_scan('{T}', tag := 'audted')", "Did you mean 'audited'?"),
@@ -50,7 +50,7 @@ STATEMENTS = [
     (f"SELECT TOP 5 * FROM '{T}'", f"  SELECT TOP 5 * FROM '{T}'\n             ^"),
     (f"SELECT status, count(*) FROM '{T}'", 'column "status" must appear in the GROUP BY clause'),
     (f"SELECT sum(status) FROM '{T}'", "No function matches the given name and argument types 'sum(VARCHAR)'"),
-    (f"FROM lance_scan('{T}', verison := 3)", "There is no argument 'verison'. Did you mean 'version'?"),
+    (f"FROM lance_scan('{T}', verison := 3)", "No argument 'verison'. Did you mean 'version'?"),
     (f"FROM lance_scan('{T}', version := 'x')", "No tag 'x' in orders.lance. Tags: audited"),
     (f"FROM lance_changes('{T}', since := 'gestern')", "'gestern' is neither a tag of orders.lance nor a time"),
     (f"FROM lance_changes('{T}', mode := 'nett')", "mode='nett' is not one of 'all', 'net', 'insert_only'"),
@@ -59,9 +59,9 @@ STATEMENTS = [
     (f"INSERT INTO '{T}' VALUES (1, 'x')", "2 columns for 7 columns of examples/orders.lance: name them"),
     ("OPTIMIZE 'examples/order.lance'", "Did you mean 'examples/orders.lance'?"),
     (f"FROM '{T}' AT (TIMESTAMP => now())", "takes constants"),
-    (f"FROM '{T}' AT (TIMESTAMP => 'gestern')", "is no time such as"),
+    (f"FROM '{T}' AT (TIMESTAMP => 'gestern')", "is not a time such as"),
     ("ATTACH 'examples' AS l (TYPE lance)", "a folder of them is a catalog with lance_sql.connect(catalog='lake')"),
-    (f"COPY '{T}' TO 'x.lance' (FORMAT lanc)", "COPY .. TO 'x.lance' (FORMAT lance) makes a table"),
+    (f"COPY '{T}' TO 'x.lance' (FORMAT lanc)", "add (FORMAT lance)"),
     (f"CREATE INDEX ON '{T}' (id) USING btre", "btree"),
     (f"DELETE FROM '{T}'", "removes every row of examples/orders.lance: pass --all, or add WHERE true"),
     (f"UPDATE '{T}' SET status = 'x'", "changes every row of examples/orders.lance: pass --all, or add WHERE true"),
@@ -81,18 +81,18 @@ STATEMENTS_OF_2_0 = [
 ]  # fmt: skip
 
 VERBS = [
-    (("head", T, "--where", "amont > 3"), "No column 'amont' in orders.lance version 9. Closest: 'amount'."),
-    (("versons", T), "There is no verb 'versons'. Did you mean 'versions'?"),
-    (("log", T), "There is no verb 'log'; SQL is one argument, in quotes."),
-    (("SELECT", "1"), "There is no verb 'SELECT'; SQL is one argument, in quotes."),
+    (("head", T, "--where", "amont > 3"), "No column 'amont' in orders.lance version 9. Closest: 'amount'"),
+    (("versons", T), "No verb 'versons'. Did you mean 'versions'?"),
+    (("log", T), "No verb 'log'. Pass SQL as one argument, in quotes."),
+    (("SELECT", "1"), "No verb 'SELECT'. Pass SQL as one argument, in quotes."),
     (("SELECT 'caf\udce9'",), "The SQL is not UTF-8."),
-    (("help", "nothing"), "There is no verb 'nothing'"),
+    (("help", "nothing"), "No verb 'nothing'"),
     (("help", "histroy"), "Did you mean 'history'?"),
     (("delete", T), "Select rows: --where SQL, or --all."),
     (("update", T, "status=paid"), "Text needs quotes: \"'paid'\""),
     (
         ("merge", T, "SELECT 12345 AS id, 2.5 AS amount", "--on", "id"),
-        "no row matches {'id': 12345}, which would be inserted; when_not_matched='ignore' leaves such rows out"
+        "{'id': 12345} would be inserted: add the columns, or pass when_not_matched='ignore'"
         " (--when-not-matched ignore)",
     ),
     (("changes", T, "--htm", "x"), "Did you mean '--html'?"),
@@ -101,7 +101,7 @@ VERBS = [
     (("index", "create", T, "idd", "btree"), "No column 'idd' in orders.lance version 9. Closest: 'id'"),
     (("cleanup", T, "--older-than", "long"), "'long' is not an age such as 30d, 12h or 90m."),
     (("diff", T, "5", "99"), "Version 99 does not exist in orders.lance"),
-    (("write", T, "SELECT 1 AS id"), "Use mode='append' or mode='overwrite'"),
+    (("write", T, "SELECT 1 AS id"), "pass mode='append' or mode='overwrite'"),
 ]
 
 

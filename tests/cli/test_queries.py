@@ -110,9 +110,9 @@ def test_the_sql_is_shown() -> None:
     [
         (["changed-sinc", ORDERS], "Did you mean 'changed-since'?"),
         (["changed-since", ORDERS], "Missing option '--since'"),
-        (["duplicates", ORDERS, "--key", "id,,day"], "is no columns"),
-        (["churn", ORDERS, "--since", "4", "--limit", "many"], "is no number"),
-        (["dead-rows", ORDERS, "--share", "1; DROP"], "is no fraction"),
+        (["duplicates", ORDERS, "--key", "id,,day"], "pass columns"),
+        (["churn", ORDERS, "--since", "4", "--limit", "many"], "pass number"),
+        (["dead-rows", ORDERS, "--share", "1; DROP"], "pass fraction"),
         (["growth", ORDERS + "@4"], "without a version"),
         (["growth", "none.lance"], "No Lance table"),
     ],

@@ -55,7 +55,7 @@ def test_writing_a_file(table: str) -> None:
 def test_what_cannot_be_written(table: str) -> None:
     result = run("write", table, "SELECT 1 AS id")
     assert result.exit_code == 3
-    assert "There is a table at 'data.lance' already, version 2" in result.stderr
+    assert "Table 'data.lance' exists already, at version 2" in result.stderr
     assert run("write", table, "SELECT 'x' AS id", "--mode", "append").exit_code == 2
     assert run("write", table, "nothing.parquet", "--mode", "append").exit_code == 3
     assert run("write", f"{table}@1", "SELECT 1 AS id", "--mode", "append").exit_code == 2
@@ -286,4 +286,4 @@ def test_what_is_no_branch(table: str) -> None:
     for name in ("1", "audited", "nothing"):
         result = run("compact", f"{table}@{name}")
         assert result.exit_code == 2
-        assert f"data.lance without @{name}, or a branch: data.lance@BRANCH" in result.stderr
+        assert f"data.lance without @{name}, or a branch, data.lance@BRANCH" in result.stderr

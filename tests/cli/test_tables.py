@@ -69,7 +69,7 @@ def test_branches(table: str) -> None:
     assert run("branch", table).stdout == "dev\tmain@1\n"
     assert json.loads(run("describe", "t.lance@dev", "-o", "json").stdout)["branch"] == "dev"
     result = run("restore", "t.lance@dev", "--yes")
-    assert (result.exit_code, "'dev' is a branch, not a version to go back to." in result.stderr) == (2, True)
+    assert (result.exit_code, "'dev' is a branch: give a version or a tag to restore." in result.stderr) == (2, True)
     assert run("branch", table, "dev").exit_code == 2
     assert run("branch", table, "dev", "--delete").exit_code == 2
     assert run("branch", table, "none", "--delete", "--yes").exit_code == 3

@@ -77,7 +77,7 @@ def test_the_folder_of_a_branch_is_the_branch(root: Path, name: str, way: str) -
     assert ids(lance_sql.open(place, branch="child")) == [0, 1]
     branch.create_tag("two")
     cursor = branch.cursor("job", start="latest")
-    with pytest.raises(InvalidArgument, match="exists already"):
+    with pytest.raises(InvalidArgument, match="Tag 'two' exists already"):
         lance_sql.open(root).create_tag("two")
     assert lance.dataset(root).tags.list()["two"]["version"] == branch.version
     lance_sql.write({"id": [9]}, place, mode="overwrite")
@@ -199,7 +199,7 @@ def test_changes_of_a_version_by_its_address_are_refused(tmp_path: Path, name: s
         lambda: table.cursor("job").read(target=path).__enter__(),
     )
     for change in changes:
-        with pytest.raises(InvalidArgument, match=r"newest version: |is the name of a version|is there already"):
+        with pytest.raises(InvalidArgument, match=r"newest version: |is the name of a version|exists already"):
             change()
     assert lance_sql.open(table.uri).version == 2
     assert lance_sql.open(table.uri, branch="both").version == 1

@@ -90,7 +90,7 @@ def test_batches_of_another_query_are_not_dropped(tmp_path: Path) -> None:
     for number in range(3):
         batch(number, "first", number + 1)
         batch(number, "first", number + 1)
-    with pytest.raises(InvalidArgument, match="has batch 2 of 'copy' from another query, and this query is at batch 0"):
+    with pytest.raises(InvalidArgument, match="has batch 2 of 'copy' from another query, but this query is at batch 0"):
         batch(0, "second", 4)
     assert ids(path) == [0, 1, 2, 3]
     batch(3, "first", 4)

@@ -60,7 +60,7 @@ def test_changed_rows_that_were_published_as_inserts_are_refused(tmp_path: Path)
     table.publish("load", keep=True)
     append(path, 7)
     lance_sql.open(path, branch="load").update({"id": "20"}, "id = 2")
-    with pytest.raises(UnsupportedFeature, match="changed rows that it had inserted"):
+    with pytest.raises(UnsupportedFeature, match="changed rows that were inserted on the branch"):
         table.publish("load")
     assert ids(path) == [1, 2, 7]
     assert ids(path, "load") == [1, 20]
@@ -111,7 +111,7 @@ def test_commits_that_a_restore_reverted_do_not_count(tmp_path: Path, between: s
     table.publish("load", keep=True)
     assert ids(path) == [1, 3]
     lance_sql.open(path, branch="load").delete("id = 3")
-    with pytest.raises(UnsupportedFeature, match="changed rows that it had inserted"):
+    with pytest.raises(UnsupportedFeature, match="changed rows that were inserted on the branch"):
         table.publish("load")
     assert ids(path) == [1, 3]
 
@@ -173,7 +173,7 @@ def test_a_branch_that_something_refers_to_is_not_published_halfway(tmp_path: Pa
     branch = table.create_branch("load")
     branch.create_tag("kept")
     append(path, 2, branch="load")
-    with pytest.raises(InvalidArgument, match="tag 'kept' is of it"):
+    with pytest.raises(InvalidArgument, match="delete tag 'kept' first"):
         table.publish("load")
     assert ids(path) == [1]
 
@@ -297,7 +297,7 @@ def test_what_both_have_kept_is_a_conflict_by_name(tmp_path: Path, kept: str) ->
                 append(tmp_path / "s.lance", 6)
                 properties = lance_sql.open(tmp_path / "s.lance").cursor("c").peek().properties
             lance_sql.write({"id": [7]}, target, mode="append", properties=properties)
-    with pytest.raises(CommitConflict, match=r"since the branch began\. Nothing was published"):
+    with pytest.raises(CommitConflict, match=r"since the branch was created\. Nothing was published"):
         table.publish("load")
     assert "load" in table.branches()
 

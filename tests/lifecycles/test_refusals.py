@@ -44,7 +44,7 @@ def test_a_refused_branch_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mon
     before = files(tmp_path)
 
     def refuse(*arguments: object, **options: object) -> None:
-        raise InvalidArgument("there is a branch")
+        raise InvalidArgument("branch exists already")
 
     monkeypatch.setattr(refs, "add_branch", refuse)
     with pytest.raises(InvalidArgument):

@@ -19,8 +19,8 @@ from lance_sql import CorruptFile, LanceError, TableNotFound
 from tests.changes.cursors.databases import Database, sqlite
 
 SAYS = re.compile(
-    r"another commit than|another table|not the same commit|is gone|was (dropped|deleted|cleaned up|replaced|restored)"
-    r"|No Lance table|No branch|No cursor|are gone|is missing|does not exist|no version"
+    r"another commit than|is another commit now|another table|was (dropped|deleted|cleaned up|replaced|restored)"
+    r"|No Lance table|No branch|No cursor|(is|are) missing|does not exist|no version"
 )
 
 

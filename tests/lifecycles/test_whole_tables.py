@@ -95,7 +95,7 @@ def test_a_name_that_another_table_has_now_is_not_dropped(tmp_path: Path, monkey
         return entry
 
     monkeypatch.setattr(catalog, "describe", late)
-    with pytest.raises(TableNotFound, match="dropped meanwhile"):
+    with pytest.raises(TableNotFound, match="another writer dropped it"):
         catalog.drop_table(("s", "a"))
     assert ids(other.open(("s", "a"))) == [2]
 

@@ -88,7 +88,7 @@ def test_on_connections() -> None:
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("APPLY CHANGES INTO users FROM 'moves.lance' KEYS (user)", UnsupportedFeature, "paths are in quotes"),
+        ("APPLY CHANGES INTO users FROM 'moves.lance' KEYS (user)", UnsupportedFeature, "write its path in quotes"),
         ("APPLY CHANGES INTO 'a.lance' FROM 'moves.lance'", InvalidArgument, "KEYS is expected"),
         ("APPLY CHANGES INTO 'a.lance' FROM 'moves.lance' KEYS (user) STORED AS SCD TYPE 3", InvalidArgument, "1 or 2"),
         ("APPLY CHANGES INTO 'a.lance' FROM 'moves.lance' KEYS (user) SOMEHOW", InvalidArgument, "SEQUENCE BY"),

@@ -35,7 +35,7 @@ def test_a_tag_is_the_second_argument(context: Any, path: str) -> None:
     ("arguments", "message"),
     [
         *(("", "lance_scan takes a path"), ("3", "takes a path first, not 3")),
-        *(("'{path}', 1.5", "1.5 is not a version, a tag or a time"), ("'{path}', 1, 2", "as_of=2 is no time")),
+        *(("'{path}', 1.5", "1.5 is not a version, a tag or a time"), ("'{path}', 1, 2", "as_of=2 is not a time")),
         ("'{path}', true", "True is not a version, a tag or a time"),
     ],
 )

@@ -136,14 +136,14 @@ def test_the_function_stays_at_its_range(spark: SparkSession, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"startingVersion": "1"}, r"'startingversion' goes with readChangeFeed=true"),
+        ({"startingVersion": "1"}, r"'startingversion' needs readChangeFeed=true"),
         ({"readChangeFeed": "yes"}, "neither true nor false"),
         ({"readChangeFeed": "true", "version": "3"}, "no option 'version': pass endingVersion"),
         ({"readChangeFeed": "true", "startingVersion": "1", "startingTimestamp": "2026-01-01"}, "Give one of"),
         ({"readChangeFeed": "true", "startingVersion": "1", "since": "1"}, "which does not"),
         ({"readChangeFeed": "true", "startingTimestamp": "soon"}, "not a time"),
-        ({"readChangeFeed": "true", "startingBoundInclusive": "false"}, "goes with startingVersion"),
-        ({"readChangeFeed": "true", "endingBoundInclusive": "false"}, "goes with the number"),
+        ({"readChangeFeed": "true", "startingBoundInclusive": "false"}, "needs startingVersion"),
+        ({"readChangeFeed": "true", "endingBoundInclusive": "false"}, "needs a number"),
         ({"readChangeFeed": "true", "deduplicationMode": "some"}, "not none, dropCarryovers or netChanges"),
         ({"readChangeFeed": "true", "deduplicationMode": "none", "mode": "net"}, "Give one of"),
         ({"readChangeFeed": "true", "mode": "nett"}, "is not one of 'all'"),
@@ -163,7 +163,7 @@ def test_a_range_that_was_cleaned_up_names_the_oldest_start(spark: SparkSession,
     for number in range(2, 5):
         made = lance_sql.write(pa.table({"id": [number]}), made.uri, mode="append")
     made.cleanup(retain_versions=2)
-    with pytest.raises(Exception, match=r"The oldest start that is possible is 4 \(since=3\)"):
+    with pytest.raises(Exception, match=r"Start at version 4 \(since=3\)"):
         load(spark, made, startingVersion=1).count()
     assert load(spark, made, startingVersion=4).count() == 1
 
@@ -172,9 +172,9 @@ def test_a_range_that_was_cleaned_up_names_the_oldest_start(spark: SparkSession,
     ("options", "message"),
     [
         ({"startingVersion": 3, "endingVersion": 1}, "ends before it begins: start is 3, end is 1"),
-        ({"startingVersion": 99}, "start=99 is not there yet"),
-        ({"since": 99}, "since=99 is not there yet"),
-        ({"startingTimestamp": "2999-01-01"}, "still to come"),
+        ({"startingVersion": 99}, "start=99 does not exist yet"),
+        ({"since": 99}, "since=99 does not exist yet"),
+        ({"startingTimestamp": "2999-01-01"}, "is in the future"),
     ],
     ids=str,
 )

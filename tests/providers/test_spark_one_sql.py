@@ -120,9 +120,9 @@ def test_duckdbs_dialect_is_translated(spark: SparkSession) -> None:
 
 
 def test_what_spark_does_not_have_is_refused_by_name(spark: SparkSession) -> None:
-    with pytest.raises(UnsupportedFeature, match="Spark has no ASOF JOIN"):
+    with pytest.raises(UnsupportedFeature, match="Spark does not support ASOF JOIN"):
         lance_sql.sql("SELECT * FROM a ASOF JOIN b ON a.id >= b.id", session=spark, dialect="duckdb")
-    with pytest.raises(UnsupportedFeature, match="Spark has no PIVOT"):
+    with pytest.raises(UnsupportedFeature, match="Spark does not support PIVOT"):
         lance_sql.sql(f"PIVOT '{ORDERS}' ON status USING count(*)", session=spark, dialect="duckdb")
 
 
@@ -160,5 +160,5 @@ def test_statements_that_write_are_computed_by_spark(spark: SparkSession, tmp_pa
         (5, None, 1.0),
     ]
     assert [row["_rowid"] for row in found[:2]] == [row["_rowid"] for row in before[:2]]
-    with pytest.raises(UnsupportedFeature, match="Spark computes no MERGE"):
+    with pytest.raises(UnsupportedFeature, match="Spark cannot compute MERGE"):
         lance_sql.sql(f"MERGE INTO '{path}' t USING words ON t.id = words.n WHEN MATCHED THEN DELETE", session=spark)

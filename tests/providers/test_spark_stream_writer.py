@@ -156,7 +156,7 @@ def test_batch_writes_are_made_once_as_well(path: Path) -> None:
         writer: Any = LanceDataSource(options).writer(SCHEMA, overwrite=False)
         writer.commit([writer.write(iter([batch]))])
     assert content(path) == [1, 2]
-    with pytest.raises(InvalidArgument, match="txnAppId and txnVersion go together"):
+    with pytest.raises(InvalidArgument, match="Pass both options txnAppId"):
         LanceDataSource({"path": str(path), "txnVersion": "3"}).writer(SCHEMA, overwrite=False)
     with pytest.raises(InvalidArgument, match="no option 'txnversion'"):
         LanceDataSource(options).streamWriter(SCHEMA, overwrite=False)

@@ -127,15 +127,15 @@ def test_what_is_wrong_with_a_merge_is_said(spark: SparkSession, path: str) -> N
     twice = spark.sql("SELECT 3L AS id, 'a' AS s UNION ALL SELECT 3L, 'b'")
     with pytest.raises(InvalidArgument, match="Two rows of the source match one row"):
         table.merge(twice, "id").when_matched_update().execute()
-    with pytest.raises(InvalidArgument, match="is it condition= that is meant"):
+    with pytest.raises(InvalidArgument, match="pass a condition as condition="):
         table.merge(twice, "id").when_matched_update("source.id > 1")
-    with pytest.raises(ColumnNotFound, match="has no column 'idd', on which"):
+    with pytest.raises(ColumnNotFound, match="has no key column 'idd'"):
         table.merge(twice, "idd").when_matched_update().execute()
     with pytest.raises(ColumnNotFound, match="has no column 'w', which the merge sets"):
         table.merge(twice.withColumn("w", F.lit(1)), "id").when_matched_update().execute()
     with pytest.raises(InvalidArgument, match="does nothing"):
         table.merge(twice, "id").execute()
-    with pytest.raises(InvalidArgument, match="give each key column once"):
+    with pytest.raises(InvalidArgument, match="pass each key column once"):
         table.merge(twice, [])
     with pytest.raises(InvalidArgument, match="does not fit uint8") as caught:
         table.merge(twice.limit(1), "id").when_matched_update({"v": "300"}).execute()
@@ -178,7 +178,7 @@ def test_names_of_delta_and_columns_in_any_case(spark: SparkSession, path: str) 
     assert (found[3], found[100], len(found)) == ((3, "three"), (None, "new"), 60)
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
-        with pytest.raises(ColumnNotFound, match="has no column 'Id', on which"):
+        with pytest.raises(ColumnNotFound, match="has no key column 'Id'"):
             table.merge(frame, "Id").whenMatchedUpdateAll().execute()
     finally:
         spark.conf.unset("spark.sql.caseSensitive")

@@ -26,7 +26,7 @@ def test_keys_of_a_merge(on: str, expected: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("on", ["s.id = t.id", "source.id = source.id", "source.a = target.b"])
 def test_other_conditions_are_refused(on: str) -> None:
-    with pytest.raises(InvalidArgument, match="give key columns"):
+    with pytest.raises(InvalidArgument, match="pass key columns"):
         tables._keys(on)
 
 

@@ -33,7 +33,7 @@ def test_workers_with_another_python_are_noticed(tmp_path: Path) -> None:
     other.chmod(0o755)
     with pytest.raises(MissingDependency, match=rf"{other}, which does not have .* PYSPARK_PYTHON={sys.executable}"):
         workers.check(session(str(other)))
-    with pytest.raises(MissingDependency, match="'python9', which there is not"):
+    with pytest.raises(MissingDependency, match="'python9', which does not exist"):
         workers.check(session("python9"))
     same = tmp_path / "same"
     same.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')

@@ -183,7 +183,7 @@ def test_ids_cannot_be_changed_in_place() -> None:
 @pytest.mark.parametrize(
     ("segment", "message"),
     [
-        (pb.U64Segment(), "of no kind"),
+        (pb.U64Segment(), "of an unknown kind"),
         (pb.U64Segment(range={"start": 5, "end": 3}), "before its start"),
         (pb.U64Segment(range_with_bitmap={"start": 0, "end": 100, "bitmap": b"\xff"}), "bitmap of 1 bytes"),
         (pb.U64Segment(range_with_bitmap={"start": 0, "end": 3, "bitmap": b"\xff"}), "bits behind"),

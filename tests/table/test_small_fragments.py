@@ -159,5 +159,5 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     table = lance_sql.open(path)
     found = small_fragments.read(fragments_of(table), fields_of(table, ["int64"]), {})
     assert found.starts == [None]
-    with pytest.raises(LanceError, match="a link leads out of the table's folder"):
+    with pytest.raises(LanceError, match="a link points outside the table's folder"):
         table.scan().to_table()

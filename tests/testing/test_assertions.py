@@ -180,7 +180,7 @@ def test_queries_are_compared(orders: lance_sql.Dataset) -> None:
 
 def test_columns_of_a_query_may_have_equal_names(orders: lance_sql.Dataset) -> None:
     assert_sql(orders, "SELECT min(id) AS x, max(id) AS x FROM orders", [(1, 3)])
-    with pytest.raises(InvalidArgument, match="two columns called 'x'"):
+    with pytest.raises(InvalidArgument, match="two columns named 'x'"):
         assert_table_equal(pa.table([[1], [2]], ["x", "x"]), {"x": [1]})
 
 
@@ -278,7 +278,7 @@ def test_keys_count_as_often_as_they_are_there(tmp_path: Path) -> None:
 
 
 def test_versions_that_are_not_there_have_no_changes(orders: lance_sql.Dataset) -> None:
-    with pytest.raises(VersionNotFound, match="since=99 is not there yet"):
+    with pytest.raises(VersionNotFound, match="since=99 does not exist yet"):
         assert_changes(orders, since=99, inserted=0, updated=0, deleted=0)
     with pytest.raises(VersionNotFound, match="Version 99"):
         assert_invariants(orders, lineage_since=99)
@@ -318,7 +318,7 @@ def test_tuples_are_compared_with_their_types(orders: lance_sql.Dataset, sql: st
 
 
 def test_a_row_of_a_query_is_a_tuple(orders: lance_sql.Dataset) -> None:
-    with pytest.raises(InvalidArgument, match=r"A row is a tuple, such as \('ab',\), not 'ab'"):
+    with pytest.raises(InvalidArgument, match=r"A row must be a tuple, such as \('ab',\), not 'ab'"):
         assert_sql(orders, "SELECT 'a', 'b'", ["ab"])
 
 
@@ -385,7 +385,7 @@ def test_keys_of_other_types_are_found(tmp_path: Path) -> None:
     assert_invariants(children, foreign_keys=keys)
     message = said(lambda: assert_invariants(parents, foreign_keys={"id": (children, "parent")}))
     assert f"id: 1 value is not in parent of {children.uri}: {2**40}" in message
-    with pytest.raises(InvalidArgument, match="no value can be in both"):
+    with pytest.raises(InvalidArgument, match="compare columns of one type"):
         assert_invariants(children, foreign_keys={"name": (parents, "id")})
 
 
@@ -399,9 +399,9 @@ def test_tolerances_are_given_by_column() -> None:
             assert_table_equal(ours, wanted, key=key, atol={"a": 0.1})
         with pytest.raises(AssertionError, match="differ"):
             assert_table_equal(ours, wanted, key=key, rtol={"b": 0.1})
-    with pytest.raises(InvalidArgument, match="'c', which neither table has"):
+    with pytest.raises(InvalidArgument, match="'c' names a missing column"):
         assert_table_equal(ours, wanted, atol={"c": 0.1})
-    with pytest.raises(InvalidArgument, match="'id', which is int64, not floats"):
+    with pytest.raises(InvalidArgument, match="'id' needs a column of floats, not int64"):
         assert_table_equal(ours, wanted, atol={"id": 0.1})
     with pytest.raises(InvalidArgument, match="at least 0"):
         assert_table_equal(ours, wanted, atol={"a": -0.1})

@@ -149,7 +149,7 @@ def test_case_and_spaces_are_ignored_but_shown(key: str | None) -> None:
         assert_table_equal(ours, wanted, **options)
     with pytest.raises(AssertionError):
         assert_table_equal({**ours, "v": [1, 3]}, wanted, key=key, ignore_case=True)
-    with pytest.raises(InvalidArgument, match="'v' is no column of text; there are s"):
+    with pytest.raises(InvalidArgument, match="'v' is not a text column; text columns: s"):
         assert_table_equal(ours, wanted, ignore_case="v")
 
 

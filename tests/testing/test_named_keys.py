@@ -57,5 +57,5 @@ def test_what_are_no_keys_is_refused(tmp_path: Path, keys: Any) -> None:
     table = lance_sql.write({"k": [0, 1], "l": [0, 1]}, tmp_path / "t.lance").delete("true")
     with pytest.raises((InvalidArgument, AssertionError)):
         assert_changes(table, since=1, deleted=keys, key=["k"])
-    with pytest.raises(InvalidArgument, match="A key has 2 columns"):
+    with pytest.raises(InvalidArgument, match="The key has 2 columns"):
         assert_changes(table, since=1, deleted=[1, 2], key=["k", "l"])

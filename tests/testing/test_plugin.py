@@ -29,7 +29,7 @@ def run(forks: Forks, folder: Path, name: str, *options: str) -> subprocess.Comp
 def test_snapshots_are_written_and_compared(forks: Forks, tmp_path: Path) -> None:
     first = run(forks, tmp_path, "b")
     assert first.returncode == 1
-    assert "There is no snapshot" in first.stdout
+    assert "No snapshot" in first.stdout
     assert run(forks, tmp_path, "b", "--lance-update").returncode == 0
     snapshot = tmp_path / "snapshots" / "test_job" / "orders.jsonl"
     assert snapshot.read_text().splitlines() == [

@@ -47,5 +47,5 @@ def test_case_and_spaces_may_be_ignored(key: str | None) -> None:
         assert_table_equal(
             actual, {**expected, "s": [None, "eve", "BORGO"]}, key=key, ignore_case=True, ignore_spaces=True
         )
-    with pytest.raises(InvalidArgument, match="'id' is no column of text"):
+    with pytest.raises(InvalidArgument, match="'id' is not a text column"):
         assert_table_equal(actual, expected, ignore_case="id")

@@ -183,7 +183,7 @@ def _moment(value: object, column: str) -> datetime:
         return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
-    raise InvalidArgument(f"freshness is of a column of dates or times; {column!r} has {type(value).__name__}")
+    raise InvalidArgument(f"freshness needs a column of dates or times; {column!r} is {type(value).__name__}")
 
 
 def _row_count_change(rule: Rule, rows: CheckedRows) -> _Breach:

@@ -131,7 +131,7 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
     columns, values = _arguments(text, kind_name)
     problem = kind.check(values)
     if problem is not None or not kind.columns[0] <= len(columns) <= kind.columns[1]:
-        raise InvalidArgument(f"{text.strip()!r}: {kind_name} {problem or 'takes other columns'}")
+        raise InvalidArgument(f"{text.strip()!r}: {kind_name} {problem or 'takes another number of columns'}")
     for column in columns if kind_name != "foreign_key" else columns[:1]:
         snapshot.manifest.schema.resolve(column, table=snapshot.label)
     return Rule(name, text.strip(), _severity(severity), kind_name, tuple(columns), tuple(values))
@@ -186,7 +186,7 @@ def set_rule(
     raises: as `parse_rule`; InvalidArgument for an enforced rule that only warns; CommitConflict
     """
     if enforce and severity == "warn":
-        raise InvalidArgument("A rule is enforced, or only warns (severity='warn'); not both")
+        raise InvalidArgument("A rule with severity='warn' cannot be enforced: leave one of the two out")
     latest = snapshot.latest()
     rule = parse_rule(name, text, severity, latest)
     filter = unaccepted(rule) if rule.kind == "accepted_values" else None
@@ -226,7 +226,7 @@ def _arguments(text: str, kind: str) -> tuple[list[str], list[Any]]:
     except sqlglot.errors.SqlglotError as error:
         raise InvalidArgument(f"Cannot read the rule {text.strip()!r}") from error
     if not isinstance(call, exp.Anonymous):
-        raise InvalidArgument(f"Cannot read the rule {text.strip()!r}: {kind}(...) stands alone")
+        raise InvalidArgument(f"Cannot read the rule {text.strip()!r}: {kind}(...) cannot be part of an expression")
     columns, values = [], []
     for each in call.expressions:
         if isinstance(each, exp.Column):
@@ -245,7 +245,7 @@ def _value(node: exp.Expression, text: str) -> Any:
         return -json.loads(node.this.name)
     if isinstance(node, exp.Boolean):
         return bool(node.this)
-    raise InvalidArgument(f"Cannot read the rule {text.strip()!r}: its arguments are columns, texts and numbers")
+    raise InvalidArgument(f"Cannot read the rule {text.strip()!r}: its arguments must be columns, strings or numbers")
 
 
 def quoted(column: str) -> str:

@@ -34,7 +34,7 @@ def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str 
     elif kind == "freshness":
         type = _type(snapshot, columns[0])
         if not (pa.types.is_timestamp(type) or pa.types.is_date(type)):
-            raise InvalidArgument(f"freshness is of a column of dates or times; {columns[0]!r} has {type}")
+            raise InvalidArgument(f"freshness needs a column of dates or times; {columns[0]!r} is {type}")
     elif kind == "foreign_key":
         name, other_name = columns
         try:
@@ -52,7 +52,7 @@ def reference_type(name: str, type: pa.DataType, other_name: str, other_type: pa
     """
     common = common_type(type, other_type)
     if common is None or pa.types.is_nested(common):
-        raise InvalidArgument(f"{name} is {type}, and {other_name} is {other_type}: no value can be in both")
+        raise InvalidArgument(f"{name} is {type}, and {other_name} is {other_type}: compare columns of one type")
     return common
 
 

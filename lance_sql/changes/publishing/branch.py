@@ -160,17 +160,19 @@ class _Branch:
             raise VersionNotFound(unknown_name("branch", name, snapshot.name, branches))
         if ref.branch != snapshot.branch:
             began, onto = ref.branch or "main", snapshot.branch or "main"
-            raise InvalidArgument(f"The branch {name!r} began with {began!r}: it is published there, not on {onto!r}")
+            raise InvalidArgument(
+                f"The branch {name!r} was created from {began!r}, not {onto!r}: publish it to {began!r}"
+            )
         store = branch_store(snapshot.uri, name, snapshot.storage_options)
         file = versions.newest(store)
         if file is None and name not in snapshot.branches():
             raise VersionNotFound(unknown_name("branch", name, snapshot.name, snapshot.branches()))
         if file is None:
-            raise CorruptFile(f"{snapshot.name}: the branch {name!r} has no version; delete it")
+            raise CorruptFile(f"{snapshot.name}: the branch {name!r} has no version: delete it")
         head = Snapshot(snapshot.uri, snapshot.main, store, file, branch=name, storage_options=snapshot.storage_options)
         if not head.manifest.has_stable_row_ids:
             raise InvalidArgument(
-                f"{snapshot.name} has no stable row ids, by which rows of both branches are known: see"
+                f"{snapshot.name} has no stable row ids, which match the rows of both branches: call"
                 " enable_stable_row_ids()"
             )
         return cls(name, head, ref)
@@ -200,8 +202,8 @@ class _Part:
         history = BranchHistory(branch.head)
         if begins.since > branch.head.version:
             raise VersionNotFound(
-                f"The branch {branch.name!r} is published up to version {begins.since}, and has version"
-                f" {branch.head.version} now: it was restored from a backup"
+                f"The branch {branch.name!r} is published up to version {begins.since}, but is at version"
+                f" {branch.head.version} now: it was restored from a backup. Make the load again on a new branch"
             )
         before, base = history.snapshot_at(begins.since), history.snapshot_at(branch.ref.version)
         feed = ChangeFeed(branch.head, since=begins.since, mode="net", drop_unchanged=True)
@@ -210,8 +212,8 @@ class _Part:
             changed = part.ids(PREIMAGE, DELETE)
             if len(changed) and int(changed.max()) >= base.manifest.next_row_id:
                 raise UnsupportedFeature(
-                    f"{branch.head.label} changed rows that it had inserted, and that were published with version"
-                    f" {begins.since}: apply these changes with apply_changes, or make the load again on a new branch"
+                    f"{branch.head.label} changed rows that were inserted on the branch and published with version"
+                    f" {begins.since}: apply these changes with apply_changes, or repeat the load on a new branch"
                 )
         return part
 
@@ -237,7 +239,7 @@ def _commit(part: _Part, session: WriteSession, *, by_key: bool) -> Snapshot:
     theirs = ChangeFeed(latest, since=part.progress.onto)
     if not before.equals(now) or part.feed.range.replaced_columns != theirs.range.replaced_columns:
         raise UnsupportedFeature(
-            f"The columns of {branch.head.label} are not those of {latest.label}: change them on both, then publish"
+            f"The columns of {branch.head.label} differ from those of {latest.label}: change them on both, then publish"
         )
     updated, gone = part.ids(POSTIMAGE), part.ids(DELETE)
     config = dict(kept_state.changed(part.before, branch.head, latest))
@@ -274,7 +276,10 @@ def _addresses(snapshot: Snapshot, ids: U64) -> U64:
         return ids
     rows = pa.Table.from_batches(scan(snapshot, [ROW_ID, ROW_ADDRESS], pc.field(ROW_ID).isin(pa.array(ids))))
     if rows.num_rows < len(ids):
-        raise CommitConflict(f"{snapshot.label}: {len(ids) - rows.num_rows} rows of the branch are gone")
+        raise CommitConflict(
+            f"{snapshot.label}: {len(ids) - rows.num_rows} rows of the branch are missing: they were changed"
+            " concurrently"
+        )
     return numbers(rows.sort_by(ROW_ID), ROW_ADDRESS)
 
 
@@ -350,6 +355,5 @@ def _conflict(part: _Part, latest: Snapshot, conflicts: pa.Table) -> CommitConfl
     first = conflicts.slice(0, 1).drop_columns([CHANGE_TYPE, "side"]).to_pylist()[0]
     return CommitConflict(
         f"{len(ids)} rows were changed on {part.branch.head.label} and since version {part.branch.ref.version} on"
-        f" {latest.label}, such as {first}: plan_publish({part.branch.name!r}).conflicts has them."
-        " Nothing was published"
+        f" {latest.label}, such as {first}. Nothing was published: see plan_publish({part.branch.name!r}).conflicts"
     )

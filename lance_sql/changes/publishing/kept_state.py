@@ -43,8 +43,8 @@ def changed(before: Snapshot, head: Snapshot, latest: Snapshot) -> Mapping[str, 
         if theirs.get(key) != old.get(key):
             name = f" {key.removeprefix(CONSUMED).removeprefix(TXN)!r}" if key.startswith((CONSUMED, TXN)) else ""
             raise CommitConflict(
-                f"Both {head.label} and {latest.label} {noun}{name} since the branch began. Nothing was published: make"
-                f" the writes of the branch again on {latest.branch or 'main'}"
+                f"Both {head.label} and {latest.label} {noun}{name} since the branch was created. Nothing was"
+                f" published: repeat the writes of the branch on {latest.branch or 'main'}"
             )
         values[key] = Expected(mine.get(key), theirs.get(key))
     return values

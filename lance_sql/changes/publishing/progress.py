@@ -68,8 +68,8 @@ def progress(ref: Ref, latest: Snapshot) -> Progress:
             # the rows were removed, and the config was kept
             return Progress(ref.version, ref.version)
     raise VersionNotFound(
-        f"{ref.name} is published up to version {head}, by a version of {latest.name} that was cleaned up: which rows"
-        " changed since is not known. Apply the rest with apply_changes, and delete the branch"
+        f"{ref.name} is published up to version {head}, by a version of {latest.name} that was cleaned up, so later"
+        " changes cannot be determined: apply them with apply_changes, and delete the branch"
     )
 
 

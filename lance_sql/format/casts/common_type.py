@@ -112,7 +112,7 @@ def to_type(array: pa.Array, type: pa.DataType, name: str) -> pa.Array:
         return convert(array, type, exact=True)
     except pa.ArrowException as error:
         raise InvalidArgument(
-            f"Column {name!r}: a value of {array.type} is none of {type}: {error}. Cast the column"
+            f"Column {name!r}: a value of {array.type} does not fit {type}: {error}. Cast the column"
         ) from error
 
 

@@ -55,7 +55,7 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
     if pa.types.is_nested(source) or pa.types.is_nested(target):
         return nested.convert_members(array, target, inner)
     if exact and _kind(source) != _kind(target) and not rounding.is_text(source) and not rounding.is_text(target):
-        raise pa.ArrowNotImplementedError(f"{source} is no {target}")
+        raise pa.ArrowNotImplementedError(f"{source} cannot become {target}")
     converted = _convert_plain(array, target, as_sql=as_sql)
     if exact:
         _check_kept(array, converted)
@@ -133,7 +133,7 @@ def _convert_plain(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.
     if times.are_moments(source, target):
         return times.convert(array, target)
     if as_sql and pa.types.is_temporal(source) != pa.types.is_temporal(target) and not rounding.is_text(source):
-        raise pa.ArrowNotImplementedError(f"{source} is no {target}")
+        raise pa.ArrowNotImplementedError(f"{source} cannot become {target}")
     if pa.types.is_float16(source) or pa.types.is_string_view(source) or pa.types.is_binary_view(source):
         # Arrow has fewer casts of these, and some are wrong
         wide = {pa.float16(): pa.float32(), pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}

@@ -29,7 +29,7 @@ def convert_members(array: pa.Array, target: pa.DataType, convert: Convert) -> p
         kind = pa.LargeListArray if pa.types.is_large_list(target) else pa.ListArray
         items = convert(array.flatten(), target.value_type)
         return kind.from_arrays(_offsets(array, target), items, type=target, mask=_mask(array))
-    raise pa.ArrowNotImplementedError(f"no {source} becomes {target}")
+    raise pa.ArrowNotImplementedError(f"{source} cannot become {target}")
 
 
 def _is_list(type: pa.DataType) -> bool:
@@ -40,7 +40,7 @@ def _struct(array: pa.StructArray, target: pa.StructType, convert: Convert) -> p
     names = [field.name for field in array.type]
     unknown = [name for name in names if target.get_field_index(name) < 0]
     if unknown:
-        raise pa.ArrowInvalid(f"there is no member {unknown[0]!r}")
+        raise pa.ArrowInvalid(f"no member {unknown[0]!r}")
     # with NULL for each NULL struct
     members = dict(zip(names, array.flatten(), strict=True))
     converted = []

@@ -58,7 +58,7 @@ def _check(values: Sequence[Any], check: _Kept | None, type: pa.DataType, name: 
     for row, value in enumerate(values):
         loss = check.of(value)
         if loss is not None:
-            raise InvalidArgument(f"Column {name!r}, row {row}: {value!r} is no value of {type}: {loss}")
+            raise InvalidArgument(f"Column {name!r}, row {row}: {value!r} does not fit {type}: {loss}")
 
 
 def _named(values: Sequence[Any], type: pa.DataType, name: str, error: Exception) -> InvalidArgument:
@@ -68,8 +68,8 @@ def _named(values: Sequence[Any], type: pa.DataType, name: str, error: Exception
             pa.array([value], type)
         except _ERRORS as own:
             reason = "it is no UUID" if isinstance(value, _NoUuid) else " ".join(str(own).split())
-            return InvalidArgument(f"Column {name!r}, row {row}: {value!r} is no value of {type}: {reason}")
-    return InvalidArgument(f"Column {name!r} is no {type}: {error}")
+            return InvalidArgument(f"Column {name!r}, row {row}: {value!r} does not fit {type}: {reason}")
+    return InvalidArgument(f"Column {name!r} does not fit {type}: {error}")
 
 
 def storage_type(type: pa.DataType) -> pa.DataType:

@@ -44,7 +44,7 @@ def _check_type(field: Field, arrow: pa.Field, path: str) -> None:
     type, _ = storage(arrow)
     if not _fits(field, arrow, type):
         expected = "JSON text" if is_json(field) else storage_type(field)
-        raise InvalidArgument(f"Column {path!r} holds {expected}, not {arrow.type}")
+        raise InvalidArgument(f"Column {path!r} is {expected}, not {arrow.type}: cast it")
     if field.is_blob_v1 or field.is_blob_v2:
         return
     if field.logical_type == "struct":

@@ -50,10 +50,10 @@ class TableCast:
             elif not field.nullable and not problems and not other_types:
                 problems.append(f"{field.name}: missing, and it may not be NULL")
         if problems or other_types:
-            way_out = ". Cast them; INSERT INTO and MERGE INTO do so by themselves" if other_types else ""
+            way_out = ". Cast them, or use INSERT INTO or MERGE INTO, which cast" if other_types else ""
             blobs = [field.name for field in source if getattr(field.type, "extension_name", "") == "lance.blob.v2"]
             if blobs:
-                way_out = f". Of a blob array of pylance take the bytes: {blobs[0]}.storage.field('data')"
+                way_out = f". Pass the bytes of a blob array of pylance: {blobs[0]}.storage.field('data')"
             raise InvalidArgument(f"The rows do not fit {name}: {'; '.join([*problems, *other_types])}{way_out}")
         self.schema = Schema(tuple(present), table.metadata)
         self._target = self.schema.arrow

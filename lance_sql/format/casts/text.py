@@ -30,7 +30,7 @@ def of(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_date(source) or pa.types.is_time(source) or pa.types.is_timestamp(source):
         return _of_times(array).cast(target)
     if pa.types.is_duration(source):
-        raise pa.ArrowNotImplementedError("a duration has no text here")
+        raise pa.ArrowNotImplementedError("durations cannot become text")
     return array.cast(target)
 
 
@@ -70,7 +70,7 @@ def _of_times(array: pa.Array) -> pa.Array:
     texts = array.cast(pa.string())
     strange = pc.match_substring_regex(texts, "^(-|0000|<)")
     if pc.any(strange).as_py():
-        raise pa.ArrowInvalid("a time is out of the range that has a text")
+        raise pa.ArrowInvalid("a time is out of the range of text")
     has_fraction = pc.match_substring(texts, ".")
     shorter = pc.utf8_rtrim(pc.utf8_rtrim(texts, characters="0"), characters=".")
     return pc.if_else(has_fraction, shorter, texts)

@@ -51,7 +51,7 @@ def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
     else:
         counts, rest = np.divmod(counts, wanted // unit)
         if rest.any():
-            raise pa.ArrowInvalid(f"a time is no whole number of units of {target}")
+            raise pa.ArrowInvalid(f"a time is not a whole number of units of {target}")
         if ((counts > np.iinfo(width).max) | (counts < np.iinfo(width).min)).any():
             raise pa.ArrowInvalid(f"a time is out of the range of {target}")
     mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
@@ -84,7 +84,7 @@ def _nanoseconds(array: pa.Array) -> I64:
     valid = array.is_valid().to_numpy(zero_copy_only=False)
     values = np.where(valid, values, np.zeros((), parts))
     if values["months"].any():
-        raise pa.ArrowInvalid("an interval of months has no length")
+        raise pa.ArrowInvalid("an interval of months has no fixed length")
     days, rest = values["days"].astype(np.int64), values["nanoseconds"]
     whole_days = days * _DAY
     total = whole_days + rest

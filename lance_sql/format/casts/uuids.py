@@ -17,7 +17,7 @@ def from_text(array: pa.Array) -> pa.Array:
     try:
         values = [None if value is None else UUID(value.strip()).bytes for value in array.to_pylist()]
     except ValueError as error:
-        raise pa.ArrowInvalid(f"text that is no UUID: {error}") from error
+        raise pa.ArrowInvalid(f"text is not a UUID: {error}") from error
     return pa.array(values, _BYTES)
 
 

@@ -142,6 +142,6 @@ def check_offsets(offsets: pa.Buffer, offset_bits: int, num_values: int, num_byt
 
 def _early_header(raw: memoryview, width: int) -> tuple[int, int]:
     if raw.nbytes < 1 + 2 * width or raw[0] != 8 * width:
-        raise CorruptFile("a block of strings without a header that is known")
+        raise CorruptFile("a block of strings with an unknown header")
     _, data_start = struct.unpack_from("<II" if width == 4 else "<QQ", raw, 1)
     return 1 + 2 * width, int(data_start)

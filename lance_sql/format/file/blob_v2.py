@@ -137,7 +137,9 @@ class BlobSource:
 
     def _external(self, base_id: int, uri: str, where: ByteRange) -> pa.Buffer:
         if base_id == 0:
-            raise UnsupportedFeature(f"the blob at {uri!r} is outside of the table and its base paths; it is not read")
+            raise UnsupportedFeature(
+                f"the blob at {uri!r} is outside the table and its base paths: read it with its own tool"
+            )
         store = self.base(base_id)
         if where.end == where.start:
             with at(file=uri):

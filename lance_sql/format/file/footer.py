@@ -70,11 +70,11 @@ def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
         raise CorruptFile(f"a file of {file_size} bytes is too short for a data file")
     major, minor, magic = _VERSION.unpack_from(raw, raw.nbytes - _VERSION.size)
     if magic != MAGIC:
-        raise CorruptFile("the file does not end as a data file does (cut short, or another kind of file)")
+        raise CorruptFile("the file does not end like a data file: it is cut short, or another kind of file")
     file_version = file_versions.find((major, minor))
     if file_version is None:
         known = ", ".join(version.name for version in file_versions.ALL)
-        raise UnsupportedFeature(f"data file version {major}.{minor} is not supported; {known} are")
+        raise UnsupportedFeature(f"data file version {major}.{minor} is not supported; supported versions: {known}")
     layout = _FOOTER_V0_1 if file_version is file_versions.V0_1 else FOOTER
     if raw.nbytes < layout.size:
         raise CorruptFile(f"a file of {file_size} bytes is too short for a footer")

@@ -79,7 +79,7 @@ class PathWriter:
                 else "is a struct, which may not be NULL in files of version 2.0"
             )
             nulls = array.is_null().to_numpy(zero_copy_only=False)
-            raise InvalidArgument(f"Column {'.'.join(path)!r} {rule}; it is in row {row(int(np.argmax(nulls)))}")
+            raise InvalidArgument(f"Column {'.'.join(path)!r} {rule}, but is NULL in row {row(int(np.argmax(nulls)))}")
         if _is_header(field):
             self._num_structs[number] += len(array)
             for i, child in enumerate(field.children):

@@ -392,4 +392,4 @@ def _check_nulls(
 ) -> None:
     if not field.nullable:
         row = first_row + entries.row(int(nulls[0]))
-        raise InvalidArgument(f"Column {'.'.join(path)!r} may not be NULL, and is in row {row}")
+        raise InvalidArgument(f"Column {'.'.join(path)!r} may not be NULL, but is NULL in row {row}")

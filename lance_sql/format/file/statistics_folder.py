@@ -132,7 +132,7 @@ def _parse(content: bytes, identity: bytes) -> dict[tuple[int, KeyKind], StoredS
         length, count = _LENGTHS.unpack_from(rest)
         at = _LENGTHS.size + length
         if rest[_LENGTHS.size : at] != identity:
-            raise ValueError("it is of another file")
+            raise ValueError("it belongs to another file")
         statistics = {}
         for _ in range(count):
             number, order, bits, is_prefix, rows_per_zone, num_rows = _COLUMN.unpack_from(rest, at)
@@ -141,14 +141,14 @@ def _parse(content: bytes, identity: bytes) -> dict[tuple[int, KeyKind], StoredS
                 raise ValueError(f"it has zones of {rows_per_zone} rows")
             size = -(-num_rows // ROWS_PER_ZONE) * _NUMBERS * 8
             if size > len(rest) - at:
-                raise ValueError("it ends too soon")
+                raise ValueError("it is cut short")
             numbers = np.frombuffer(rest[at : at + size], "<i8").astype(np.int64).reshape(-1, _NUMBERS)
             statistics[number, KeyKind(ValueOrder(order), bits, bool(is_prefix))] = StoredStatistics(num_rows, numbers)
             at += size
     except struct.error as error:
-        raise ValueError("it ends too soon") from error
+        raise ValueError("it is cut short") from error
     if at != len(rest):
-        raise ValueError("there is something behind its end")
+        raise ValueError("it has bytes after its end")
     return statistics
 
 

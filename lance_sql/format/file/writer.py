@@ -90,7 +90,7 @@ class FileWriter:
         version = file_versions.by_name(file_version)
         if version is None or not version.is_written:
             known = ", ".join(file_versions.WRITTEN)
-            raise InvalidArgument(f"Data files are written in version {known}, not {file_version!r}")
+            raise InvalidArgument(f"file_version={file_version!r} cannot be written: pass {known}")
         check_storable(schema, version)
         self._path = path
         self._schema = schema
@@ -149,7 +149,7 @@ class FileWriter:
             return
         excess = self.excess(batch)
         if excess is not None:
-            raise InvalidArgument(f"Rows do not fit one file: {excess}. Make the keys wider, or write plain values")
+            raise InvalidArgument(f"Rows do not fit one file: {excess}. Use wider keys, or write plain values")
         if self._items is not None:
             self._items.add(batch)
         self._held.append(batch)

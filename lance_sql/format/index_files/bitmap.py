@@ -81,5 +81,5 @@ def read(file: IndexFile) -> Bitmaps:
             raise CorruptFile(f"sets of rows of type {file.type_of('bitmaps')}")
     if file.loses_nulls:
         with at(file=file.path):
-            raise UnsupportedFeature("a BITMAP in a file of version 0.1, which does not keep NULLs")
+            raise UnsupportedFeature("a BITMAP in a file of version 0.1, which stores no NULLs, is not supported")
     return Bitmaps(file, file.type_of("keys"))

@@ -76,7 +76,7 @@ def read(file: IndexFile) -> BloomFilters:
     """
     with at(file=file.path):
         if file.num_rows > MAX_ZONES:
-            raise UnsupportedFeature(f"bloom filters of {file.num_rows} zones")
+            raise UnsupportedFeature(f"bloom filters of {file.num_rows} zones are not supported")
     file_zones = zones.read(file)
     (has_null,) = file.read(["has_null"])
     with at(file=file.path):

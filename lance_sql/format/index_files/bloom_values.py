@@ -26,7 +26,7 @@ def check(type: pa.DataType) -> None:
     is_bytes = kinds.is_string(type) or kinds.is_large_string(type)
     is_bytes = is_bytes or kinds.is_binary(type) or kinds.is_large_binary(type)
     if not (is_known or is_bytes):
-        raise UnsupportedFeature(f"a bloom filter on a column of type {type}")
+        raise UnsupportedFeature(f"a bloom filter on a column of type {type} is not supported")
 
 
 def hashes(values: pa.Array) -> U64:

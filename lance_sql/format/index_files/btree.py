@@ -96,9 +96,9 @@ def read(lookup: IndexFile, data: IndexFile) -> BTree:
 def _lookup(lookup: IndexFile, data: IndexFile) -> Lookup:
     with at(file=lookup.path):
         if (lookup.note("range_partitioned") or "false") != "false":
-            raise UnsupportedFeature("a BTREE in partitions")
+            raise UnsupportedFeature("a BTREE in partitions is not supported")
         if lookup.num_rows * (lookup.row_bytes(["min", "max"]) + 8) > MAX_LOOKUP_BYTES:
-            raise UnsupportedFeature(f"a BTREE of {lookup.num_rows} pages")
+            raise UnsupportedFeature(f"a BTREE of {lookup.num_rows} pages is not supported")
     batch_size = lookup.number("batch_size", DEFAULT_BATCH_SIZE)
     mins, maxs, null_counts, numbers = lookup.read(["min", "max", "null_count", "page_idx"])
     with at(file=lookup.path):
@@ -115,7 +115,9 @@ def _lookup(lookup: IndexFile, data: IndexFile) -> Lookup:
         # an empty text would read as NULL as well
         keeps_all = pa.types.is_primitive(mins.type) and not null_counts.to_numpy().any()
         if (lookup.loses_nulls or data.loses_nulls) and not keeps_all:
-            raise UnsupportedFeature(f"a BTREE of {mins.type} in files of version 0.1, which do not keep NULLs")
+            raise UnsupportedFeature(
+                f"a BTREE of {mins.type} in files of version 0.1, which store no NULLs, is not supported"
+            )
         starts = page_numbers * batch_size
         ends = np.minimum(starts + batch_size, data.num_rows)
         order = np.argsort(page_numbers)

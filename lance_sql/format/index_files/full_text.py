@@ -55,13 +55,13 @@ class FullTextIndex:
                 raise CorruptFile(f"{len(numbers)} partitions: {str(numbers)[:80]}")
             version = metadata.number("format_version", 1) or 1
             if version > MOST_VERSION:
-                raise UnsupportedFeature(f"format {version} of full text indices is not supported by this release")
+                raise UnsupportedFeature(f"format {version} of full-text indices is not supported by this release")
             tail = metadata.note("posting_tail_codec") or "fixed32_v1"
             if tail not in _TAILS:
-                raise UnsupportedFeature(f"the code {tail[:40]!r} of posting lists is not known")
+                raise UnsupportedFeature(f"the code {tail[:40]!r} of posting lists is not supported")
             block_size = metadata.number("posting_block_size", 128) or 0
             if block_size not in (128, 256):
-                raise UnsupportedFeature(f"blocks of {block_size} documents")
+                raise UnsupportedFeature(f"blocks of {block_size} documents are not supported")
         self.block_size = block_size
         self.partitions = tuple(
             TextPartition(
@@ -99,7 +99,7 @@ class TextPartition:
         self._tokens, self._lists = tokens, lists
         self._block_size, self._is_varint = block_size, is_varint
         if any(name.startswith("_doc_index") for name in documents.names):
-            raise UnsupportedFeature(f"{documents.path}: a full text index of list elements")
+            raise UnsupportedFeature(f"{documents.path}: a full-text index of list elements is not supported")
         row_ids, lengths = documents.read(["_rowid", "_num_tokens"])
         with at(file=documents.path):
             if row_ids.type != pa.uint64() or lengths.type != pa.uint32() or row_ids.null_count or lengths.null_count:

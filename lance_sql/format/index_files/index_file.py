@@ -208,7 +208,7 @@ class IndexFile:
         with at(file=self.path, column=name):
             inside = leaves(field)
             if len(inside) != 1:
-                raise UnsupportedFeature(f"a column of an index file with {len(inside)} columns inside")
+                raise UnsupportedFeature(f"a column of an index file with {len(inside)} columns in it")
             listed = Listed(frozenset(self._column_numbers), {} if self.loses_nulls else self._column_numbers)
             column = open_column(self._file, listed, inside[0], Chain(inside[0].type, inside[0].outer), name)
             assert column is not None
@@ -239,7 +239,7 @@ def json_note(text: str | None, type: type[Any]) -> Any:
     try:
         value = json.loads(text or "")
     except (ValueError, RecursionError) as error:
-        raise CorruptFile("metadata that is no JSON") from error
+        raise CorruptFile("metadata that is not valid JSON") from error
     if not isinstance(value, type):
         raise CorruptFile(f"metadata that is {value.__class__.__name__}, not {type.__name__}")
     return value

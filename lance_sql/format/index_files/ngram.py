@@ -90,11 +90,11 @@ def read(file: IndexFile) -> Postings:
     kind = file.type_of("posting_list")
     with at(file=file.path):
         if file.loses_nulls:
-            raise UnsupportedFeature("an n-gram index in a file of version 0.1")
+            raise UnsupportedFeature("an n-gram index in a file of version 0.1 is not supported")
         if not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
             raise CorruptFile(f"lists of rows of type {kind}")
         if file.num_rows > MAX_TOKENS:
-            raise CorruptFile(f"{file.num_rows} trigrams, of which there are {MAX_TOKENS}")
+            raise CorruptFile(f"{file.num_rows} trigrams, more than the possible {MAX_TOKENS}")
     (stored_tokens,) = file.read(["tokens"])
     with at(file=file.path, column="tokens"):
         if stored_tokens.type != pa.uint32() or stored_tokens.null_count:

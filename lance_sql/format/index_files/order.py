@@ -34,7 +34,7 @@ def check(type: pa.DataType) -> None:
     is_known = is_known or kinds.is_decimal128(type) or kinds.is_decimal256(type) or _is_bytes(type)
     # intervals are temporal types without an order
     if not is_known or kinds.is_interval(type) or isinstance(type, pa.BaseExtensionType):
-        raise UnsupportedFeature(f"a scalar index on a column of type {type}")
+        raise UnsupportedFeature(f"a scalar index on a column of type {type} is not supported")
 
 
 def keys(values: pa.Array) -> pa.Array:

@@ -70,7 +70,7 @@ def rotation_of(index: VectorIndex) -> FastRotation | MatrixRotation:
         return FastRotation(np.array(signs, np.uint8), size)
     position = said.get("rotate_mat_position")
     if kind != "matrix" or not isinstance(position, int):
-        raise UnsupportedFeature(f"the RQ rotation {str(kind)[:40]!r} is not known")
+        raise UnsupportedFeature(f"the RQ rotation {str(kind)[:40]!r} is not supported")
     matrix = index.tensor(position, 2)
     if matrix.shape != (size, size):
         raise CorruptFile(f"a rotation of {matrix.shape} for vectors of {size} values")

@@ -37,7 +37,7 @@ class TokenFst:
         raises: CorruptFile
         """
         if len(data) < _HEAD_BYTES + _FOOT_BYTES or int.from_bytes(data[:8], "little") != _VERSION:
-            raise CorruptFile(f"a set of words of {len(data)} bytes that begins with no known version")
+            raise CorruptFile(f"a set of words of {len(data)} bytes with an unknown version")
         self._data = data
         self.count = int.from_bytes(data[-20:-12], "little")
         self._root = int.from_bytes(data[-12:-4], "little")

@@ -76,9 +76,9 @@ class VectorIndex:
             self.kind = parts[-1]
             self.metric = str(said.get("distance_type", ""))
             if parts[0] != "IVF" or self.kind not in COLUMNS or len(parts) != 2 + self.is_graph:
-                raise UnsupportedFeature(f"vector indices of kind {'_'.join(parts)[:40]!r} are not known")
+                raise UnsupportedFeature(f"vector indices of kind {'_'.join(parts)[:40]!r} are not supported")
             if self.metric not in METRICS:
-                raise UnsupportedFeature(f"vector indices with the metric {self.metric[:40]!r} are not known")
+                raise UnsupportedFeature(f"vector indices with the metric {self.metric[:40]!r} are not supported")
             self.centroids = tensor(_ivf(index).centroids_tensor, 2)
         with at(file=auxiliary.path):
             ivf = _ivf(auxiliary)
@@ -219,7 +219,7 @@ def tensor(message: vector_index_pb2.Tensor, num_axes: int) -> Array:
     """
     type = _TYPES.get(message.data_type)
     if type is None:
-        raise UnsupportedFeature(f"vectors of type {message.data_type} are not known")
+        raise UnsupportedFeature(f"vectors of type {message.data_type} are not supported")
     shape = tuple(message.shape)
     # with Python's integers, because the product of hostile ones could overflow
     count = 1
@@ -243,7 +243,7 @@ def _parsed(message: Any, data: bytes) -> Any:
     try:
         return message.FromString(data)
     except DecodeError as error:
-        raise CorruptFile(f"a buffer of {len(data)} bytes is no {message.DESCRIPTOR.name}") from error
+        raise CorruptFile(f"a buffer of {len(data)} bytes is not a {message.DESCRIPTOR.name}") from error
 
 
 def _numbers(array: pa.Array) -> Array:

@@ -216,7 +216,7 @@ def model_of(index: VectorIndex, type: pa.DataType) -> VectorModel:
     raises: UnsupportedFeature for kinds that cannot be built; CorruptFile
     """
     if index.is_graph:
-        raise UnsupportedFeature(f"building vector indices of kind IVF_HNSW_{index.kind}")
+        raise UnsupportedFeature(f"building vector indices of kind IVF_HNSW_{index.kind} is not supported")
     centroids = index.centroids
     model = VectorModel(index.kind, index.metric, type, index.dimension, len(centroids))
     if index.metric == "hamming":
@@ -234,7 +234,7 @@ def model_of(index: VectorIndex, type: pa.DataType) -> VectorModel:
     if index.kind == "PQ":
         parts, bits, position = (said.get(name) for name in ("num_sub_vectors", "nbits", "codebook_position"))
         if bits not in (4, 8) or not isinstance(parts, int) or not isinstance(position, int):
-            raise UnsupportedFeature(f"product codes of {bits} bits in {parts} parts")
+            raise UnsupportedFeature(f"product codes of {bits} bits in {parts} parts are not supported")
         if not 0 < parts <= index.dimension or index.dimension % parts or parts * bits % 8:
             raise CorruptFile(f"vectors of {index.dimension} values in {parts} parts of {bits} bits")
         book = index.tensor(position, 2)
@@ -251,9 +251,11 @@ def _with_rotation(model: VectorModel, index: VectorIndex) -> VectorModel:
     said = index.storage
     bits, rotation = said.get("num_bits"), rotation_of(index)
     if not isinstance(bits, int) or not 1 <= bits <= rabit_codes.MOST_BITS or model.dimension % 8:
-        raise UnsupportedFeature(f"RQ codes of {bits} bits of vectors of {model.dimension} values")
+        raise UnsupportedFeature(
+            f"RQ codes of {bits} bits are not supported of vectors of {model.dimension} values are not supported"
+        )
     if said.get("query_estimator") != "raw_query" or not isinstance(rotation, FastRotation):
-        raise UnsupportedFeature("RQ codes of early releases are not added to")
+        raise UnsupportedFeature("adding rows to RQ codes of early releases is not supported")
     return replace(model, num_bits=bits, rotation=rotation)
 
 
@@ -266,17 +268,17 @@ def new_model(kind: str, type: pa.DataType, num_rows: int, options: dict[str, An
     raises: InvalidArgument for invalid options; UnsupportedFeature for other types
     """
     if not pa.types.is_fixed_size_list(type):
-        raise UnsupportedFeature(f"a vector index on a column of type {type}")
+        raise UnsupportedFeature(f"a vector index on a column of type {type} is not supported")
     value, dimension = type.value_type, int(type.list_size)
     is_bytes = pa.types.is_uint8(value)
     if not is_bytes and not pa.types.is_floating(value):
-        raise UnsupportedFeature(f"a vector index on vectors of {value}")
+        raise UnsupportedFeature(f"a vector index on vectors of {value} is not supported")
     if is_bytes and kind != "FLAT":
-        raise UnsupportedFeature(f"vectors of bytes in an index of kind IVF_{kind}: IVF_FLAT takes them")
+        raise UnsupportedFeature(f"vectors of bytes in an index of kind IVF_{kind} are not supported: build IVF_FLAT")
     metric = str(options.pop("metric", None) or ("hamming" if is_bytes else "l2")).lower()
     metric = {"euclidean": "l2"}.get(metric, metric)
     if metric not in (("hamming",) if is_bytes else ("l2", "cosine", "dot")):
-        raise InvalidArgument(f"metric={metric!r} is not one for vectors of {value}")
+        raise InvalidArgument(f"metric={metric!r} does not fit vectors of {value}")
     count = options.pop("num_partitions", None)
     count = max(1, round(num_rows / 8192)) if count is None else _number("num_partitions", count, 1 << 16)
     model = VectorModel(kind, metric, value, dimension, count)
@@ -287,12 +289,16 @@ def new_model(kind: str, type: pa.DataType, num_rows: int, options: dict[str, An
         parts = options.pop("num_sub_vectors", None)
         parts = _parts(dimension) if parts is None else _number("num_sub_vectors", parts, dimension)
         if dimension % parts or parts * bits % 8:
-            raise InvalidArgument(f"Vectors of {dimension} values are not to be had in {parts} parts of {bits} bits")
+            raise InvalidArgument(
+                f"Vectors of {dimension} values cannot be split into {parts} parts of {bits} bits: pass another"
+                " num_sub_vectors"
+            )
         model = replace(model, num_parts=parts, num_bits=bits)
     if kind == "RQ":
         if dimension % 8:
             raise UnsupportedFeature(
-                f"vectors of {dimension} values in an index of kind IVF_RQ: it takes multiples of 8"
+                f"vectors of {dimension} values in an index of kind IVF_RQ are not supported: use vectors of a multiple"
+                " of 8 values"
             )
         bits = options.pop("num_bits", None)
         bits = _RABIT_BITS if bits is None else _number("num_bits", bits, rabit_codes.MOST_BITS)

@@ -75,7 +75,7 @@ def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
     option_names = [name for name in DEFAULTS if name not in FIXED]
     for name, value in options.items():
         if name not in option_names:
-            raise InvalidArgument(f"A full text index has no option {name!r}; there are {', '.join(option_names)}")
+            raise InvalidArgument(f"A full-text index has no option {name!r}; options: {', '.join(option_names)}")
         default = DEFAULTS[name]
         if isinstance(default, bool) and not isinstance(value, bool):
             raise InvalidArgument(f"{name}={value!r} is not True or False")
@@ -89,12 +89,12 @@ def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
     if parameters["base_tokenizer"] == "ngram":
         parameters.update(stem=False, remove_stop_words=False)
         if parameters["with_position"]:
-            raise InvalidArgument("n-grams have no order: with_position is not for them")
+            raise InvalidArgument("n-grams have no order: leave with_position out")
     if parameters["custom_stop_words"] is not None:
         if isinstance(parameters["custom_stop_words"], str) or not isinstance(
             parameters["custom_stop_words"], list | tuple | set
         ):
-            raise InvalidArgument("custom_stop_words is a list of words")
+            raise InvalidArgument("custom_stop_words must be a list of words")
         parameters["custom_stop_words"] = sorted(map(str, parameters["custom_stop_words"]))
     Analyzer.of(parameters)
     return parameters
@@ -125,7 +125,7 @@ def check(type: pa.DataType) -> None:
     """raises: UnsupportedFeature for columns of other types than texts, or lists of texts."""
     inner = type.value_type if pa.types.is_list(type) or pa.types.is_large_list(type) else type
     if not (pa.types.is_string(inner) or pa.types.is_large_string(inner)):
-        raise UnsupportedFeature(f"a full text index on a column of type {type}")
+        raise UnsupportedFeature(f"a full-text index on a column of type {type} is not supported")
 
 
 class FullTextBuilder:

@@ -48,7 +48,7 @@ def read(file: IndexFile) -> ZoneMap:
 def _read(file: IndexFile) -> ZoneMap:
     with at(file=file.path):
         if file.num_rows * (file.row_bytes(["min", "max"]) + 40) > MAX_BYTES:
-            raise UnsupportedFeature(f"a zone map of {file.num_rows} zones")
+            raise UnsupportedFeature(f"a zone map of {file.num_rows} zones is not supported")
     file_zones = zones.read(file)
     mins, maxs, null_counts, nan_counts = file.read(["min", "max", "null_count", "nan_count"])
     type = mins.type

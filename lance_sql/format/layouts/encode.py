@@ -187,7 +187,9 @@ def _packed_structs(
             return encoded
         raise UnsupportedFeature("packed structs do not fit into chunks")
     if not rules.packed_strings:
-        raise UnsupportedFeature("files 2.1 have packed structs of numbers only: lists and strings need 2.2")
+        raise UnsupportedFeature(
+            "files of version 2.1 have packed structs of numbers only: pass file_version='2.2' for lists and strings"
+        )
     encoding, strings = packed_struct.encode_rows(values)
     bits = 32 if strings.data.size <= MAX_PACKED_BYTES else 64
     return encode_full_zip.encode(page, VariableValues(encoding, bits, strings))

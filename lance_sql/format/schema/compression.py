@@ -22,11 +22,11 @@ def compressed(schema: pa.Schema, wanted: str | Mapping[str, str] | None, level:
     by_name = dict.fromkeys(schema.names, wanted) if isinstance(wanted, str) else dict(wanted or {})
     for name, scheme in by_name.items():
         if name not in schema.names:
-            raise InvalidArgument(f"There is no column {name!r} to compress")
+            raise InvalidArgument(f"No column {name!r} to compress")
         if scheme not in SCHEMES:
             raise InvalidArgument(f"The compression {scheme!r} of column {name!r} is not one of {', '.join(SCHEMES)}")
     if level is not None and "zstd" not in by_name.values():
-        raise InvalidArgument("compression_level= is for compression='zstd'")
+        raise InvalidArgument("compression_level= needs compression='zstd'")
     if not by_name:
         return schema
     fields = [_asking(field, by_name[field.name], level) if field.name in by_name else field for field in schema]

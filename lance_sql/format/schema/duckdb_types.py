@@ -32,8 +32,8 @@ def check_types(relation: Any) -> None:
             changed = _CHANGED.get(inner) or (_CUT.get(inner) if _is_old(relation) else None)
             if changed is not None:
                 raise UnsupportedFeature(
-                    f"Column {name!r}: DuckDB hands over {changed} as another type, with other values: cast it first, "
-                    f"as in CAST({name} AS VARCHAR)"
+                    f"Column {name!r}: DuckDB returns {changed} as another type, with other values: cast it first, as"
+                    f" in CAST({name} AS VARCHAR)"
                 )
 
 

@@ -164,7 +164,7 @@ class Schema:
 
 def _check_text(name: object) -> None:
     if not isinstance(name, str):
-        raise InvalidArgument(f"A column is called by a text, not by {name!r}")
+        raise InvalidArgument(f"A column name must be a string, not {name!r}")
 
 
 class StoredField(Protocol):

@@ -114,7 +114,9 @@ def check_top_names(fields: Iterable[Field]) -> None:
                 "Dataset.scan() without names do, or rename it"
             )
         if "." in field.name:
-            raise InvalidArgument(f"The column name {field.name!r} has a dot in it, which separates members of structs")
+            raise InvalidArgument(
+                f"The column name {field.name!r} contains a dot, which separates members of structs: rename it"
+            )
 
 
 def storage(arrow: pa.Field) -> tuple[pa.DataType, dict[str, bytes]]:
@@ -166,7 +168,7 @@ def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ..
     children = tuple(_field(part, ids, id, path, blob_v2=blob_v2) for part in parts)
     check_names(children, path)
     if kind == "map" and (children[0].nullable or children[0].children[0].nullable):
-        raise UnsupportedFeature(f"Column {'.'.join(path)!r}: a map whose keys may be NULL")
+        raise UnsupportedFeature(f"Column {'.'.join(path)!r}: a map with nullable keys is not supported")
     return Field(arrow.name, id, parent, kind, arrow.nullable, children, metadata)
 
 
@@ -188,10 +190,10 @@ def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]
         leaf_type(kind)
         if kind.startswith("dict:") and kind.count(":") > _COLONS_OF_DICTIONARY:
             # the name of the item type contains colons, and other readers split it at the first one
-            raise UnsupportedFeature(f"the type {type}")
+            raise UnsupportedFeature(f"the type {type} is not supported")
     except LanceError:
         raise UnsupportedFeature(
-            f"Column {'.'.join(path)!r}: the type {type} has no logical type; cast it to another one first"
+            f"Column {'.'.join(path)!r}: the type {type} has no logical type: cast it first"
         ) from None
     return kind, []
 
@@ -209,7 +211,7 @@ def _leaf(type: pa.DataType) -> str:
     if pa.types.is_dictionary(type):
         value = _leaf(type.value_type)
         if value.startswith("dict:"):
-            raise UnsupportedFeature(f"the type {type}")
+            raise UnsupportedFeature(f"the type {type} is not supported")
         return f"dict:{value}:{_leaf(type.index_type)}:false"
     if pa.types.is_fixed_size_list(type):
         item, metadata = storage(type.value_field)
@@ -217,9 +219,9 @@ def _leaf(type: pa.DataType) -> str:
             return f"fixed_size_list:lance.bfloat16:{type.list_size}"
         value = _leaf(item)
         if _is_bytes(item):
-            raise UnsupportedFeature(f"the type {type}")
+            raise UnsupportedFeature(f"the type {type} is not supported")
         return f"fixed_size_list:{value}:{type.list_size}"
-    raise UnsupportedFeature(f"the type {type}")
+    raise UnsupportedFeature(f"the type {type} is not supported")
 
 
 def _is_bytes(type: pa.DataType) -> bool:

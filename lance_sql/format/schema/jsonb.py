@@ -46,7 +46,7 @@ def to_text(array: pa.Array) -> pa.Array:
     with at():
         texts = pa.array([None if value is None else text_of(value) for value in array.to_pylist()], pa.string())
     if not isinstance(texts, pa.StringArray):
-        raise UnsupportedFeature("more than 2 GiB of JSON text in one batch")
+        raise UnsupportedFeature("more than 2 GiB of JSON text in one batch: write smaller batches")
     return texts
 
 

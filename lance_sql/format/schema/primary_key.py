@@ -58,7 +58,7 @@ def check(schema: Schema) -> None:
             continue
         name = ".".join(field.name for field in path)
         if path[-1].children:
-            raise InvalidArgument(f"Column {name!r} has parts: it cannot be in the primary key")
+            raise InvalidArgument(f"Column {name!r} is nested: it cannot be in the primary key")
         if any(field.is_list for field in path):
             raise InvalidArgument(f"Column {name!r} is in a list: it cannot be in the primary key")
         if any(field.nullable for field in path):

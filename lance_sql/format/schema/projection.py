@@ -71,7 +71,7 @@ def child(siblings: Sequence[Field], name: str, path: str, table: str | None = N
             return field
     message = f"No column {path!r}" + (f" in {table}" if table else "")
     if name != path:
-        message += f": nothing there is called {name!r}"
+        message += f": no part is named {name!r}"
     nearest = closest(name, [field.name for field in siblings])
     if nearest is not None:
         message += f". Closest: {nearest!r}"

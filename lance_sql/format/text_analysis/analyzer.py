@@ -56,7 +56,9 @@ class Analyzer:
         base = parameters.get("base_tokenizer", "simple")
         kind = parameters.get("lance_tokenizer") or "text"
         if base not in _BASES or kind != "text":
-            raise UnsupportedFeature(f"a full text index with the tokenizer {str(base)[:40]!r} for {str(kind)[:40]!r}")
+            raise UnsupportedFeature(
+                f"a full-text index with the tokenizer {str(base)[:40]!r} for {str(kind)[:40]!r} is not supported"
+            )
         is_ngram = base == "ngram"
         custom = parameters.get("custom_stop_words")
         if not isinstance(custom, list | tuple | None):
@@ -159,11 +161,11 @@ class Analyzer:
         try:
             import Stemmer
         except ImportError as error:
-            raise missing_package("Stems of words need PyStemmer; stem=False does without", "search") from error
+            raise missing_package("Stems of words need PyStemmer. Pass stem=False, or install it", "search") from error
         try:
             return Stemmer.Stemmer(self.language.lower()).stemWord
         except KeyError as error:
-            raise UnsupportedFeature(f"stems of {self.language[:40]!r} are not known") from error
+            raise UnsupportedFeature(f"stems of {self.language[:40]!r} are not supported") from error
 
     @cached_property
     def _stopped(self) -> frozenset[str]:
@@ -173,7 +175,7 @@ class Analyzer:
             return frozenset(self.stop_words)
         words_by_language = _table("stop_words")
         if self.language not in words_by_language:
-            raise UnsupportedFeature(f"stop words of {self.language[:40]!r} are not known")
+            raise UnsupportedFeature(f"stop words of {self.language[:40]!r} are not supported")
         return frozenset(words_by_language[self.language])
 
     def __reduce__(self) -> Any:

@@ -32,7 +32,7 @@ class ColumnRule:
     def __post_init__(self) -> None:
         for name, value in (("rtol", self.rtol), ("atol", self.atol)):
             if not 0 <= value < math.inf:
-                raise InvalidArgument(f"{name} is {value}; it must be a number of at least 0")
+                raise InvalidArgument(f"{name}={value} is not a number of at least 0")
 
     @property
     def has_tolerance(self) -> bool:

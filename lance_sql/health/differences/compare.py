@@ -66,7 +66,7 @@ def diff(
     'No differences.'
     """
     if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
-        raise InvalidArgument(f"max_rows is {max_rows!r}; it must be a whole number, at least 0")
+        raise InvalidArgument(f"max_rows={max_rows!r} is not a whole number of at least 0")
     after = open_table(a)
     if job is not None:
         if b is not None:
@@ -80,7 +80,7 @@ def diff(
     else:
         before, after = after, open_table(b)
     if isinstance(key, _VERSIONS):
-        raise InvalidArgument(f"key={key!r} is no column; versions are given as diff(table, 5, 6)")
+        raise InvalidArgument(f"key={key!r} is not a column: pass versions as diff(table, 5, 6)")
     keys = None if key is None else [key] if isinstance(key, str) else list(key)
     with reporting(progress):
         return _compared(before, after, keys, max_rows)
@@ -121,7 +121,7 @@ def _at(table: Dataset, version: int | datetime | date | timedelta) -> Dataset:
 def _version(given: object) -> int | datetime | date | timedelta:
     if isinstance(given, _VERSIONS):
         return given
-    raise InvalidArgument(f"The second version is {given!r}, not a number; a key is given as key=, with two tables")
+    raise InvalidArgument(f"The second version {given!r} is not a number: pass a number, or two tables and key=")
 
 
 def open_named(name: str, branch: str | None = None) -> Dataset:
@@ -145,7 +145,7 @@ def open_table(table: Dataset | str | os.PathLike[str]) -> Dataset:
     if isinstance(table, Dataset):
         return table
     if not isinstance(table, (str, os.PathLike)):
-        raise InvalidArgument(f"A Lance table is a Dataset or a path, not a {type(table).__name__}")
+        raise InvalidArgument(f"Cannot open a {type(table).__name__} as a Lance table: pass a Dataset or a path")
     return open_named(os.fspath(table))
 
 
@@ -217,7 +217,7 @@ def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]
     """
     if key is not None:
         if not key:
-            raise InvalidArgument("key has no columns")
+            raise InvalidArgument("key= is empty: pass at least one column")
         for table in (before, after):
             for name in key:
                 table.snapshot.manifest.schema.resolve(name, table=table.snapshot.label)
@@ -227,14 +227,14 @@ def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]
         return key_columns
     first, second = _names(before, after)
     raise InvalidArgument(
-        f"Which rows of {first} and {second} are the same is not recorded: pass key columns (key=['id'], --key id)"
+        f"Rows of {first} and {second} cannot be matched by id: pass key columns (key=['id'], --key id)"
     )
 
 
 def _check_key(key: Sequence[str], shared: SharedColumns) -> None:
     for name in key:
         if shared.before.get(name) != name:
-            raise ColumnNotFound(f"Column {name!r} of the key is not in both tables, in types that can be compared")
+            raise ColumnNotFound(f"Key column {name!r} is missing from a table, or its types cannot be compared")
         key_rule.check(name, shared.types[name])
 
 

@@ -132,7 +132,7 @@ class FragmentRows:
         except LanceError as error:
             return error
         except MemoryError:
-            return CorruptFile("to read it takes more memory than there is")
+            return CorruptFile("not enough memory to read it")
         return [column.chunk(0) if column.num_chunks == 1 else concat(column.chunks) for column in table.columns]
 
 
@@ -149,7 +149,7 @@ def nulls(type: pa.DataType, count: int) -> pa.Array:
             return pa.nulls(count, type)
     except MemoryError:
         pass
-    raise UnsupportedFeature(f"{count} NULLs of type {type} take very much memory: leave that column out")
+    raise UnsupportedFeature(f"{count} NULLs of type {type} take too much memory: leave that column out")
 
 
 def _chosen(array: pa.Array, readable: BoolMask, salvaged: BoolMask) -> pa.Array:

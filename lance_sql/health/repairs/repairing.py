@@ -107,7 +107,9 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
         if problem.affects == "unknown" and newest in problem.versions and newest not in lost:
             raise UnsupportedFeature(f"version {newest} of {report.uri} cannot be checked by this release: {problem}")
     if healthy is None:
-        raise CorruptFile(f"no version of {report.uri} is healthy; salvage() writes what can be read to a new table")
+        raise CorruptFile(
+            f"no version of {report.uri} is healthy: call salvage() to write its readable rows to a new table"
+        )
     damaged = report.damaged_indices(healthy)
     returned = healthy if healthy != newest else None
     if report.has_damaged_index_list(healthy):
@@ -137,8 +139,8 @@ def carry_out(planned: Repair, *, storage_options: Mapping[str, Any] | None = No
     newest = max(snapshot.version for snapshot in repaired.snapshot.siblings())
     if newest != planned.newest:
         raise CommitConflict(
-            f"{repaired.snapshot.name}: version {newest} was committed since the check, which went up to version"
-            f" {planned.newest}; repair again"
+            f"{repaired.snapshot.name}: version {newest} was committed since the check of version {planned.newest}:"
+            " plan the repair again"
         )
     if planned.version is not None or planned.drops_all_indices:
         restored = maintenance.restore(repaired.snapshot, version, drop_indices=planned.drops_all_indices)

@@ -46,7 +46,7 @@ def errors_of(check: Callable[[], object], file: str | None) -> list[LanceError]
     except LanceError as error:
         return [error]
     except MemoryError:
-        return [UnsupportedFeature("to check it takes more memory than there is").located(file)]
+        return [UnsupportedFeature("not enough memory to check it").located(file)]
     except OSError as error:
         return [UnsupportedFeature(f"it cannot be read: {error}").located(file)]
     return []

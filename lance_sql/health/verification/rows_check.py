@@ -53,8 +53,8 @@ def check_fragment_ids(snapshot: Snapshot) -> None:
     if repeated:
         listed = ", ".join(map(str, repeated[:10])) + ", ..." * (len(repeated) > 10)
         raise CorruptFile(
-            f"several fragments have one id ({listed}), as an early release wrote it; all of them are read, and the"
-            " next commit gives them ids of their own"
+            f"several fragments have one id ({listed}), as written by an early release; all of them are read, and the"
+            " next commit assigns new ids"
         )
 
 
@@ -121,6 +121,6 @@ def check_nulls(rows: OpenFragment, column: Field) -> None:
     if count:
         with at(column=column.name):
             raise CorruptFile(
-                f"{count} value{'s are' if count > 1 else ' is'} NULL where the schema says that there is none,"
-                " as an early release stored empty text; NULL is what a query gets"
+                f"{count} value{'s are' if count > 1 else ' is'} NULL in a column that may not be NULL, which is how an"
+                " early release stored empty text; queries return NULL"
             )

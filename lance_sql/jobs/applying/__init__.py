@@ -115,12 +115,14 @@ def choose(
     ignored = _ignored(source, ignore_null_updates)
     if scd == 1:
         if track_history_on is not None or track_history_except is not None:
-            raise InvalidArgument("Only a table of all rows that there were (scd=2) tracks history")
+            raise InvalidArgument("track_history_on and track_history_except need scd=2")
         return Latest(source.keys, source.sequence, ignored, is_in_order)
     if scd != 2:
-        raise InvalidArgument(f"scd={scd!r} is not 1, the latest rows, or 2, all rows that there were")
+        raise InvalidArgument(
+            f"scd={scd!r} is not supported: pass 1 for the latest rows, or 2 for all rows with their validity"
+        )
     if not source.sequence:
-        raise InvalidArgument("A history needs an order: pass sequence_by")
+        raise InvalidArgument("scd=2 needs an order of the changes: pass sequence_by")
     return AppliedHistory(
         source.keys, source.sequence, ignored, _tracked(source, track_history_on, track_history_except)
     )
@@ -145,7 +147,7 @@ def _tracked(source: EventSource, on: Sequence[str] | None, without: Sequence[st
     """Returns the columns whose changes begin a new row."""
     names = [name for name in source.events.rows.schema.names if name not in source.keys]
     if on is not None and without is not None:
-        raise InvalidArgument("Give track_history_on, or track_history_except; not both")
+        raise InvalidArgument("Pass either track_history_on or track_history_except, not both")
     chosen = on if on is not None else without
     if chosen is None:
         return tuple(names)
@@ -157,4 +159,4 @@ def _tracked(source: EventSource, on: Sequence[str] | None, without: Sequence[st
 def _check(chosen: Sequence[str], names: Sequence[str], argument: str) -> None:
     for name in chosen:
         if name not in names:
-            raise InvalidArgument(f"{argument}: {name!r} is not a column of the target, or is a key")
+            raise InvalidArgument(f"{argument}={name!r} is a key, or not a column of the target")

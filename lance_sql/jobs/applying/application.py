@@ -126,8 +126,8 @@ def _check_columns(before: Applied, snapshot: Snapshot) -> None:
         now = schema.by_id.get(id) if id is not None else None
         what = "dropped" if now is None else f"renamed to {now.name!r}"
         raise InvalidArgument(
-            f"{snapshot.label}: changes were applied by the column {name!r}, which was {what}: undo that, or apply all"
-            " changes to a new table"
+            f"{snapshot.label}: earlier changes were applied by the column {name!r}, which was {what}: undo that, or"
+            " apply all changes to a new table"
         )
 
 
@@ -140,7 +140,9 @@ def _checked(before: Applied | None, now: Applied, table: str) -> Applied:
         ("sequence_by", before.sequence, now.sequence),
     ):
         if old != new:
-            raise InvalidArgument(f"{table}: changes were applied with {what}={_shown(old)} before, not {_shown(new)}")
+            raise InvalidArgument(
+                f"{table}: earlier changes were applied with {what}={_shown(old)}, not {_shown(new)}: pass the same"
+            )
     return before
 
 

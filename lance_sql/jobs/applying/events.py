@@ -103,7 +103,7 @@ def read(
     if feed is not None and keys is None:
         keys = feed.primary_key
     if not keys:
-        raise InvalidArgument("Pass the key columns: keys=['id']")
+        raise InvalidArgument("The changes have no key: pass keys=['id']")
     chosen_keys = _names(keys, names, "keys")
     for name in chosen_keys:
         check(name, table.schema.field(name).type)
@@ -116,7 +116,9 @@ def read(
         feed_columns |= set(ORIGIN_NAMES)
     wanted = _columns(names, feed_columns, columns, except_columns)
     if missing := [name for name in chosen_keys if name not in wanted]:
-        raise InvalidArgument(f"The key column {missing[0]!r} has to be among the columns of the target")
+        raise InvalidArgument(
+            f"The key column {missing[0]!r} is not among the columns of the target: add it to columns="
+        )
     is_delete = np.zeros(table.num_rows, np.bool_)
     is_feed_delete = is_delete
     if is_feed:
@@ -130,11 +132,13 @@ def read(
     for name in sequence:
         type = plain(table.schema.field(name).type)
         if pa.types.is_nested(type) or pa.types.is_interval(type):
-            raise InvalidArgument(f"sequence_by: the column {name!r} of type {type} orders nothing: give plain values")
+            raise InvalidArgument(
+                f"sequence_by: the column {name!r} of type {type} has no order: pass columns of plain values"
+            )
         if table.column(name).null_count:
             at = int(np.flatnonzero(table.column(name).is_null().to_numpy(zero_copy_only=False))[0])
             key = table.slice(at, 1).select(list(chosen_keys)).to_pylist()[0]
-            raise InvalidArgument(f"{name!r}, which orders the changes, is NULL in the change of {key}")
+            raise InvalidArgument(f"sequence_by: the column {name!r} is NULL in the change of {key}")
     ordered = table.select(list(sequence)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(sequence))])
     comes_after = is_feed_delete if not is_by_commit else np.zeros(table.num_rows, np.bool_)
     events = Events(_nullable(table.select(wanted)), _nullable(ordered), is_delete, comes_after)
@@ -160,7 +164,7 @@ def _columns(
 ) -> list[str]:
     """Returns the columns to write to the target."""
     if columns is not None and except_columns is not None:
-        raise InvalidArgument("Give columns, or except_columns; not both")
+        raise InvalidArgument("Pass either columns or except_columns, not both")
     if columns is not None:
         return list(_names(columns, names, "columns"))
     left_out = set(_names(except_columns or (), names, "except_columns"))
@@ -174,5 +178,5 @@ def _names(given: str | Sequence[str], existing: Sequence[str], argument: str) -
             shown = ", ".join(existing[:12])
             raise ColumnNotFound(f"{argument}: the changes have no column {name!r}; their columns: {shown}")
     if len(set(names)) < len(names):
-        raise InvalidArgument(f"{argument}={list(names)} has a column twice")
+        raise InvalidArgument(f"{argument}={list(names)} names a column twice")
     return names

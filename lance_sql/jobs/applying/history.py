@@ -51,7 +51,9 @@ def schema(source: EventSource) -> pa.Schema:
     rows = source.events.rows.schema
     for name in HISTORY_COLUMNS:
         if name in rows.names:
-            raise InvalidArgument(f"The changes have a column {name!r}, which the history has as well: leave it out")
+            raise InvalidArgument(
+                f"The changes have a column {name!r}, and so does the history: leave it out with except_columns="
+            )
     time = _time_type(source.events, source.sequence)
     return pa.schema(
         [*rows, pa.field(VALID_FROM, time), pa.field(VALID_TO, time), pa.field(IS_CURRENT, pa.bool_())], rows.metadata
@@ -239,7 +241,7 @@ def _positions_of_existing(keys: I64, begun: pa.Array, old_keys: I64, old_begun:
     new, old = moments[: len(keys)], moments[len(keys) :]
     order = np.argsort(old)
     if np.any(old[order][1:] == old[order][:-1]):
-        raise InvalidArgument(f"{table} has two rows of one key with the same {VALID_FROM}")
+        raise InvalidArgument(f"{table} has two rows with one key and one {VALID_FROM}")
     if not len(old):
         return np.full(len(new), -1, np.int64)
     at = np.minimum(np.searchsorted(old[order], new), len(old) - 1)

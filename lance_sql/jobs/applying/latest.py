@@ -158,7 +158,7 @@ def _one_each(existing: TargetRows, distinct: pa.Table, table: str) -> I64:
     if len(np.unique(existing.keys)) < len(existing.keys):
         numbers, counts = np.unique(existing.keys, return_counts=True)
         key = distinct.slice(int(numbers[counts > 1][0]), 1).to_pylist()[0]
-        raise InvalidArgument(f"{table} has several rows of the key {key}: changes are applied to one row of each")
+        raise InvalidArgument(f"{table} has several rows with the key {key}: pass keys that are unique")
     return at
 
 

@@ -53,7 +53,9 @@ def concat(tables: Sequence[pa.Table], sequence: Sequence[str] = ()) -> pa.Table
             common = common_type(known, field.type)
             if common is None:
                 shown = _name(field.name, sequence)
-                raise InvalidArgument(f"{shown!r} is {known} in some changes and {field.type} in others: cast it")
+                raise InvalidArgument(
+                    f"Column {shown!r} is {known} in some changes and {field.type} in others: cast it"
+                )
             types[field.name] = common
     schema = pa.schema(list(types.items()))
     return pa.concat_tables([in_schema(table, schema, sequence) for table in tables])

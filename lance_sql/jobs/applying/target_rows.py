@@ -77,7 +77,7 @@ def check_names(dataset: Dataset, names: Sequence[str]) -> None:
     """
     for name in names:
         if name not in dataset.schema.names:
-            raise ColumnNotFound(f"{dataset.snapshot.label} has no column {name!r}")
+            raise ColumnNotFound(f"No column {name!r} in {dataset.snapshot.label}")
 
 
 def in_types_of(rows: pa.Table, snapshot: Snapshot) -> pa.Table:

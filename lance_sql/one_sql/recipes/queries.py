@@ -49,7 +49,7 @@ class Parameter:
                 return text
             case "fraction" if _DECIMAL.fullmatch(text):
                 return text
-        raise InvalidArgument(f"{self.name}={value!r} is no {self.kind}: {self.help}")
+        raise InvalidArgument(f"{self.name}={value!r} is not valid: pass {self.kind} ({self.help})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class EverydayQuery:
         for name in given:
             if name not in parameters:
                 names = ", ".join(parameters) or "none"
-                raise InvalidArgument(f"The query {self.name!r} has no parameter {name!r}; there are: {names}")
+                raise InvalidArgument(f"The query {self.name!r} has no parameter {name!r}; parameters: {names}")
         texts = {TABLE: literal(table)}
         for parameter in self.parameters:
             value = given.get(parameter.name)
@@ -106,7 +106,7 @@ def everyday_query(name: str) -> EverydayQuery:
     if name not in queries:
         close = difflib.get_close_matches(name, queries, 1)
         hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(queries)}"
-        raise InvalidArgument(f"There is no query {name!r}. {hint}")
+        raise InvalidArgument(f"No query {name!r}. {hint}")
     return queries[name]
 
 

@@ -72,7 +72,7 @@ class ViewQuery:
         rewritten = rewrite(self.text, self.dialect)
         trees = parse(rewritten, self.dialect)
         if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-            raise InvalidArgument(f"A view is of one query, not of {self.text[:200]!r}")
+            raise InvalidArgument(f"A view needs one query, not {self.text[:200]!r}")
         self.tree: exp.Query = trees[0]
         self._words = Words(rewritten, self.dialect, self.tree)
         paths = (
@@ -109,7 +109,7 @@ class ViewQuery:
         folded = [name.casefold() for name in names]
         twice = [name for name in names if folded.count(name.casefold()) > 1]
         if twice:
-            raise InvalidArgument(f"Two columns of the view are called {twice[0]!r}: name one of them with AS")
+            raise InvalidArgument(f"Two columns of the view are named {twice[0]!r}: rename one with AS")
         return names
 
     def prepared(self) -> Prepared:

@@ -134,7 +134,7 @@ def _unknown_column(select: exp.Select, own: Mapping[str, Collection[str]]) -> s
         outside = node.find_ancestor(exp.Group, exp.Having, exp.Order)
         if len(parts) == 1 and parts[0] in aliases and parts[0] not in own and (outside or not grouped):
             continue
-        return f"it uses {node.sql('duckdb')}, which is no column of its tables"
+        return f"it uses {node.sql('duckdb')}, which is not a column of its tables"
     return None
 
 

@@ -110,11 +110,11 @@ def make(
         dataset = open_dataset(path, storage_options=storage_options)
     recorded = definition.of(dataset.snapshot.manifest.config, dataset.snapshot.label)
     if recorded is None and dataset.count_rows():
-        raise InvalidArgument(f"{dataset.snapshot.label} is there already, and is no view")
+        raise InvalidArgument(f"{dataset.snapshot.label} exists already, and is not a view: use another path")
     if recorded is not None and recorded.query != query.strip() and not replace:
         raise InvalidArgument(
-            f"{dataset.snapshot.label} is a view of another query: {recorded.query[:200]}; replace=True (--replace)"
-            " makes it one of this query"
+            f"{dataset.snapshot.label} is a view of another query: {recorded.query[:200]}; pass replace=True"
+            " (--replace) to change the query"
         )
     view = View(dataset, settings)
     is_another = recorded is None or recorded.query != query.strip()
@@ -164,7 +164,7 @@ class View:
         stored_definition = definition.of(self.dataset.snapshot.manifest.config, self.dataset.snapshot.label)
         if stored_definition is None:
             raise InvalidArgument(
-                f"{self.dataset.snapshot.label} is no materialized view; lance_sql.materialize makes one"
+                f"{self.dataset.snapshot.label} is not a materialized view: create one with lance_sql.materialize"
             )
         return stored_definition
 
@@ -226,13 +226,13 @@ class View:
             return
         if any(self._is_new(each, query.tables.get(each.name)) for each in recorded.sources):
             raise LanceError(
-                f"{self.dataset.snapshot.label}: a table was written to meanwhile; refresh and verify again"
+                f"{self.dataset.snapshot.label}: a source table changed during the check: refresh and verify again"
             )
         count = view_rows.num_different(kind, self.dataset, query.prepared().reader().read_all(), query.engine)
         if count:
             raise LanceError(
-                f"{self.dataset.snapshot.label} differs from its query in {count} rows: refresh(full=True) computes it"
-                " anew"
+                f"{self.dataset.snapshot.label} differs from its query in {count} rows: recompute it with"
+                " refresh(full=True)"
             )
 
     def __repr__(self) -> str:
@@ -276,17 +276,19 @@ class _Run:
         is_old = query is not None and self._other is None and recorded is not None and _is_behind(query, recorded)
         if query is None or is_old:
             if recorded is None:
-                raise InvalidArgument(f"{view.snapshot.label} is no materialized view; lance_sql.materialize makes one")
+                raise InvalidArgument(
+                    f"{view.snapshot.label} is not a materialized view: create one with lance_sql.materialize"
+                )
             query = ViewQuery(recorded.query, self._settings, recorded, view.uri)
         if tuple(query.names) != tuple(view.schema.names):
             raise InvalidArgument(
-                f"{view.snapshot.label} has the columns {', '.join(view.schema.names)}, and its query now"
-                f" {', '.join(query.names)}: drop the view and create it again"
+                f"{view.snapshot.label} has the columns {', '.join(view.schema.names)}, but its query has"
+                f" {', '.join(query.names)} now: drop the view and create it again"
             )
         changed = query.changed_type(view)
         if changed is not None:
             raise InvalidArgument(
-                f"{view.snapshot.label} has another type of {changed}: drop the view and create it again"
+                f"{view.snapshot.label} has another type of {changed} than its query: drop the view and create it again"
             )
         now = Definition(query.text, query.sources(view.uri), query.time_zone, query.settings)
         self.config = {definition.KEY: Expected(now.to_json(), text)}

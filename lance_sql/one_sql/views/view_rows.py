@@ -167,8 +167,8 @@ def _of_rows(before: pa.Table, after: pa.Table, view: Dataset, engine: Engine) -
     matched = _matched(removed, names, view, engine)
     if matched.num_rows != removed.num_rows:
         raise ViewChangedError(
-            f"{view.snapshot.label} has {matched.num_rows} of {removed.num_rows} rows that its query had, and that are"
-            " to go: it was changed by hand"
+            f"{view.snapshot.label} has {matched.num_rows} of {removed.num_rows} rows that its query no longer returns:"
+            " it was changed by hand"
         )
     columns = ", ".join(f"added.{identifier(name)}" for name in names)
     return _run(

@@ -106,7 +106,9 @@ class FreshRows:
         asked = {column.name for column in chosen if column.field is None}
         asked |= {path[0] for path in predicate.columns} & set(NAMES) if predicate is not None else set()
         if asked:
-            raise InvalidArgument(f"Rows of a write-ahead log have no {min(asked)}: leave it out, or fresh=True")
+            raise InvalidArgument(
+                f"Rows of a write-ahead log have no {min(asked)}: leave it out, or leave fresh=True out"
+            )
         return FreshScan(self, chosen, predicate, limit, batch_size)
 
     @cached_property
@@ -134,7 +136,7 @@ class FreshRows:
             return Merged(np.empty(0, np.uint64), tuple(~is_deletion for is_deletion in deletions))
         keys = pa.concat_tables([table.drop_columns(TOMBSTONE) for table in read])
         if any(column.null_count for column in keys.columns):
-            raise CorruptFile(f"{self.snapshot.name}: a row of the write-ahead log has no key")
+            raise CorruptFile(f"{self.snapshot.name}: a row of the write-ahead log has a NULL key")
         for field in keys.schema:
             check(field.name, field.type)
         numbers = number(keys)
@@ -161,7 +163,9 @@ class FreshRows:
         several = np.flatnonzero(shards != shards[first][of_key])
         if len(several):
             key = keys.slice(int(several[0]), 1).to_pylist()[0]
-            raise UnsupportedFeature(f"{self.snapshot.name}: two shards of the write-ahead log have the key {key}")
+            raise UnsupportedFeature(
+                f"{self.snapshot.name}: two shards of the write-ahead log have the key {key}, which is not supported"
+            )
 
     def __repr__(self) -> str:
         return f"FreshRows({self.snapshot.label!r})"
@@ -179,7 +183,9 @@ def open_fresh_rows(snapshot: Snapshot) -> FreshRows:
         UnsupportedFeature
     """
     if snapshot.latest().commit_id != snapshot.commit_id:
-        raise InvalidArgument(f"{snapshot.label} is not the newest version: a write-ahead log goes on from that one")
+        raise InvalidArgument(
+            f"{snapshot.label} is not the newest version, which a write-ahead log continues: open the newest"
+        )
     return FreshRows(snapshot, write_ahead_log.read(snapshot))
 
 

@@ -36,7 +36,7 @@ def analyze(
     """
     files = snapshot.open_fragments.files
     if files.learned is None:
-        raise InvalidArgument(f"{snapshot.name} was opened with learn_statistics=False")
+        raise InvalidArgument(f"{snapshot.name} was opened with learn_statistics=False: open it without")
     columns = _columns_of(snapshot, names)
     fragments = [snapshot.open(fragment) for fragment in snapshot.manifest.fragments]
     work = [(fragment, name) for fragment in fragments for name in columns]
@@ -73,8 +73,8 @@ def _columns_of(snapshot: Snapshot, names: Sequence[str] | None) -> dict[str, Fi
             columns[name] = column
         elif names is not None:
             raise InvalidArgument(
-                f"Nothing is learned of {name!r}: it is {arrow_field([top, *below][-1]).type}, and statistics are those"
-                " of numbers, times, text and binary, as columns or in structs"
+                f"Column {name!r} is {arrow_field([top, *below][-1]).type}, which has no statistics: pass columns of"
+                " numbers, times, text or binary, or members of structs"
             )
     return columns
 

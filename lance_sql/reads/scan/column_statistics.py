@@ -88,7 +88,7 @@ def _chosen(snapshot: Snapshot, names: Sequence[str] | None) -> list[Field]:
     for name in dict.fromkeys(names):
         *above, field = schema.resolve(name, table=f"{snapshot.name} version {snapshot.manifest.version}")
         if above:
-            raise InvalidArgument(f"Statistics are those of columns at the top level, and {name!r} is inside of one")
+            raise InvalidArgument(f"Column {name!r} is a member of a struct: pass top-level columns")
         chosen.append(field)
     return chosen
 

@@ -45,7 +45,7 @@ def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> tuple[OutputColu
     seen = set()
     for name in names:
         if name in seen:
-            raise InvalidArgument(f"Column {name!r} is asked for twice")
+            raise InvalidArgument(f"Column {name!r} is selected twice: name it once")
         seen.add(name)
     stable = manifest.has_stable_row_ids
     system_columns.require(names, stable_row_ids=stable, table=snapshot.name)

@@ -158,7 +158,7 @@ def _to_batch(
             array = system_columns[column.name]
         if not column.arrow.nullable and array.null_count:
             with at(column=column.name):
-                raise CorruptFile("NULL in a column that has none by the table's schema")
+                raise CorruptFile("NULL in a column that may not be NULL")
         arrays.append(array)
     return record_batch(arrays, [column.arrow for column in plan.columns], num_rows)
 

@@ -48,7 +48,7 @@ class HybridQuery:
         if self.fusion not in FUSIONS:
             raise InvalidArgument(f"fusion={self.fusion!r} is neither linear nor rrf")
         if self.vector.is_many:
-            raise InvalidArgument("Words go with one query vector")
+            raise InvalidArgument("A text query needs a single query vector: pass one vector")
 
     def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
         """Ranks like `Ranker.rank`."""

@@ -72,18 +72,20 @@ def join_query(
     raises: InvalidArgument for invalid queries; as `vector_query` and `Dataset.scan`
     """
     if k is None:
-        raise InvalidArgument("A join needs k: all rows for every query are a cross join")
+        raise InvalidArgument("A join needs k: pass the number of rows for each query")
     if isinstance(queries, Snapshot):
         vectors, row_ids = _read(queries, query_column, query_filter)
     else:
         if query_column is not None or query_filter is not None:
-            raise InvalidArgument("query_column and query_filter are of a table of queries: a list has none")
+            raise InvalidArgument("query_column and query_filter need a table of queries: leave them out")
         if not queries or not all(isinstance(each, Sequence) and not isinstance(each, str) for each in queries):
-            raise InvalidArgument("queries is the path of a table, or a list of vectors")
+            raise InvalidArgument("queries must be the path of a table, or a list of vectors")
         vectors, row_ids = queries, None
     query = vector_query(snapshot, vectors, column, k=k, **options)
     if not query.is_many:
-        raise InvalidArgument(f"Column {query.column.name!r} has several vectors a row, and is no side of a join")
+        raise InvalidArgument(
+            f"Column {query.column.name!r} has several vectors per row, which a join does not support"
+        )
     return JoinQuery(query, row_ids)
 
 
@@ -92,16 +94,18 @@ def _read(queries: Snapshot, column: str | None, filter: str | None) -> tuple[An
     chosen = resolve(queries, [vector_column(queries) if column is None else column, system_columns.ROW_ID])
     type = chosen[0].arrow.type
     if not pa.types.is_fixed_size_list(type):
-        raise InvalidArgument(f"{queries.label}: column {chosen[0].name!r} is {type}, which is no vector")
+        raise InvalidArgument(f"{queries.label}: column {chosen[0].name!r} is {type}, not a vector")
     parts, count = [], 0
     for batch in Scan(queries, chosen, to_predicate(queries, filter), None, None).to_reader():
         batch = batch.filter(batch.column(0).is_valid())
         parts.append(batch)
         count += batch.num_rows
         if count > MOST_QUERIES:
-            raise InvalidArgument(f"{queries.label} has more than {MOST_QUERIES:,} queries: give query_filter")
+            raise InvalidArgument(
+                f"{queries.label} has more than {MOST_QUERIES:,} queries: limit them with query_filter"
+            )
     if not count:
-        raise InvalidArgument(f"{queries.label} has no vectors that could be queries")
+        raise InvalidArgument(f"{queries.label} has no vectors to use as queries")
     table = pa.Table.from_batches(parts)
     values = pc.list_flatten(table.column(0)).cast(pa.float64())
     if values.null_count:

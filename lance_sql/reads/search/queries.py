@@ -157,15 +157,13 @@ class SearchRequest:
         """
         if self.words is None:
             if self.nearest is None:
-                raise InvalidArgument("Give a vector, text, or both")
+                raise InvalidArgument("The search has no query: pass a vector, text, or both")
             return self.nearest.over(snapshot, self.k, use_index=self.use_index)
         if self.nearest is None:
             return self.words.over(snapshot, self.k)
         for name, value in (("k", self.k), ("oversample_factor", self.oversample_factor)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidArgument(
-                    f"{name}={value!r} is not a number of at least 1, which a search by vectors and words needs"
-                )
+                raise InvalidArgument(f"{name}={value!r} is not a number of at least 1, which a hybrid search needs")
         assert self.k is not None
         candidates = self.k * self.oversample_factor
         by_vector = self.nearest.over(snapshot, candidates, use_index=self.use_index)
@@ -190,7 +188,7 @@ def search_request(
     for query in queries:
         kind = Words if isinstance(query, Words) else Nearest
         if kind in sides or ("text" if kind is Words else "vector") in given:
-            raise InvalidArgument(f"{method} takes one vector and one text: these are two of a kind")
+            raise InvalidArgument(f"{method} takes one vector and one text, not two of a kind")
         sides[kind] = query
     used = {*_OF_BOTH, "vector", "text"}
     vector, text = sides.get(Nearest, given.get("vector")), sides.get(Words, given.get("text"))
@@ -202,6 +200,6 @@ def search_request(
         used.update(("text_column", *_OF_WORDS))
     has_values = any(isinstance(query, (Nearest, Words)) for query in queries)
     if has_values and (unused := [name for name in given if name not in used]):
-        raise InvalidArgument(f"{method}: pass {', '.join(unused)} to nearest() or words(), beside the query")
+        raise InvalidArgument(f"{method}: pass {', '.join(unused)} to nearest() or words() with the query")
     of_both = {name: given[name] for name in _OF_BOTH if name in given}
     return SearchRequest(vector, text, k, use_index=use_index, **of_both)

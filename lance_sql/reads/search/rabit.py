@@ -28,9 +28,9 @@ class RabitVectors:
         said = index.storage
         bits, size = said.get("num_bits"), said.get("code_dim", index.dimension)
         if not isinstance(bits, int) or not 1 <= bits <= rabit_codes.MOST_BITS:
-            raise UnsupportedFeature(f"RQ codes of {bits} bits")
+            raise UnsupportedFeature(f"RQ codes of {bits} bits are not supported")
         if size != index.dimension:
-            raise UnsupportedFeature(f"RQ codes of {size} values for vectors of {index.dimension}")
+            raise UnsupportedFeature(f"RQ codes of {size} values for vectors of {index.dimension} are not supported")
         self._size = int(size)
         self._extra = bits - 1
         self._bits = bits
@@ -38,22 +38,22 @@ class RabitVectors:
         self._is_packed = bool(said.get("packed", False))
         estimator = said.get("query_estimator", "residual_query")
         if estimator not in ("raw_query", "residual_query"):
-            raise UnsupportedFeature(f"the RQ estimator {str(estimator)[:40]!r} is not known")
+            raise UnsupportedFeature(f"the RQ estimator {str(estimator)[:40]!r} is not supported")
         self._is_raw = estimator == "raw_query"
         if not self._is_raw and self._extra:
-            raise UnsupportedFeature("RQ codes of several bits with the estimator of early releases")
+            raise UnsupportedFeature("RQ codes of several bits with the estimator of early releases are not supported")
         self._check_columns(index)
         self._rotation = rotation_of(index)
 
     def _check_columns(self, index: VectorIndex) -> None:
         if self._extra and rabit_codes.EXTRA not in index.names:
-            raise UnsupportedFeature("RQ codes in the form of early releases")
+            raise UnsupportedFeature("RQ codes in the form of early releases are not supported")
         for name, width in rabit_codes.widths(self._size, self._bits).items():
             if name == "__error_factors":
                 # for skipping rows early, which is not implemented here
                 continue
             if name not in index.names:
-                raise CorruptFile(f"there is no column {name!r}")
+                raise CorruptFile(f"no column {name!r}")
             if not width and index.type_of(name) != "float":
                 raise CorruptFile(f"the column {name!r} is {index.type_of(name)}")
             if width and (index.width(name) != width or index.type_of(name) != "uint8"):

@@ -57,7 +57,7 @@ def recalls(
     every = vector_query(snapshot, queries, name, k=k, use_index=False)
     index = vector_query(snapshot, queries[0], name, k=k, refine_factor=refine_factor)
     if every.is_multivector:
-        raise InvalidArgument("Indices of several vectors a row are not searched")
+        raise InvalidArgument("Indices of several vectors per row are not supported")
     # by the metric of the index, like searches by it
     exact = _by_query(every, snapshot)
     measured = []

@@ -39,7 +39,9 @@ class SearchRows:
         taken = {field.name for field in self.snapshot.manifest.schema.arrow}
         for field in (*self.ranker.leading, *self.ranker.fields):
             if field.name in taken:
-                raise InvalidArgument(f"{self.snapshot.label} has a column {field.name!r}, which a search adds")
+                raise InvalidArgument(
+                    f"{self.snapshot.label} has a column {field.name!r}, and so does the result of a search: rename it"
+                )
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -96,7 +98,7 @@ class SearchRows:
         stored = iter(projection.resolve(self.snapshot, [name for name in names if name not in own]))
         twice = {name for name in names if name in own and list(names).count(name) > 1}
         if twice:
-            raise InvalidArgument(f"Column {min(twice)!r} is asked for twice")
+            raise InvalidArgument(f"Column {min(twice)!r} is selected twice: name it once")
         return tuple(OutputColumn(name, None, (), own[name]) if name in own else next(stored) for name in names)
 
     def with_numbers(self, names: Sequence[str]) -> list[str]:
@@ -147,7 +149,7 @@ def search_rows(
     """
     if not hasattr(ranker, "rank"):
         raise InvalidArgument(
-            f"A query is an object such as VectorQuery, not {ranker!r}; search(..) takes vectors and text"
+            f"Not a query object such as VectorQuery: {ranker!r}. Use search(..) for vectors and text"
         )
     allowed = to_predicate(snapshot, filter)
     if updated_from is not None:

@@ -148,7 +148,7 @@ class ProductCodes:
         said = index.storage
         bits, parts, position = (said.get(name) for name in ("nbits", "num_sub_vectors", "codebook_position"))
         if bits not in (4, 8) or not isinstance(parts, int) or not isinstance(position, int):
-            raise UnsupportedFeature(f"product codes of {bits} bits in {parts} parts")
+            raise UnsupportedFeature(f"product codes of {bits} bits in {parts} parts are not supported")
         dimension = index.dimension
         if not 0 < parts <= min(dimension, _MOST_CODES) or dimension % parts or parts * bits % 8:
             raise CorruptFile(f"vectors of {dimension} values in {parts} parts of {bits} bits")
@@ -186,7 +186,7 @@ class ScalarCodes(WithDistances):
     def __init__(self, index: VectorIndex) -> None:
         bounds = index.storage.get("bounds")
         if index.storage.get("num_bits") != 8 or not isinstance(bounds, dict):
-            raise UnsupportedFeature(f"scalar codes of {index.storage.get('num_bits')} bits")
+            raise UnsupportedFeature(f"scalar codes of {index.storage.get('num_bits')} bits are not supported")
         start, end = bounds.get("start"), bounds.get("end")
         if not isinstance(start, int | float) or not isinstance(end, int | float) or not start < end:
             raise CorruptFile(f"values from {start} to {end}")

@@ -250,7 +250,7 @@ def _read_indexed(
     opened = [(each, _open(snapshot, each)) for each in segments]
     analyzer = Analyzer.of(opened[0][1].parameters)
     if any(index.parameters != opened[0][1].parameters for _, index in opened):
-        raise UnsupportedFeature(f"the segments of the index {segments[0].name!r} take texts apart in different ways")
+        raise UnsupportedFeature(f"the segments of the index {segments[0].name!r} tokenize text in different ways")
     indexed: list[IndexedDocuments] = []
     last = np.full(numbers.num_rows, -1, np.int64)
     first = 0
@@ -291,7 +291,7 @@ def _segments(snapshot: Snapshot, column: OutputColumn) -> list[IndexSegment]:
 
 
 def _open(snapshot: Snapshot, segment: IndexSegment) -> FullTextIndex:
-    way = "use_index=False searches without it, for words as they are"
+    way = "pass use_index=False to search without it, by whole words"
     try:
         if not 1 <= segment.index_version <= MOST_VERSION:
             raise UnsupportedFeature(f"its format {segment.index_version} is not supported by this release")
@@ -301,7 +301,7 @@ def _open(snapshot: Snapshot, segment: IndexSegment) -> FullTextIndex:
             raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
         index = snapshot.open_indices.open(segment)
     except UnsupportedFeature as error:
-        raise UnsupportedFeature(f"The full text index {segment.name!r} is not read: {error}; {way}") from error
+        raise UnsupportedFeature(f"The full-text index {segment.name!r} cannot be read: {error}; {way}") from error
     assert isinstance(index, FullTextIndex)
     return index
 

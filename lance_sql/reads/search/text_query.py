@@ -154,11 +154,11 @@ class _Reader:
     def part(self, given: Any, depth: int) -> Part:
         if not isinstance(given, Mapping) or len(given) != 1 or depth > _MOST_DEPTH:
             raise InvalidArgument(
-                f"The query {str(given)[:80]} is not one of match, phrase, boolean, boost, multi_match"
+                f"The query {str(given)[:80]} must have one of match, phrase, boolean, boost, multi_match"
             )
         ((kind, body),) = given.items()
         if not isinstance(body, Mapping):
-            raise InvalidArgument(f"The query {kind} has {str(body)[:80]}, not its parts by name")
+            raise InvalidArgument(f"The query {kind} must be a dict of its parts, not {str(body)[:80]}")
         body = dict(body)
         match kind:
             case "match":
@@ -169,16 +169,19 @@ class _Reader:
                 lists = [self._list(body, name, depth) for name in ("must", "should", "must_not")]
                 query_part = Boolean(*lists)
                 if not query_part.must and not query_part.should:
-                    raise InvalidArgument("A boolean query needs must or should: must_not only leaves out")
+                    raise InvalidArgument("A boolean query with must_not alone matches nothing: add must or should")
             case "boost":
                 parts = [self.part(body.pop(name, None), depth + 1) for name in ("positive", "negative")]
                 query_part = Boost(parts[0], parts[1], _float(body, "negative_boost", 0.5))
             case "multi_match":
                 query_part = self._multi_match(body)
             case _:
-                raise UnsupportedFeature(f"queries of kind {str(kind)[:40]!r} are not known")
+                raise UnsupportedFeature(
+                    f"queries of kind {str(kind)[:40]!r} are not supported: use match, phrase, boolean, boost or"
+                    " multi_match"
+                )
         if body:
-            raise InvalidArgument(f"The query {kind} has no {min(map(str, body))!r}")
+            raise InvalidArgument(f"The query {kind} has no part {min(map(str, body))!r}")
         return query_part
 
     def _multi_match(self, body: dict[str, Any]) -> MultiMatch:
@@ -212,19 +215,19 @@ class _Reader:
             _number(body, "prefix_length", 0),
         )
         if body:
-            raise InvalidArgument(f"The query match has no {min(map(str, body))!r}")
+            raise InvalidArgument(f"The query match has no part {min(map(str, body))!r}")
         return match
 
     def _list(self, body: dict[str, Any], name: str, depth: int) -> tuple[Part, ...]:
         given = body.pop(name, None) or []
         if not isinstance(given, Sequence) or isinstance(given, str):
-            raise InvalidArgument(f"{name} of a boolean query is a list of queries")
+            raise InvalidArgument(f"{name} of a boolean query must be a list of queries")
         return tuple(self.part(each, depth + 1) for each in given)
 
     def _terms(self, body: dict[str, Any]) -> str:
         terms = body.pop("terms", None)
         if not isinstance(terms, str):
-            raise InvalidArgument(f"The words of a query are text, not {str(terms)[:40]!r}")
+            raise InvalidArgument(f"The words of a query must be text, not {str(terms)[:40]!r}")
         return terms
 
     def _searched(self, body: dict[str, Any]) -> str:
@@ -243,8 +246,12 @@ class _Reader:
         indexed = {fields.get(each.field_ids[0]) for each in self._snapshot.indices() if each.kind is FULL_TEXT}
         names = sorted(name for name in indexed if name) or [each.name for each in schema if is_text(each.type)]
         if len(names) != 1:
-            said = f"has the texts {', '.join(names)}" if names else "has no column of text"
-            raise InvalidArgument(f"{self._snapshot.label} {said}: name the column to be searched")
+            if not names:
+                raise InvalidArgument(f"{self._snapshot.label} has no text column to search")
+            raise InvalidArgument(
+                f"{self._snapshot.label} has several text columns ({', '.join(names)}): pass text_column="
+                " (--text-column)"
+            )
         return names[0]
 
 

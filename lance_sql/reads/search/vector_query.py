@@ -161,8 +161,12 @@ def vector_column(snapshot: Snapshot) -> str:
     """
     names: list[str] = [each.name for each in snapshot.manifest.schema.arrow if is_vector(each.type)]
     if len(names) != 1:
-        said = f"has the vectors {', '.join(names)}" if names else "has no column of vectors"
-        raise InvalidArgument(f"{snapshot.label} {said}: name the column to be searched")
+        if not names:
+            raise InvalidArgument(f"{snapshot.label} has no vector column to search")
+        raise InvalidArgument(
+            f"{snapshot.label} has several vector columns ({', '.join(names)}): pass column= (--column), or"
+            " vector_column in SQL"
+        )
     return names[0]
 
 
@@ -170,17 +174,18 @@ def _check_type(column: OutputColumn, snapshot: Snapshot) -> None:
     type = column.arrow.type
     if column.field is None or not is_vector(type):
         raise UnsupportedFeature(
-            f"{snapshot.label}: column {column.name!r} is {type}; vectors are fixed-size lists of float16, float32, "
-            "float64 or uint8, or lists of them"
+            f"{snapshot.label}: column {column.name!r} is {type}: pass a column of fixed-size lists of float16,"
+            " float32, float64 or uint8, or of lists of them"
         )
 
 
 def _check_metric(metric: str, column: OutputColumn, *, bits: int) -> None:
     if metric not in METRICS:
-        raise InvalidArgument(f"metric={metric!r} is none of {', '.join(METRICS)}")
+        raise InvalidArgument(f"metric={metric!r} is not one of {', '.join(METRICS)}")
     if (metric == "hamming") != (bits == 8):
         raise InvalidArgument(
-            f"metric={metric!r} does not fit column {column.name!r}: uint8 has hamming, and floats have the others"
+            f"metric={metric!r} does not fit column {column.name!r}: use hamming for uint8, and other metrics for"
+            " floats"
         )
 
 
@@ -191,14 +196,16 @@ def _vectors(given: Any, type: pa.DataType, name: str, *, is_multi: bool) -> tup
     try:
         vectors = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"The query vector for {name!r} is no list of numbers: {_shown(given)}") from error
+        raise InvalidArgument(
+            f"The query vector for {name!r} must be a list of numbers, not {_shown(given)}"
+        ) from error
     if vectors.ndim not in (1, 2) or vectors.size == 0 or len(vectors) > MOST_QUERIES:
         raise InvalidArgument(
-            f"The query for {name!r} has the shape {vectors.shape}: give a vector, or a list of vectors"
+            f"The query for {name!r} has the shape {vectors.shape}: pass a vector, or a list of vectors"
         )
     if vectors.shape[-1] != type.list_size:
         raise InvalidArgument(
-            f"The query vector has {vectors.shape[-1]} values, and column {name!r} has vectors of {type.list_size}"
+            f"The query vector has {vectors.shape[-1]} values, but column {name!r} has vectors of {type.list_size}"
         )
     if not np.isfinite(vectors).all():
         raise InvalidArgument(f"The query vector for {name!r} has values that are NULL, NaN or infinite")
@@ -206,12 +213,14 @@ def _vectors(given: Any, type: pa.DataType, name: str, *, is_multi: bool) -> tup
     is_many = vectors.ndim == 2 and not is_multi
     if pa.types.is_uint8(type.value_type):
         if ((rows < 0) | (rows > 255) | (rows != np.floor(rows))).any():
-            raise InvalidArgument(f"Column {name!r} has bytes: the query vector has values that are none")
+            raise InvalidArgument(
+                f"Column {name!r} has bytes, but the query vector has other values: pass whole numbers from 0 to 255"
+            )
         return rows.astype(np.uint8), is_many
     with np.errstate(over="ignore"):
         stored = rows.astype(type.value_type.to_pandas_dtype())
     if not np.isfinite(stored).all():
-        raise InvalidArgument(f"The query vector for {name!r} has values that are too great for {type.value_type}")
+        raise InvalidArgument(f"The query vector for {name!r} has values too large for {type.value_type}")
     return np.ascontiguousarray(stored.astype(np.float32) if stored.dtype == np.float16 else stored), is_many
 
 

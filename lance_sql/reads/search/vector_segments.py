@@ -67,7 +67,7 @@ def column_index(snapshot: Snapshot, query: VectorQuery) -> ColumnIndex:
             index = _open(snapshot, segment)
             metric = metric or index.metric
             if index.metric != metric:
-                raise UnsupportedFeature(f"its metric is {index.metric}, that of others {metric}")
+                raise UnsupportedFeature(f"its metric is {index.metric}, but that of other segments is {metric}")
             segments.append(VectorSegment(index, _check(query, index), live & (segment.fragment_ids or frozenset())))
         except (CorruptFile, UnsupportedFeature) as error:
             notes.append(f"index {name}: a segment is not used, and its rows are compared exactly: {error}")
@@ -76,7 +76,7 @@ def column_index(snapshot: Snapshot, query: VectorQuery) -> ColumnIndex:
     if metric is None and query.metric is None:
         if every[0].index_version > 0:
             raise InvalidArgument(
-                f"The index {name!r} cannot be read, nor what its metric is: give metric=. {notes[0]}"
+                f"The index {name!r} cannot be read, so its metric is unknown: pass metric=. {notes[0]}"
             )
         notes.append("its metric is not known")
     return ColumnIndex(name, metric, segments, tuple(notes))
@@ -105,7 +105,7 @@ def _open(snapshot: Snapshot, segment: IndexSegment) -> VectorIndex:
 
 def _check(query: VectorQuery, index: VectorIndex) -> StoredVectors:
     if query.is_multivector:
-        raise UnsupportedFeature("indices of several vectors a row are not searched")
+        raise UnsupportedFeature("indices of several vectors per row are not supported")
     wanted = query.vectors.dtype
     if index.dimension != query.dimension or index.centroids.dtype != wanted:
         raise CorruptFile(

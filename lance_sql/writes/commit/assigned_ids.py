@@ -41,7 +41,9 @@ def merge_with_row_ids(snapshot: Snapshot, *, keeps_indices: bool) -> Merge:
     # the table had stable row ids before a restore removed them, and they are not assigned again
     base = -(-manifest.next_row_id >> 32)
     if base + highest > _MAX_FRAGMENT_ID:
-        raise UnsupportedFeature(f"{snapshot.name}: stable row ids for fragments with ids up to {highest}")
+        raise UnsupportedFeature(
+            f"{snapshot.name}: stable row ids for fragments with ids up to {highest} are not supported"
+        )
     if keeps_indices:
         _check_indices(snapshot, base)
     fragments = tuple(_with_ids(snapshot, fragment, base + fragment.id) for fragment in manifest.fragments)
@@ -100,5 +102,5 @@ def _check_indices(snapshot: Snapshot, base: int) -> None:
         else:
             continue
         raise InvalidArgument(
-            f"The indices of {snapshot.name} cannot stay: {reason}. Drop them (indices='drop'), and build them again"
+            f"The indices of {snapshot.name} cannot be kept: {reason}. Drop them (indices='drop'), and build them again"
         )

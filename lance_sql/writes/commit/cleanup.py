@@ -120,8 +120,8 @@ def plan(
         if not (error.file or "").startswith(VERSIONS):
             raise
         told = CorruptFile(
-            f"{error.message}: the files of this version are unknown, so nothing is removed; put the manifest"
-            " back, or remove it, where the version may go"
+            f"{error.message}: the files of this version are unknown, so nothing is removed: restore the manifest, or"
+            " delete it if you can lose the version"
         )
         raise told.located(error.file, table=error.table) from error
 
@@ -190,7 +190,7 @@ def execute(planned: CleanupPlan) -> None:
     snapshot = planned.snapshot
     if kept := _named_since(planned, planned.versions):
         raise RetryableConflict(
-            f"{snapshot.name}: version {kept[0].version} got a tag, a branch or a cursor since; plan again"
+            f"{snapshot.name}: version {kept[0].version} has a new tag, branch or cursor: plan the cleanup again"
         )
     kept = _remove_versions(planned)
     # Another writer may have restored one of them in the meantime, which is no longer possible now.

@@ -67,12 +67,12 @@ def shallow_clone(snapshot: Snapshot, uri: str) -> Snapshot:
     uri = absolute(uri)
     store = open_store(uri, snapshot.storage_options)
     if versions.list_versions(store):
-        raise TableExists(f"there is a table at {shown(uri)!r} already")
+        raise TableExists(f"table {shown(uri)!r} exists already")
     identity.check(snapshot)
     version, transaction = _clone(snapshot, None)
     file = put_version(store, version, transaction, NamingScheme.V2, table_name(uri))
     if file is None:
-        raise TableExists(f"there is a table at {shown(uri)!r} already: another writer was first")
+        raise TableExists(f"table {shown(uri)!r} exists already: another writer was first")
     # the clone needs access to the files of its source
     options = with_allowed(snapshot.storage_options, root_of(snapshot))
     commit_id = commit_id_of(version.manifest)
@@ -87,10 +87,10 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     """
     refs.check_branch_name(name)
     if name in refs.branches(snapshot.main):
-        raise BranchExists(f"The branch {name!r} exists already: choose another name, or remove it first")
+        raise BranchExists(f"Branch {name!r} exists already: choose another name, or delete it first")
     store = branch_store(snapshot.uri, name, snapshot.storage_options)
     if versions.list_versions(store):
-        raise InvalidArgument(f"files of a branch {name!r} are there, but no branch; delete it first")
+        raise InvalidArgument(f"files of a deleted branch {name!r} are left: delete it first")
     identity.check(snapshot)
     size, _ = snapshot.store.tail(snapshot.manifest_path, 0)
     version, transaction = _clone(snapshot, name)
@@ -101,7 +101,7 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
         take_back(*written)
         raise
     if file is None:
-        raise BranchExists(f"The branch {name!r} exists already: another writer was first")
+        raise BranchExists(f"Branch {name!r} exists already: another writer was first")
     try:
         # From here on the branch exists for cleanups. One that did not see it has removed the version by the check.
         refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
@@ -151,7 +151,7 @@ def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None
         # A writer that refers to the branch from now on finds that it is gone.
         check_unneeded(snapshot, name)
         if head is not None and not _is_head(head, store):
-            raise RetryableConflict(f"{snapshot.name}: the branch {name!r} has got another commit, and stays")
+            raise RetryableConflict(f"{snapshot.name}: the branch {name!r} has a newer commit, and was not deleted")
     except BaseException:
         put_back()
         raise
@@ -169,7 +169,7 @@ def check_unneeded(snapshot: Snapshot, name: str) -> None:
     needed = [f"branch {other.name!r}" for other in refs.branches(snapshot.main).values() if other.branch == name]
     needed += [f"tag {tag.name!r}" for tag in refs.tags(snapshot.main).values() if tag.branch == name]
     if needed:
-        raise InvalidArgument(f"branch {name!r} cannot be deleted: {', '.join(needed[:5])} is of it")
+        raise InvalidArgument(f"branch {name!r} cannot be deleted: delete {', '.join(needed[:5])} first")
 
 
 def _is_head(head: Snapshot, store: Store) -> bool:
@@ -200,10 +200,13 @@ def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transac
     manifest = snapshot.manifest
     features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
     if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
-        raise UnsupportedFeature("cloning tables of file version 0.1 whose dictionaries are in the manifest")
+        raise UnsupportedFeature(
+            "cloning tables of file version 0.1 with dictionaries in the manifest is not supported"
+        )
     if repeated := manifest.fragments.repeated_ids():
         raise UnsupportedFeature(
-            f"{snapshot.label}: several fragments have the id {repeated[0]}; the next change of the table mends that"
+            f"{snapshot.label}: several fragments have the id {repeated[0]}; commit a change of the table first, which"
+            " assigns new ids"
         )
     root = root_of(snapshot)
     base = BasePath(max(manifest.base_paths, default=-1) + 1, snapshot.branch, True, root)
@@ -243,7 +246,7 @@ def _with_base(fragment: Fragment, base_id: int) -> Fragment:
         isinstance(source, ExternalSequence)
         for source in (fragment.row_ids, fragment.created_at, fragment.last_updated_at)
     ):
-        raise UnsupportedFeature("cloning tables whose row ids or versions are in files of their own")
+        raise UnsupportedFeature("cloning tables with row ids or versions in separate files is not supported")
     files = tuple(
         dataclasses.replace(file, base_id=base_id) if file.base_id is None else file for file in fragment.files
     )

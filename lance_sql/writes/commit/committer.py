@@ -114,9 +114,9 @@ def commit(
         OSError or CorruptFile of the store, it may be
     """
     if snapshot.version >= 2**63:
-        raise InvalidArgument(f"{snapshot.label} is detached: nothing can be committed after it")
+        raise InvalidArgument(f"{snapshot.label} is detached, and cannot get a next version: open the newest version")
     if not conflicts.can_be_committed(operation):
-        raise UnsupportedFeature(f"commits of {type(operation).__name__}")
+        raise UnsupportedFeature(f"commits of {type(operation).__name__} are not supported")
     recorded: set[str] = set()
     try:
         committed = _commit(
@@ -163,7 +163,7 @@ def _commit(
         if files[0].version <= judged.version and not judged.is_still(files[0]):
             if snapshot.branch is not None and not refs.has_branch(snapshot.main, snapshot.branch):
                 raise identity.ended(snapshot, " before the commit: nothing was committed")
-            raise RetryableConflict(f"{snapshot.name}: another table has taken the place of {judged.label}")
+            raise RetryableConflict(f"{snapshot.name}: {judged.label} was replaced by another table: open it again")
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
         features.check_writable(latest.manifest.reader_flags, latest.manifest.writer_flags, latest.label)
         if latest.manifest.fragments.repeated_ids():
@@ -230,8 +230,8 @@ def _check_branch(committed: Snapshot, branch: str) -> None:
     # the version came after the files of the branch were listed
     remove_manifest(committed.store, committed.manifest_path)
     raise VersionNotFound(
-        f"The branch {branch!r} of {committed.name} was deleted while version {committed.version} was committed to it:"
-        " write to another branch"
+        f"The branch {branch!r} of {committed.name} was deleted during the commit of version {committed.version}: write"
+        " to another branch"
     )
 
 
@@ -297,7 +297,7 @@ def create(
     if upserts := {key: value for key, value in values.items() if value is not None}:
         operation = dataclasses.replace(operation, config_upserts={**operation.config_upserts, **upserts})
     if versions.newest(store) is not None:
-        raise TableExists(f"there is a table at {shown(uri)!r} already")
+        raise TableExists(f"table {shown(uri)!r} exists already")
     transaction = Transaction(0, uuid or str(uuid4()), operation, dict(properties or {}))
     version = manifest_builder.first_version(
         operation,
@@ -309,7 +309,7 @@ def create(
     try:
         file = put_version(store, version, transaction, naming, name)
         if file is None:
-            raise TableExists(f"there is a table at {shown(uri)!r} already: another writer was first")
+            raise TableExists(f"table {shown(uri)!r} exists already: another writer was first")
     except (*REFUSALS, TableExists):
         for path in records(transaction):
             forget(store, path)
@@ -329,7 +329,7 @@ def _ours(version: Snapshot, committed: Operation | None, operation: Operation, 
     theirs, mine = _data_files(committed), _data_files(operation)
     # a merge lists the existing fragments as well
     if not (mine <= theirs if isinstance(operation, Merge) else mine == theirs):
-        raise InvalidArgument(f"{version.label} was made by the same write, with other files")
+        raise InvalidArgument(f"{version.label} was committed by the same job, with other files: start another job")
     return version
 
 
@@ -348,8 +348,8 @@ def _newer(snapshot: Snapshot, files: Sequence[VersionFile]) -> Iterator[Snapsho
     for version in range(snapshot.version + 1, files[-1].version + 1):
         if version not in by_version:
             raise RetryableConflict(
-                f"{snapshot.name}: version {snapshot.version} is too old to commit from: what version {version} did is"
-                " no longer recorded"
+                f"{snapshot.name}: version {snapshot.version} is too old to commit from, because version {version} was"
+                " cleaned up: open the newest version"
             )
         yield snapshot.sibling(by_version[version])
 
@@ -362,7 +362,8 @@ def _judge(operation: Operation, other: Snapshot, theirs: Transaction | None, *,
     """
     if theirs is None:
         raise CommitConflict(
-            f"{other.label}: what it did is not recorded or cannot be read, so nothing can be committed from before it"
+            f"{other.label}: its transaction is missing or unreadable, so an earlier version cannot be the base of a"
+            " commit: open the newest version"
         )
     outcome = conflicts.judge(operation, theirs.operation)
     if outcome is Outcome.COMPATIBLE and inserts_by_key and conflicts.adds_rows(theirs.operation):

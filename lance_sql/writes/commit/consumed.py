@@ -68,13 +68,13 @@ def config(latest: Mapping[str, str], given: Mapping[str, str] | None, table: st
         consumed = position(latest, id)
         if consumed is not None and consumed.id == id and consumed.version >= int(match[1]):
             raise CommitConflict(
-                f"{table} has the changes up to version {consumed.version} of this cursor already, and these are those"
-                f" of versions {match[1]} to {match[3]}: another run was first. Read from the cursor again"
+                f"{table} has the changes up to version {consumed.version} of this cursor already, so versions"
+                f" {match[1]} to {match[3]} cannot be applied: another run was first. Read from the cursor again"
             )
         if consumed is not None and cursor_ids.is_later(consumed.id, id):
             raise CommitConflict(
-                f"{table} has changes of this cursor that were read after a later seek, and these are those of versions"
-                f" {match[1]} to {match[3]} before it. Read from the cursor again"
+                f"{table} has changes of this cursor from a later seek, so versions {match[1]} to {match[3]} cannot be"
+                " applied. Read from the cursor again"
             )
         if consumed is not None and consumed.id != id:
             values[CONSUMED + consumed.id] = None

@@ -60,6 +60,6 @@ def check(files: Iterable[DataFile], manifest: Manifest) -> None:
         mixes = manifest.mixes_file_versions and version is not None and version is not file_versions.V0_1
         if not mixes and file_version(file) != manifest.data_format:
             raise InvalidArgument(
-                f"the data file {file.path!r} has version {file_version(file)}, those of the table have"
+                f"the data file {file.path!r} has version {file_version(file)}, but the table has"
                 f" {manifest.data_format}"
             )

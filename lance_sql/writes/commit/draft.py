@@ -70,7 +70,9 @@ class Draft:
         """
         manifest = self.manifest
         if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
-            raise UnsupportedFeature("writing to tables of file version 0.1 whose dictionaries are in the manifest")
+            raise UnsupportedFeature(
+                "writing to tables of file version 0.1 with dictionaries in the manifest is not supported"
+            )
         reader_flags, writer_flags = features.describe(
             manifest.fragments,
             stable_row_ids=manifest.has_stable_row_ids,
@@ -119,7 +121,7 @@ class Draft:
         """
         missing = set(ids) - set(self.manifest.fragments.ids)
         if missing:
-            raise CommitConflict(f"fragment {min(missing)} is not part of the latest version any longer")
+            raise CommitConflict(f"fragment {min(missing)} is missing from the latest version")
 
     def current(self, fragments: Iterable[Fragment]) -> dict[int, Fragment]:
         """Returns the fragments of the latest version with the ids of these."""
@@ -153,7 +155,7 @@ class Draft:
         if isinstance(fragment.row_ids, bytes):
             carried = row_ids.parse_prefix(fragment.row_ids, fragment.physical_rows)
         elif fragment.row_ids is not None:
-            raise UnsupportedFeature("new fragments whose row ids are not inline")
+            raise UnsupportedFeature("new fragments with row ids in separate files are not supported")
         num_carried = carried.num_rows
         num_fresh = fragment.physical_rows - num_carried
         created_at = row_versions.constant(fragment.physical_rows, self.version)
@@ -188,7 +190,7 @@ class Draft:
             for fragment_index in (first + np.flatnonzero(greatest >= np.uint64(start))).tolist():
                 _check_row_ids(before.fragments[fragment_index], start)
         if start + count >= 2**64:
-            raise UnsupportedFeature(f"{count} row ids above {start}")
+            raise UnsupportedFeature(f"{count} row ids above {start} are not supported")
         self.change(next_row_id=start + count)
         return IdRange(start, start + count)
 

@@ -154,7 +154,7 @@ def _apply(draft: Draft, operation: Operation) -> None:
         case CreateIndex():
             _create_index(draft, operation)
         case _:
-            raise UnsupportedFeature(f"commits of {type(operation).__name__}")
+            raise UnsupportedFeature(f"commits of {type(operation).__name__} are not supported")
 
 
 def _update(draft: Draft, operation: Update) -> None:

@@ -22,12 +22,12 @@ def changed(manifest: Manifest, operation: UpdateConfig) -> Manifest:
     schema = manifest.schema
     unknown = set(operation.field_metadata) - set(schema.by_id)
     if unknown:
-        raise CommitConflict(f"the schema has no field of the id {min(unknown)} any longer")
+        raise CommitConflict(f"the field with the id {min(unknown)} is missing from the latest schema")
     if operation.field_metadata or operation.schema_metadata is not None:
         fields = tuple(_with_metadata(field, operation.field_metadata) for field in schema.fields)
         schema = Schema(fields, _changed_bytes(schema.metadata, operation.schema_metadata))
         if _primary_key(schema) != _primary_key(manifest.schema):
-            raise InvalidArgument("the primary key of a table is given when it is created, and stays")
+            raise InvalidArgument("the primary key of a table is set at its creation, and cannot change")
     return dataclasses.replace(
         manifest,
         schema=schema,

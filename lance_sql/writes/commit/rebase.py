@@ -86,7 +86,7 @@ def rebase(
             return dataclasses.replace(operation, fragments=tuple(latest.manifest.fragments))
         case CreateIndex(new, _):
             if read.manifest.has_stable_row_ids != latest.manifest.has_stable_row_ids:
-                raise RetryableConflict("another commit changed what row ids are")
+                raise RetryableConflict("another commit enabled stable row ids")
             return dataclasses.replace(operation, new_indices=tuple(_still_covered(each, read, latest) for each in new))
         case _:
             return operation
@@ -221,13 +221,13 @@ def _check_columns(operation: Operation, read: Schema, others: Sequence[Committe
     for file in _new_files(operation):
         for field_id in file.fields:
             if field_id in replaced:
-                raise RetryableConflict(f"another commit replaced column {replaced[field_id]!r} by another one")
+                raise RetryableConflict(f"another commit replaced column {replaced[field_id]!r}")
             field = last.by_id.get(field_id)
             if field is not None and any(_meaning(schema.by_id.get(field_id)) != _meaning(field) for schema in schemas):
-                raise RetryableConflict(f"another commit made column {field.name!r} of what was another column")
+                raise RetryableConflict(f"another commit changed the type or parent of column {field.name!r}")
         earlier_fields = [field_id for field_id in file.fields if field_id in read.by_id]
         if earlier_fields and not any(field_id in last.by_id for field_id in earlier_fields):
-            raise RetryableConflict("other commits dropped every column that there are new values for")
+            raise RetryableConflict("other commits dropped every column with new values")
 
 
 def _replaced(schemas: Sequence[Schema], others: Sequence[Committed]) -> dict[int, str]:

@@ -220,7 +220,7 @@ def _fragments(messages: Iterable[Any]) -> tuple[Fragment, ...]:
 
 def _update_mode(number: int) -> UpdateMode:
     if number not in (mode.value for mode in UpdateMode):
-        raise UnsupportedFeature(f"an update of the mode {number}")
+        raise UnsupportedFeature(f"an update of the mode {number} is not supported")
     return UpdateMode(number)
 
 

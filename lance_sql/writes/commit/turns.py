@@ -53,7 +53,9 @@ def config(
         return {}
     known = last(latest, app_id)
     if known is not None and known.number >= int(number):
-        raise CommitConflict(f"{table} has the write {known.number} of {app_id!r} already, and this is write {number}")
+        raise CommitConflict(
+            f"{table} has write {known.number} of {app_id!r} already, so write {number} was not committed"
+        )
     query = (given or {}).get(TXN_QUERY, "")
     return {TXN + app_id: f"{number} {version} {query}".rstrip()}
 

@@ -56,14 +56,14 @@ def add(
     """
     if isinstance(columns, Mapping):
         if not columns:
-            raise InvalidArgument("No column is added")
+            raise InvalidArgument("No column to add: pass at least one")
         return on_latest(snapshot, "add_columns", lambda session: _add_values(session, columns), properties)
     fields = list(columns) if isinstance(columns, Iterable) else [columns]
     if not fields:
-        raise InvalidArgument("No column is added")
+        raise InvalidArgument("No column to add: pass at least one")
     for field in fields:
         if not isinstance(field, pa.Field):
-            raise InvalidArgument(f"A new column is an Arrow field, or a name with a value, not {field!r}")
+            raise InvalidArgument(f"A new column must be an Arrow field, or a name with a value, not {field!r}")
         if not field.nullable:
             raise InvalidArgument(f"The new column {field.name!r} would be NULL everywhere: it must be nullable")
     return on_latest(snapshot, "add_columns", lambda session: _add_nulls(session, fields), properties)
@@ -75,7 +75,7 @@ def drop(snapshot: Snapshot, names: Sequence[str], properties: Mapping[str, str]
     raises: ColumnNotFound; InvalidArgument for no column, and if no column or no member of a struct would be left
     """
     if not names:
-        raise InvalidArgument("No column is dropped")
+        raise InvalidArgument("No column to drop: pass at least one")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
@@ -85,7 +85,7 @@ def drop(snapshot: Snapshot, names: Sequence[str], properties: Mapping[str, str]
             field for field in (_without(field, dropped_ids) for field in schema.fields) if field is not None
         )
         if not fields:
-            raise InvalidArgument(f"{latest.name} would have no column left")
+            raise InvalidArgument(f"{latest.name} would have no column left: keep at least one")
         return session.commit(Project(Schema(fields, schema.metadata), preserves_nullability=True), RowCounts())
 
     return on_latest(snapshot, "drop_columns", change, properties)
@@ -98,9 +98,9 @@ def rename(snapshot: Snapshot, names: Mapping[str, str], properties: Mapping[str
     raises: ColumnNotFound; InvalidArgument for no column, and for existing names
     """
     if not isinstance(names, Mapping) or not all(isinstance(new, str) for new in names.values()):
-        raise InvalidArgument(f"New names are given by the old ones, as {{'a': 'b'}}, not as {names!r}")
+        raise InvalidArgument(f"New names must be a dict by the old names, as {{'a': 'b'}}, not {names!r}")
     if not names:
-        raise InvalidArgument("No column is renamed")
+        raise InvalidArgument("No column to rename: pass at least one")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
@@ -141,7 +141,9 @@ def alter(
         if type is None:
             return _set_nullable(session, path[-1], nullable=bool(nullable))
         if len(path) > 1:
-            raise InvalidArgument(f"{name!r} is a member of a struct: the type of a whole column can be changed")
+            raise InvalidArgument(
+                f"{name!r} is a member of a struct, whose type cannot change: pass a top-level column"
+            )
         return _cast(session, path[0], type, nullable)
 
     return on_latest(snapshot, "alter_column", change, properties)
@@ -252,7 +254,7 @@ def _with_columns(
 
 def _set_nullable(session: WriteSession, field: Field, *, nullable: bool) -> Snapshot:
     if not nullable and field.logical_type == "null":
-        raise InvalidArgument(f"Column {field.name!r} holds nothing but NULL: give it another type first")
+        raise InvalidArgument(f"Column {field.name!r} is of type null: give it another type first")
     schema = session.snapshot.manifest.schema
     changed = tuple(
         _mapped(top, lambda each: each._replace(nullable=nullable) if each.id == field.id else each)
@@ -268,7 +270,9 @@ def _check_no_nulls(snapshot: Snapshot, name: str) -> None:
     scan = Scan(snapshot, resolve(snapshot, []), to_predicate(snapshot, f"{_quoted(name)} IS NULL"), None, None)
     count = scan.count_rows()
     if count:
-        raise InvalidArgument(f"{count} rows of {snapshot.label} have NULL in column {name!r}")
+        raise InvalidArgument(
+            f"{count} rows of {snapshot.label} have NULL in column {name!r}: update or delete them first"
+        )
 
 
 def _quoted(path: str) -> str:
@@ -286,7 +290,7 @@ def next_field_id(snapshot: Snapshot) -> int:
             ids.update(file.fields)
     highest = max(ids, default=-1)
     if highest > _MAX_FIELD_ID - _SPARE_FIELD_IDS:
-        raise UnsupportedFeature(f"{snapshot.label}: columns behind one of the field id {highest}")
+        raise UnsupportedFeature(f"{snapshot.label}: new columns after the field id {highest} are not supported")
     return highest + 1
 
 

@@ -57,7 +57,7 @@ class Constants:
         except InvalidArgument:
             raise
         except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-            raise InvalidArgument(f"A value is of no type that a column can have: {error}") from error
+            raise InvalidArgument(f"The type of a value cannot be that of a column: {error}") from error
         self.columns: tuple[str, ...] = ()
         self.types = {name: value.type for name, value in self._values.items()}
 

@@ -33,7 +33,7 @@ class FileLimits:
     def __post_init__(self) -> None:
         for name, limit in (("rows", self.max_rows), ("bytes", self.max_bytes)):
             if limit < 1:
-                raise InvalidArgument(f"max_{name}_per_file is {limit}; it must be at least 1")
+                raise InvalidArgument(f"max_{name}_per_file={limit} must be at least 1")
 
 
 def new_file_name(prefix: str = "") -> str:

@@ -65,7 +65,7 @@ def create(
         that the kind does not support, and for tables with files of version 0.1
     """
     if not isinstance(kind, str) or not isinstance(column, str):
-        raise InvalidArgument(f"A column and a kind of index are texts, not {column!r} and {kind!r}")
+        raise InvalidArgument(f"A column and a kind of index must be strings, not {column!r} and {kind!r}")
     spelled, kind = kind, ALIASES.get(kind.lower(), kind.lower())
     if kind not in BUILT:
         kinds = ", ".join((*BUILT, *ALIASES))
@@ -307,10 +307,10 @@ def _field(snapshot: Snapshot, column: str, kind: str) -> Field:
     raises: as `create`
     """
     if snapshot.manifest.data_format == "0.1":
-        raise UnsupportedFeature("indices of tables with data files of version 0.1")
+        raise UnsupportedFeature("indices of tables with data files of version 0.1 are not supported")
     *parents, field = snapshot.manifest.schema.resolve(column, table=snapshot.label)
     if any(parent.logical_type != "struct" for parent in parents):
-        raise UnsupportedFeature(f"an index on {column!r}, which is inside of lists")
+        raise UnsupportedFeature(f"an index on {column!r}, which is inside a list, is not supported")
     _check_type(field, kind)
     return field
 
@@ -319,7 +319,9 @@ def _check_type(field: Field, kind: str) -> None:
     BUILT[kind].check(arrow_field(field).type)
     if BUILT[kind].kind is BLOOM_FILTER and is_json(field):
         # a file of hashes does not record whether they are of the text or of the stored form
-        raise UnsupportedFeature(f"a bloom filter on the JSON column {field.name!r}: build a btree or bitmap index")
+        raise UnsupportedFeature(
+            f"a bloom filter on the JSON column {field.name!r} is not supported: build a btree or bitmap index"
+        )
 
 
 def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
@@ -329,7 +331,7 @@ def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
     """
     field = snapshot.manifest.schema.by_id.get(field_id)
     if field is None:
-        raise UnsupportedFeature(f"an index on field {field_id}, which is no column")
+        raise UnsupportedFeature(f"an index on field {field_id}, which is not a column")
     return column_name(snapshot, field_id), field
 
 
@@ -343,7 +345,8 @@ def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list
             raise InvalidArgument(f"{snapshot.name} has no index {name!r}{_index_names(snapshot)}")
         if not is_built(snapshot, segments_by_name[name]):
             raise UnsupportedFeature(
-                f"building the index {name!r}, which is of type {segments_by_name[name][0].index_type!r}"
+                f"building the index {name!r} of type {segments_by_name[name][0].index_type!r} is not supported: drop"
+                " it, or leave it out"
             )
     return {
         name: segments

@@ -132,8 +132,8 @@ def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mappi
         return None
     if mode == "create":
         raise TableExists(
-            f"There is a table at {shown(uri)!r} already, version {snapshot.version}. "
-            "Use mode='append' or mode='overwrite', or another place."
+            f"Table {shown(uri)!r} exists already, at version {snapshot.version}: pass mode='append' or"
+            " mode='overwrite', or another path"
         )
     check_writable(snapshot)
     return snapshot
@@ -147,9 +147,7 @@ def _check_new(uri: str, storage_options: Mapping[str, Any] | None) -> None:
     table, _, name = uri.partition("/tree/") if "/tree/" in uri else split_name(uri)
     if table != uri and versions.newest(open_store(table, storage_options)) is not None:
         what = f"a branch {name!r}" if "/tree/" in uri else "a version or branch"
-        raise InvalidArgument(
-            f"{shown(uri)!r} is the name of {what} of {table}: write with branch=, or to another place"
-        )
+        raise InvalidArgument(f"{shown(uri)!r} is the name of {what} of {table}: pass branch=, or another path")
 
 
 def target(
@@ -173,7 +171,7 @@ def target(
     """
     if wanted_version is not None and wanted_version not in file_versions.WRITTEN:
         raise UnsupportedFeature(
-            f"Data files of version {wanted_version!r}; {', '.join(file_versions.WRITTEN)} are written"
+            f"Data files of version {wanted_version!r} cannot be written: pass {', '.join(file_versions.WRITTEN)}"
         )
     if snapshot is not None and stable_row_ids is not None:
         _check_row_ids(snapshot, stable_row_ids)
@@ -254,8 +252,8 @@ def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:
         has = "has" if not wanted else "does not have"
         way_out = "or write to another place" if not wanted else "or call enable_stable_row_ids() first"
         raise InvalidArgument(
-            f"{snapshot.name} {has} stable row ids, which is fixed when a table is created. "
-            f"Leave stable_row_ids out, {way_out}."
+            f"{snapshot.name} {has} stable row ids, which is fixed when a table is created: leave stable_row_ids out,"
+            f" {way_out}"
         )
 
 

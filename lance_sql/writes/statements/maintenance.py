@@ -88,7 +88,7 @@ def update_config(
     """
     _check_texts(values, "Config values are text")
     if not values:
-        raise InvalidArgument("No key is set")
+        raise InvalidArgument("No key to set: pass at least one")
     operation = UpdateConfig(config=UpdateMap(dict(values)))
     return on_latest(
         snapshot,
@@ -129,13 +129,13 @@ def _file(snapshot: Snapshot, version: VersionLike) -> VersionFile:
         # raises an error if the whole table is gone
         snapshot.latest()
         available = versions.describe(versions.list_versions(snapshot.store), whole_history=snapshot.branch is None)
-        raise VersionNotFound(f"Version {version} does not exist in {snapshot.name}: {available}.")
+        raise VersionNotFound(f"Version {version} does not exist in {snapshot.name}: {available}")
     return file
 
 
 def _check_texts(values: object, what: str) -> None:
     if not isinstance(values, Mapping):
-        raise InvalidArgument(f"{what} by key, not {values!r}")
+        raise InvalidArgument(f"{what} must be a dict, not {values!r}")
     for key, value in values.items():
         if not isinstance(key, str) or not (value is None or isinstance(value, str)):
             raise InvalidArgument(f"{what}: {key!r} is {value!r}")

@@ -80,7 +80,7 @@ def merge(
             _check_unique(rows, matches, keys, latest.name, inserts=when_not_matched == "insert")
         if when_matched == "fail" and len(matches.source):
             row = rows.slice(int(matches.source[0]), 1).select(list(keys)).to_pylist()[0]
-            raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
+            raise InvalidArgument(f"{latest.name} has a row with this key already: {row}")
         inserts = matches.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
         if len(inserts):
             _check_inserts(latest, rows.slice(int(inserts[0]), 1).select(list(keys)), present)
@@ -116,7 +116,7 @@ def _check_unique(rows: pa.Table, matches: Matches, keys: Sequence[str], name: s
     matched, counts = np.unique(matches.source, return_counts=True)
     if np.any(counts > 1):
         key = rows.slice(int(matched[counts > 1][0]), 1).select(list(keys)).to_pylist()[0]
-        raise InvalidArgument(f"{name} has two rows of this key already: {key}")
+        raise InvalidArgument(f"{name} has two rows with this key already: {key}")
     if not inserts:
         return
     new = selection.take(rows.select(list(keys)), pa.array(matches.unmatched))
@@ -133,7 +133,7 @@ def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]
         on = keys
     keys = tuple([on] if isinstance(on, str) else on)
     if not keys or len(set(keys)) != len(keys):
-        raise InvalidArgument(f"on={list(keys)}: give each key column once, and at least one")
+        raise InvalidArgument(f"on={list(keys)} is not a key: pass each key column once, and at least one")
     for key in keys:
         table.field(key)
     return keys
@@ -149,8 +149,8 @@ def _check_inserts(snapshot: Snapshot, row: pa.Table, present: Schema) -> None:
     missing = [field.name for field in fields if not field.nullable and field.name not in present.names]
     if missing:
         raise InvalidArgument(
-            f"The rows do not fit {snapshot.name}: {', '.join(missing)}: missing, and may not be NULL, while no row"
-            f" matches {row.to_pylist()[0]}, which would be inserted; when_not_matched='ignore' leaves such rows out"
+            f"The rows do not fit {snapshot.name}: {', '.join(missing)}: missing, and may not be NULL, while"
+            f" {row.to_pylist()[0]} would be inserted: add the columns, or pass when_not_matched='ignore'"
             " (--when-not-matched ignore)"
         )
 
@@ -161,7 +161,7 @@ def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str]) -> tu
     for key in keys:
         if key not in source.schema.names:
             shown = ", ".join(source.schema.names[:12])
-            raise ColumnNotFound(f"The source has no column {key!r}, on which rows are matched; its columns: {shown}")
+            raise ColumnNotFound(f"The source has no key column {key!r}; its columns: {shown}")
     # existing rows keep the values of missing columns
     given = frozenset(source.schema.names)
     fields = (field if field.name in given else field._replace(nullable=True) for field in table.fields)

@@ -52,7 +52,7 @@ def turn(app_id: str | None, version: int | None) -> Turn | None:
     if app_id is None and version is None:
         return None
     if app_id is None or version is None:
-        raise InvalidArgument("txn_app_id and txn_version go together: the application, and the number of its write")
+        raise InvalidArgument("Pass both txn_app_id (the application) and txn_version (the number of its write)")
     return Turn(app_id, version)
 
 
@@ -71,9 +71,9 @@ def committed(snapshot: Snapshot, wanted: Turn) -> Snapshot | None:
         return None
     if wanted.query is not None and last.query not in ("", wanted.query):
         raise InvalidArgument(
-            f"{snapshot.name} has batch {last.number} of {wanted.app_id!r} from another query, and this query is at"
-            f" batch {wanted.version}: its checkpoint is another one, or two queries have one txnAppId. Give each"
-            " checkpoint a txnAppId of its own"
+            f"{snapshot.name} has batch {last.number} of {wanted.app_id!r} from another query, but this query is at"
+            f" batch {wanted.version}: two queries share a txnAppId, or the checkpoint is new. Give each checkpoint its"
+            " own txnAppId"
         )
     file = versions.find_version(snapshot.store, last.version)
     if file is None or file.version == snapshot.version:

@@ -204,7 +204,7 @@ def system_column(batch: pa.RecordBatch, name: str) -> U64:
     """
     column = batch.column(name)
     if column.null_count:
-        raise InvalidArgument(f"{name} is NULL where a row is to be replaced or deleted")
+        raise InvalidArgument(f"{name} is NULL in a row to replace or delete")
     # copied, because a view would keep the other columns in memory
     values: U64 = np.array(column.cast(pa.uint64()).to_numpy())
     return values

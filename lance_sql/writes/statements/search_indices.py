@@ -68,12 +68,15 @@ def recipe_of(snapshot: Snapshot, segments: Sequence[IndexSegment], type: pa.Dat
     opened = snapshot.open_indices.open(segments[0])
     if isinstance(opened, FullTextIndex):
         if any(each.index_version != write_full_text.FORMAT for each in segments):
-            raise UnsupportedFeature(f"full text indices of format {segments[0].index_version} are not added to")
+            raise UnsupportedFeature(
+                f"adding to full-text indices of format {segments[0].index_version} is not supported: build the index"
+                " again"
+            )
         write_full_text.check(type)
         return parameters_of({name: opened.parameters[name] for name in _given(opened.parameters)})
     assert isinstance(opened, VectorIndex)
     if not pa.types.is_fixed_size_list(type):
-        raise UnsupportedFeature("vector indices of several vectors a row are not built")
+        raise UnsupportedFeature("building vector indices of several vectors per row is not supported")
     return model_of(opened, type.value_type)
 
 
@@ -85,7 +88,9 @@ def _given(parameters: Mapping[str, Any]) -> list[str]:
     for name in write_full_text.FIXED:
         default = write_full_text.DEFAULTS[name]
         if parameters.get(name, default) != default:
-            raise UnsupportedFeature(f"full text indices with {name}={str(parameters[name])[:40]!r} are not built")
+            raise UnsupportedFeature(
+                f"building full-text indices with {name}={str(parameters[name])[:40]!r} is not supported"
+            )
     return [name for name in parameters if name in write_full_text.DEFAULTS and name not in write_full_text.FIXED]
 
 

@@ -47,8 +47,8 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
         return _of_batches(iter(data), schema)
     raise InvalidArgument(
-        f"No rows can be taken from {type(data).__name__!r}: give an Arrow table or stream, a DuckDB relation, a "
-        "Polars or pandas frame, a dict of columns, a list of dicts, or record batches"
+        f"Cannot read rows from {type(data).__name__!r}: pass an Arrow table or stream, a DuckDB relation, a Polars or"
+        " pandas frame, a dict of columns, a list of dicts, or record batches"
     )
 
 
@@ -67,8 +67,8 @@ def _of_pandas(frame: Any) -> pa.Table:
     if not named:
         if len(levels) > 1 or frame.index.dtype.kind not in "iu":
             raise InvalidArgument(
-                "The frame's index has no name, and would be lost: name it with rename_axis to make a column of it, or "
-                "drop it with reset_index(drop=True)"
+                "The frame's index has no name, and would be lost: name it with rename_axis to store it as a column, or"
+                " drop it with reset_index(drop=True)"
             )
         return _from_pandas(frame, preserve_index=False)
     taken = [name for name in named if name in frame.columns]
@@ -82,7 +82,7 @@ def _from_pandas(frame: Any, *, preserve_index: bool) -> pa.Table:
     try:
         return pa.Table.from_pandas(frame, preserve_index=preserve_index)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InvalidArgument(f"The frame makes no table: {error}") from error
+        raise InvalidArgument(f"Cannot build a table from the frame: {error}") from error
 
 
 def _is_spark(data: object) -> bool:
@@ -101,7 +101,7 @@ def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None, table: pa.
         more, less = (
             [name for name in one if name not in other] for one, other in ((columns, names), (names, columns))
         )
-        what = f"a column {more[0]!r}, which the schema has not" if more else f"no column {less[0]!r}"
+        what = f"a column {more[0]!r}, which is not in the schema" if more else f"no column {less[0]!r}"
         raise InvalidArgument(f"The rows have {what}")
     arrays = [_column(str(name), columns[name], wanted.get(name), keeps_type=schema is None) for name in names]
     fields = [
@@ -111,7 +111,7 @@ def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None, table: pa.
     try:
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InvalidArgument(f"The columns make no table: {error}") from error
+        raise InvalidArgument(f"Cannot build a table from the columns: {error}") from error
 
 
 def _column(name: str, values: Any, field: pa.Field | None, *, keeps_type: bool) -> pa.Array | pa.ChunkedArray:
@@ -126,7 +126,7 @@ def _column(name: str, values: Any, field: pa.Field | None, *, keeps_type: bool)
     try:
         array = values if is_own else _as_arrow(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InvalidArgument(f"The columns make no table: {name}: {error}") from error
+        raise InvalidArgument(f"Cannot build a table from the columns: {name}: {error}") from error
     if type is None or (is_own and keeps_type) or array.type == type:
         return array
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
@@ -160,7 +160,7 @@ def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Sche
     accepted = names if schema is None else set(schema.names)
     unknown = [name for name in names if name not in accepted]
     if unknown:
-        raise InvalidArgument(f"The rows have a column {unknown[0]!r}, which the schema has not")
+        raise InvalidArgument(f"The rows have a column {unknown[0]!r}, which is not in the schema")
     columns = {name: [record.get(name) for record in records] for name in (schema.names if schema else names)}
     return _of_columns(columns, schema, table)
 
@@ -168,10 +168,10 @@ def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Sche
 def _of_batches(batches: Iterator[object], schema: pa.Schema | None) -> pa.RecordBatchReader:
     first = next(batches, None)
     if first is not None and not isinstance(first, pa.RecordBatch):
-        raise InvalidArgument(f"Record batches are expected, not a {type(first).__name__}")
+        raise InvalidArgument(f"Rows must be record batches, not a {type(first).__name__}")
     if schema is None:
         if first is None:
-            raise InvalidArgument("There is no batch to take the columns from: pass a schema")
+            raise InvalidArgument("No batch has the columns: pass schema=")
         schema = first.schema
 
     def checked() -> Iterator[pa.RecordBatch]:
@@ -180,7 +180,7 @@ def _of_batches(batches: Iterator[object], schema: pa.Schema | None) -> pa.Recor
         yield first
         for batch in batches:
             if not isinstance(batch, pa.RecordBatch):
-                raise InvalidArgument(f"Record batches are expected, not a {type(batch).__name__}")
+                raise InvalidArgument(f"Rows must be record batches, not a {type(batch).__name__}")
             yield batch
 
     return pa.RecordBatchReader.from_batches(schema, checked())

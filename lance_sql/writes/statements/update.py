@@ -37,9 +37,9 @@ def update(
     raises: as `Dataset.scan` for the filter; ColumnNotFound, InvalidArgument for the values; CommitConflict
     """
     if not isinstance(values, Mapping):
-        raise InvalidArgument(f"New values are given by column, not as a {type(values).__name__}")
+        raise InvalidArgument(f"New values must be a dict by column, not a {type(values).__name__}")
     if not values:
-        raise InvalidArgument("No column is set")
+        raise InvalidArgument("No column to set: pass at least one")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot

@@ -84,7 +84,7 @@ def test_until_takes_a_part(table: Dataset) -> None:
     with cursor.read(until=2) as changes:
         assert changes.end == 2
     assert cursor.position == 2
-    with pytest.raises(InvalidArgument, match="up to which the cursor 'w'"), cursor.read(until=1):
+    with pytest.raises(InvalidArgument, match="the position of the cursor 'w'"), cursor.read(until=1):
         pass
     assert kinds(cursor) == [("delete", 2)]
 
@@ -285,7 +285,7 @@ def test_a_cursor_that_came_after_the_plan_stops_a_cleanup(table: Dataset) -> No
     table.delete("id = 1")
     planned = cleanup.plan(table.snapshot, retain_versions=1)
     table.latest().cursor("w", start=2)
-    with pytest.raises(CommitConflict, match="version 1 got a tag, a branch or a cursor"):
+    with pytest.raises(CommitConflict, match="version 1 has a new tag, branch or cursor"):
         cleanup.execute(planned)
 
 

@@ -78,7 +78,7 @@ INSIDE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 @pytest.mark.parametrize(("value", "type"), LOST, ids=str)
 def test_a_value_that_would_change_is_refused(value: Any, type: pa.DataType, inside: str) -> None:
     make_type, make_value = INSIDE[inside]
-    with pytest.raises(InvalidArgument, match=r"Column 'x', row 2: .* is no value of "):
+    with pytest.raises(InvalidArgument, match=r"Column 'x', row 2: .* does not fit "):
         python_values.array([None, None, make_value(value)], make_type(type), "x")
 
 

@@ -551,8 +551,8 @@ def test_text_that_is_no_json_is_refused_with_its_row(nested: bool, file_version
         ({"a": pa.array([1])}, "'b' missing"),
         ({"a": pa.array([1]), "b": pa.array(["x"]), "c": pa.array([1])}, "'c' not in the table"),
         ({"b": pa.array(["x"]), "a": pa.array([1])}, "another order"),
-        ({"a": pa.array([1], pa.int32()), "b": pa.array(["x"])}, "'a' holds int64, not int32"),
-        ({"a": pa.array([1]), "b": pa.array([b"x"])}, "'b' holds string, not binary"),
+        ({"a": pa.array([1], pa.int32()), "b": pa.array(["x"])}, "'a' is int64, not int32"),
+        ({"a": pa.array([1]), "b": pa.array([b"x"])}, "'b' is string, not binary"),
     ],
 )
 def test_other_columns_are_refused(found: dict[str, pa.Array], text: str) -> None:
@@ -566,12 +566,12 @@ def test_other_columns_are_refused(found: dict[str, pa.Array], text: str) -> Non
     ("expected", "found", "text"),
     [
         (pa.struct([("x", pa.int8())]), pa.struct([("y", pa.int8())]), "'a' is a struct of x, not of y"),
-        (pa.list_(pa.int8()), pa.list_(pa.int16()), r"'a\.item' holds int8, not int16"),
-        (pa.list_(pa.int8()), pa.list_(pa.int8(), 2), "'a' holds list"),
-        (pa.list_(pa.int8(), 2), pa.list_(pa.int8(), 3), "'a' holds fixed_size_list"),
-        (pa.map_(pa.string(), pa.int8()), pa.map_(pa.string(), pa.int16()), r"'a\.value' holds int8"),
-        (pa.timestamp("us"), pa.timestamp("us", "UTC"), "'a' holds timestamp"),
-        (pa.dictionary(pa.int8(), pa.string()), pa.string(), "'a' holds dictionary"),
+        (pa.list_(pa.int8()), pa.list_(pa.int16()), r"'a\.item' is int8, not int16"),
+        (pa.list_(pa.int8()), pa.list_(pa.int8(), 2), "'a' is list"),
+        (pa.list_(pa.int8(), 2), pa.list_(pa.int8(), 3), "'a' is fixed_size_list"),
+        (pa.map_(pa.string(), pa.int8()), pa.map_(pa.string(), pa.int16()), r"'a\.value' is int8"),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC"), "'a' is timestamp"),
+        (pa.dictionary(pa.int8(), pa.string()), pa.string(), "'a' is dictionary"),
     ],
 )
 def test_other_types_are_refused(expected: pa.DataType, found: pa.DataType, text: str) -> None:
@@ -605,7 +605,7 @@ def test_what_a_version_cannot_hold_is_refused_before_the_first_byte(
 
 def test_other_versions_are_refused() -> None:
     for file_version in ("0.1", "2.3", "next"):
-        with pytest.raises(LanceError, match=r"written in version 2\.0, 2\.1, 2\.2"):
+        with pytest.raises(LanceError, match=r"cannot be written: pass 2\.0, 2\.1, 2\.2"):
             FileWriter(MemoryStore({}), "a", from_arrow(pa.schema([])), file_version)
 
 

@@ -108,8 +108,8 @@ def test_what_would_not_be_the_same_is_refused(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("regexp_matches(t, '(')", "'(' is no regular expression"),
-        ("regexp_full_match(t, 'a)|(b')", "'a)|(b' is no regular expression"),
+        ("regexp_matches(t, '(')", "'(' is not a regular expression"),
+        ("regexp_full_match(t, 'a)|(b')", "'a)|(b' is not a regular expression"),
         ("list_contains(numbers, 'a')", "Cannot look for 'a' in numbers"),
     ],
 )

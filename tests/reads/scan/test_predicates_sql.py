@@ -127,9 +127,9 @@ def test_a_mistake_is_named(text: str, message: str) -> None:
     [
         (
             "idd = 1",
-            "No column 'idd' in events.lance version 42. Closest: 'id'. Hidden columns: _rowid.",
+            "No column 'idd' in events.lance version 42. Closest: 'id'. Hidden columns: _rowid",
         ),
-        ("_rwid = 1", "Closest: '_rowid'."),
+        ("_rwid = 1", "Closest: '_rowid'"),
         ("place.town = 'x'", "No field 'town' in column 'place'"),
         ("name.x = 'x'", "No field 'x' in column 'name' (string)"),
     ],

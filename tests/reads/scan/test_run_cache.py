@@ -284,7 +284,7 @@ def test_a_file_that_is_cut_off_between_runs_is_damaged(tmp_path: Path) -> None:
     with file.open("r+b") as opened:
         # as much as no batch reads that is being decoded
         opened.truncate(file.stat().st_size * 3 // 4)
-    with pytest.raises(CorruptFile, match="are asked for, but the file has"):
+    with pytest.raises(CorruptFile, match="were requested, but the file has"):
         for _ in stream:
             pass
 

@@ -98,7 +98,7 @@ def test_unknown_columns_are_refused(dataset: Dataset, columns: list[str]) -> No
 
 @pytest.mark.parametrize("columns", [["id", "id"], [ROW_ID, "id", ROW_ID], ["point.x", "point.x"]])
 def test_a_column_is_asked_for_once(dataset: Dataset, columns: list[str]) -> None:
-    with pytest.raises(InvalidArgument, match="is asked for twice"):
+    with pytest.raises(InvalidArgument, match="is selected twice"):
         dataset.scan(columns)
 
 
@@ -150,7 +150,7 @@ def test_batches_are_no_larger_than_asked_for(dataset: Dataset, batch_size: int)
 
 @pytest.mark.parametrize("options", [{"limit": -1}, {"batch_size": 0}, {"batch_size": -5}])
 def test_limits_that_make_no_sense_are_refused(dataset: Dataset, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidArgument, match="it must be at least"):
+    with pytest.raises(InvalidArgument, match="must be at least"):
         dataset.scan(["id"], **options)
 
 

@@ -79,7 +79,7 @@ def test_arguments_of_a_value_belong_to_it(articles: lance_sql.Dataset) -> None:
         articles.search(lance_sql.nearest(QUERY), metric="dot")
     with pytest.raises(TypeError, match="Did you mean 'metric'"):
         articles.search(QUERY, metrics="dot")  # type: ignore[call-arg]  # misspelled
-    with pytest.raises(InvalidArgument, match="Give a vector, text, or both"):
+    with pytest.raises(InvalidArgument, match="pass a vector, text, or both"):
         articles.search()
 
 

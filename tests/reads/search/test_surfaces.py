@@ -102,7 +102,7 @@ def test_datafusion_by_place(path: str) -> None:
         ("'v', [1, 2], refine_factor := 0", "refine_factor=0"),
         ("'w', [1, 2]", "'w'"),
         ("'kind', [1, 2]", "'kind' is"),
-        ("'v', [1, 2], metric := 'near'", "none of l2"),
+        ("'v', [1, 2], metric := 'near'", "not one of l2"),
         ("'v', [1, 2], version := 99", "99"),
         ("'v', [1, 2], filter := 'nothing > 1'", "nothing"),
     ],
@@ -173,7 +173,7 @@ def test_the_command_line(path: str) -> None:
     ("arguments", "message"),
     [
         ((), "words, --vector or --like-row"),
-        (("--vector", "[1"), "no list of numbers"),
+        (("--vector", "[1"), "a list of numbers"),
         (("--vector", "[1]"), "has 1 values"),
         (("--like-row", "100000"), "no rows with the row ids 100000"),
     ],

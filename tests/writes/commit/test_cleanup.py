@@ -146,7 +146,7 @@ def test_a_version_that_got_a_tag_meanwhile_stays(root: str) -> None:
     planned = plan(latest(root), now=LATER)
     refs.create_tag(latest(root).main, "t", 2, branch=None, manifest_size=1)
     before = files(root)
-    with pytest.raises(RetryableConflict, match="version 2 got a tag, a branch or a cursor"):
+    with pytest.raises(RetryableConflict, match="version 2 has a new tag, branch or cursor"):
         execute(planned)
     assert files(root) == before
 
@@ -162,7 +162,7 @@ def test_files_that_a_new_version_needs_stay(root: str) -> None:
 def test_a_table_with_a_version_that_cannot_be_read_is_left_alone(root: str) -> None:
     path = Path(root) / open_snapshot(root, version=3).manifest_path
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CorruptFile, match=r"^t\.lance version 3: _versions/.* LANC: .* so nothing is removed; put"):
+    with pytest.raises(CorruptFile, match=r"^t\.lance version 3: _versions/.* LANC: .* so nothing is removed: restore"):
         plan(latest(root), now=LATER)
 
 

@@ -101,11 +101,11 @@ def test_branches_of_branches_know_their_parents(snapshot: Snapshot, root: str) 
 def test_a_branch_is_deleted_when_nothing_needs_it(snapshot: Snapshot, root: str) -> None:
     create_branch(snapshot, "dev")
     create_branch(open_snapshot(root, branch="dev"), "dev/more")
-    with pytest.raises(InvalidArgument, match="branch 'dev/more' is of it"):
+    with pytest.raises(InvalidArgument, match="delete branch 'dev/more' first"):
         delete_branch(snapshot, "dev")
     delete_branch(snapshot, "dev/more")
     refs.create_tag(snapshot.main, "t", 3, branch="dev", manifest_size=1)
-    with pytest.raises(InvalidArgument, match="tag 't' is of it"):
+    with pytest.raises(InvalidArgument, match="delete tag 't' first"):
         delete_branch(snapshot, "dev")
     refs.delete_tag(snapshot.main, "t")
     delete_branch(snapshot, "dev")
@@ -148,7 +148,7 @@ def test_tags_are_made_moved_and_deleted(snapshot: Snapshot, root: str) -> None:
     refs.create_tag(snapshot.main, "t", 1, branch=None, manifest_size=407)
     assert lance.dataset(root).tags.list()["t"]["version"] == 1
     assert lance.dataset(root, version="t").version == lance_sql.open(root, tag="t").version == 1
-    with pytest.raises(InvalidArgument, match="The tag 't' exists already"):
+    with pytest.raises(InvalidArgument, match="Tag 't' exists already"):
         refs.create_tag(snapshot.main, "t", 2, branch=None, manifest_size=1)
     lance.dataset(root).tags.update("t", 2)
     before = refs.tags(snapshot.main)["t"]

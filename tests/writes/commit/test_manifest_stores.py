@@ -198,8 +198,8 @@ def test_entries_that_name_something_else_are_damage(tmp_path: Path) -> None:
     for path, message in (
         (f"{key}/../../etc/hostname", "not a manifest"),
         ("elsewhere/_versions/9.manifest-" + "0" * 36, "not a manifest"),
-        (f"{key}/_versions/18446744073709551606.manifest-{'0' * 36}", "it is not there"),
-        (f"{key}/_versions/18446744073709551606.manifest", "its manifest is not there"),
+        (f"{key}/_versions/18446744073709551606.manifest-{'0' * 36}", "which is missing"),
+        (f"{key}/_versions/18446744073709551606.manifest", "whose manifest is missing"),
     ):
         made.manifests.put_if_absent(key, ManifestEntry(9, path, None))
         with pytest.raises(CorruptFile, match=message):
@@ -218,7 +218,7 @@ def test_a_place_without_exclusive_creation_gets_it(tmp_path: Path) -> None:
         protocol = ("file+fsspec",)
 
     fsspec.register_implementation("file+fsspec", Plain, clobber=True)
-    with pytest.raises(UnsupportedFeature, match="give a manifest_store"):
+    with pytest.raises(UnsupportedFeature, match="pass manifest_store"):
         lance_sql.write(pa.table({"a": [1]}), f"{uri}/a.lance")
     manifests = SqliteManifestStore(str(tmp_path / "m.sqlite"))
     lance_sql.write(pa.table({"a": [1]}), f"{uri}/b.lance", manifest_store=manifests)

@@ -116,7 +116,7 @@ def test_nothing_else_writes_beside_a_damaged_version(root: Path) -> None:
             change()
     assert len(list((root / "_versions").glob("*.manifest"))) == 4
     stale.restore()
-    with pytest.raises(CommitConflict, match="version 4: what it did is not recorded or cannot be read"):
+    with pytest.raises(CommitConflict, match="version 4: its transaction is missing or unreadable"):
         job.commit(new)
     assert keys(root) == list(range(10))
 

@@ -95,11 +95,11 @@ def test_decimals_become_the_nearest_double(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [
-        ({"v": "v +"}, InvalidArgument, "no SQL expression"),
+        ({"v": "v +"}, InvalidArgument, "not an SQL expression"),
         ({"v": "nothing"}, InvalidArgument, "nothing"),
         ({"v": "'text'"}, InvalidArgument, "'v'"),
         ({"v": "3000000000"}, InvalidArgument, "'v'"),
-        ({"v": "sum(v)"}, InvalidArgument, "one for each row"),
+        ({"v": "sum(v)"}, InvalidArgument, "one value for each row"),
         ({"v": 1.5}, InvalidArgument, "'v'"),
         ({"w": "1"}, ColumnNotFound, "'w'"),
         ({"v": object()}, InvalidArgument, "type"),
@@ -232,7 +232,7 @@ def test_merge_by_several_columns(table: Dataset) -> None:
     ("source", "arguments", "message"),
     [
         (rows(1, 1), {"on": "k"}, "Two rows of the source"),
-        (rows(1), {"on": "k", "when_matched": "fail"}, "a row of this key already"),
+        (rows(1), {"on": "k", "when_matched": "fail"}, "a row with this key already"),
         (rows(1), {"on": "k", "when_matched": "replace"}, "when_matched"),
         (rows(1), {}, "no primary key"),
         (rows(1), {"on": []}, "at least one"),

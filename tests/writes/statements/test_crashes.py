@@ -297,7 +297,7 @@ def test_a_job_whose_files_are_gone_is_not_committed(tmp_path: Path, monkeypatch
         patch.setattr(time, "time", lambda: old)
         for file in made[0].files:
             (tmp_path / "t.lance" / "data" / file.path).unlink()
-        with pytest.raises(lance_sql.CommitConflict, match=r"files of this job are gone.*8\.0 days ago"):
+        with pytest.raises(lance_sql.CommitConflict, match=r"files of this job are missing.*8\.0 days ago"):
             job.commit(made)
     assert lance_sql.open(path).version == 1
     assert lance_sql.open(path).to_table().equals(before)

@@ -106,8 +106,8 @@ def test_expressions_that_are_none_of_a_row(table: Dataset, text: str, message: 
     ("text", "message"),
     [
         ("k +", "something is missing at column 3$"),
-        ("'k", "no SQL expression"),
-        ("", "no SQL expression"),
+        ("'k", "not an SQL expression"),
+        ("", "not an SQL expression"),
         ("nothing(k)", "nothing does not exist"),
     ],
 )

@@ -118,7 +118,7 @@ def test_who_began_before_and_lost_the_race_makes_nothing(tmp_path: Path, monkey
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     path = tmp_path / "t"
     for arguments in ({"txn_app_id": "a"}, {"txn_version": 1}):
-        with pytest.raises(InvalidArgument, match="go together"):
+        with pytest.raises(InvalidArgument, match="Pass both"):
             lance_sql.write(rows(1), path, **arguments)
     for app, number in (("", 1), ("a", -1), ("a", "1"), ("a", True), ("a", 2**63)):
         with pytest.raises(InvalidArgument, match=r"txn_app_id=|txn_version="):

@@ -48,9 +48,9 @@ def test_what_is_configured_comes_before_the_environment(tmp_path: Path, monkeyp
 
 
 def test_names_are_text() -> None:
-    with pytest.raises(InvalidArgument, match="job=7 is no text"):
+    with pytest.raises(InvalidArgument, match="job=7 is not text"):
         lance_sql.configure(job=7)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="name of a job is text"), lance_sql.job(None):  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="name of a job must be text"), lance_sql.job(None):  # type: ignore[arg-type]
         pass
 
 
@@ -70,7 +70,7 @@ def test_a_history_is_cut_by_time_and_job(tmp_path: Path) -> None:
         assert len(made.history(since=everything)) == 3
         assert made.changes(since=everything).count_rows("_change_type = 'delete'") == 2
     assert made.history(since=datetime.now(UTC) + timedelta(hours=1)) == ()
-    with pytest.raises(InvalidArgument, match="'soon' is no time"):
+    with pytest.raises(InvalidArgument, match="'soon' is not a time"):
         made.history(since="soon")
 
 

@@ -243,7 +243,7 @@ def test_indices_that_cannot_stay_are_refused(tmp_path: Path) -> None:
     lance.write_dataset(table(range(30)), path)
     lance.dataset(path).create_scalar_index("k", "BTREE", name="by_k")
     lance_sql.open(path).enable_stable_row_ids().restore(2)
-    with pytest.raises(InvalidArgument, match=r"cannot stay.*indices='drop'"):
+    with pytest.raises(InvalidArgument, match=r"cannot be kept.*indices='drop'"):
         lance_sql.open(path).enable_stable_row_ids()
     lance_sql.open(path).enable_stable_row_ids(indices="drop")
     assert len(rows(path)) == 30
@@ -311,7 +311,7 @@ def test_tables_of_early_releases_get_them(folder: Path, tmp_path: Path) -> None
     shutil.copytree(folder / "data.lance", path)
     before = lance_sql.open(path)
     if any(field.dictionary is not None for field in before.snapshot.manifest.schema.by_id.values()):
-        with pytest.raises(UnsupportedFeature, match="dictionaries are in the manifest"):
+        with pytest.raises(UnsupportedFeature, match="dictionaries in the manifest"):
             before.enable_stable_row_ids()
         return
     made = before.enable_stable_row_ids()

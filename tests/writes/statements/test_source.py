@@ -53,7 +53,7 @@ def test_numbers_of_rows_are_no_column(tmp_path: Path, data: Any) -> None:
         (frame(index=pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)])), "has no name, and would be lost"),
         (frame(index=pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["k", None])), "levels without names"),
         (frame(index=pandas.Index([1, 2], name="v")), "has the name 'v', as a column has"),
-        (pandas.DataFrame({"v": [object()]}), "makes no table"),
+        (pandas.DataFrame({"v": [object()]}), "Cannot build a table"),
     ],
 )
 def test_what_would_be_lost_is_refused(tmp_path: Path, data: Any, message: str) -> None:

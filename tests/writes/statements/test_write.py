@@ -154,7 +154,7 @@ def test_appended_columns_are_found_by_name_and_widened(tmp_path: Path) -> None:
     ("source", "message"),
     [
         (pa.table({"k": [1], "s": ["a"], "t": [1]}), "t: no such column"),
-        (pa.table({"k": ["1"], "s": ["a"]}), "k: string where int64 is expected. Cast them; INSERT INTO"),
+        (pa.table({"k": ["1"], "s": ["a"]}), "k: string where int64 is expected. Cast them, or use INSERT INTO"),
         (pa.table({"k": [1.5], "s": ["a"]}), "k: double where int64 is expected"),
         (pa.table({"s": ["a"]}), "k: missing, and it may not be NULL"),
         (pa.table([[1], [2]], names=["k", "k"]), "k: twice"),
@@ -208,8 +208,8 @@ def test_null_in_a_column_that_has_none(tmp_path: Path) -> None:
     ("field", "message"),
     [
         (pa.field("k", pa.int64()), "may be NULL"),
-        (pa.field("k", pa.list_(pa.int64()), nullable=False), "has parts"),
-        (pa.field("k", pa.struct([("a", pa.int64())]), nullable=False), "has parts"),
+        (pa.field("k", pa.list_(pa.int64()), nullable=False), "is nested"),
+        (pa.field("k", pa.struct([("a", pa.int64())]), nullable=False), "is nested"),
     ],
 )
 def test_primary_keys_have_rules(tmp_path: Path, field: pa.Field, message: str) -> None:
@@ -300,7 +300,7 @@ def test_a_job_is_committed_once(tmp_path: Path, mode: Mode) -> None:
         lance_sql.write(ROWS, tmp_path / "t")
     job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode=mode)
     fragments = job.write_fragments(ROWS)
-    with pytest.raises(InvalidArgument, match="given twice"):
+    with pytest.raises(InvalidArgument, match="committed twice"):
         job.commit(fragments * 2)
     before = content(Path(job.commit(fragments).uri))
     for again in ((), fragments):
@@ -335,7 +335,7 @@ def test_rows_do_not_go_beside_a_column_of_another_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["max_rows_per_file", "max_bytes_per_file"])
 @pytest.mark.parametrize("limit", [0, -1])
 def test_files_have_room_for_a_row(tmp_path: Path, name: str, limit: int) -> None:
-    with pytest.raises(InvalidArgument, match=f"{name} is {limit}"):
+    with pytest.raises(InvalidArgument, match=f"{name}={limit}"):
         lance_sql.write(ROWS, tmp_path / "t", **{name: limit})  # type: ignore[arg-type]
     assert not (tmp_path / "t").exists()
 

@@ -38,7 +38,7 @@ def resolve(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[Column
         name = _match(part, fields)
         if name is None:
             raise ColumnNotFound(
-                f"No field {part!r} in column {'.'.join(path)!r} ({type}) of {table}." + _closest(part, fields)
+                f"No field {part!r} in column {'.'.join(path)!r} ({type}) of {table}" + _closest(part, fields)
             )
         path = (*path, name)
         type = extension_type(type.field(fields.index(name)))
@@ -60,13 +60,13 @@ def _raise_missing(schema: pa.Schema, name: str, table: str) -> NoReturn:
     system_columns.require([name], stable_row_ids=False, table=table)
     user = [column for column in schema.names if column not in system_columns.NAMES]
     hidden = [column for column in schema.names if column in system_columns.NAMES]
-    message = f"No column {name!r} in {table}." + _closest(name, schema.names if name[:1] == "_" else user)
+    message = f"No column {name!r} in {table}" + _closest(name, schema.names if name[:1] == "_" else user)
     if hidden:
-        message += f" Hidden columns: {', '.join(hidden)}."
+        message += f". Hidden columns: {', '.join(hidden)}"
     raise ColumnNotFound(message)
 
 
 def _closest(name: str, candidates: Sequence[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in candidates}
     closest = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return f" Closest: {folded[closest[0]]!r}." if closest else ""
+    return f". Closest: {folded[closest[0]]!r}" if closest else ""

@@ -86,7 +86,7 @@ def _regexp(operands: Operands, node: exp.Expr, form: str) -> Operand:
         try:
             pc.match_substring_regex(pa.scalar(""), pattern)
         except pa.ArrowInvalid as error:
-            raise InvalidArgument(f"{operand.value!r} is no regular expression: {error}") from error
+            raise InvalidArgument(f"{operand.value!r} is not a regular expression: {error}") from error
     return _of_text("regexp_matches", operands, node, Literal(pattern, pa.large_string()))
 
 

@@ -104,7 +104,7 @@ class Covered:
         inside = fragment_indices >= 0
         fragment_indices, offsets = fragment_indices[inside], offsets[inside]
         if self.fragments.trust_rows and (offsets >= self._rows[fragment_indices]).any():
-            raise CorruptFile("an index has rows behind the end of a fragment")
+            raise CorruptFile("an index has rows past the end of a fragment")
         return KnownRows.of_numbers(self.fragment_indices, numbers_of(fragment_indices, offsets))
 
     def row_ids(self, row_ids: U64, candidates: Candidates) -> KnownRows:
@@ -125,7 +125,7 @@ class Covered:
         """
         if with_ids_of is not None:
             if len(row_set.whole):
-                raise CorruptFile("an index has a set of all row ids that begin alike")
+                raise CorruptFile("an index has a set of all row ids with one prefix")
             return self.row_ids(row_set.numbers, with_ids_of)
         known = self.addresses(row_set.numbers)
         if len(row_set.whole) == 0:

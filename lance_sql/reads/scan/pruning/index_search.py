@@ -203,7 +203,7 @@ def in_postings(postings: Postings, covered: Covered, question: Question) -> Kno
     """
     plain = plain_type(question.type)
     if not pa.types.is_string(plain) and not pa.types.is_large_string(plain):
-        raise UnsupportedFeature(f"an n-gram index on a column of type {question.type}")
+        raise UnsupportedFeature(f"an n-gram index on a column of type {question.type} is not supported")
     bitmap = _with_trigrams(postings, question.predicate)
     if bitmap is None or len(bitmap) > max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS):
         return None

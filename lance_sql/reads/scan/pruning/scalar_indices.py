@@ -157,12 +157,12 @@ class _Search:
             return None
         opened = self.indices.open(segment)
         if isinstance(opened, Labels) != (item is not None):
-            raise UnsupportedFeature(f"it is of another kind than a column of type {type} has")
+            raise UnsupportedFeature(f"its kind does not fit a column of type {type}")
         known = type if item is None else type.value_type
         if isinstance(opened, (ZoneMap, BTree, Bitmaps, Labels)) and plain_type(opened.type) != plain_type(known):
-            raise UnsupportedFeature(f"it is of type {opened.type}, the column of {type}")
+            raise UnsupportedFeature(f"its type is {opened.type}, but that of the column is {type}")
         if isinstance(opened, BloomFilters) and path in self.indices.converted:
-            raise UnsupportedFeature("its hashes may be those of the stored form of the values")
+            raise UnsupportedFeature("its hashes may be of the stored form of the values")
         assert segment.kind is not None
         with_ids_of = self.candidates if self.indices.has_row_ids(segment) else None
         question = Question(path, type, predicate, with_ids_of)
