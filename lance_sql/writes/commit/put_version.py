@@ -15,7 +15,7 @@ from lance_sql.errors import LanceError
 from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.store.durable import UnconfirmedError
-from lance_sql.store.requests import concurrently
+from lance_sql.store.requests import innermost
 from lance_sql.table import checksums, manifest, versions
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
 from lance_sql.table.versions import VersionFile
@@ -52,7 +52,7 @@ def put_version(
         for record, files in records(transaction).items()
     ]
     # also on a local disk, which flushes both at once
-    concurrently(calls, max(store.concurrency, len(calls)))
+    innermost(calls)
     content = manifest.serialize(version.manifest, index_section=version.index_section, transaction=recorded)
     path = manifest_path(version.manifest.version, scheme)
     if not _put_manifest(store, path, content, transaction, table, mode):

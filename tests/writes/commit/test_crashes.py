@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from lance_sql.errors import LanceError, VersionNotFound
 from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.store import LocalStore, PutMode
 from lance_sql.table import refs
+from lance_sql.table.paths import CHECKSUMS, TRANSACTIONS
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit import cleanup, clones, committer
 from lance_sql.writes.commit.committer import commit, create
@@ -184,6 +186,31 @@ def test_a_request_that_was_sent_twice_is_no_conflict(tmp_path: Path) -> None:
     made = append(on(Twice(LocalStore(root)), latest(root)))
     assert made.version == latest(root).version == 2
     assert keys(root) == AFTER[append]
+
+
+def _files(root: str) -> list[Path]:
+    return sorted(path for path in Path(root).rglob("*") if path.is_file())
+
+
+class Dropped(FailingStore):
+    """Its folder of transactions is removed during a commit, whose checksums arrive later than that."""
+
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        if path.startswith(TRANSACTIONS):
+            raise FileNotFoundError(path)
+        if path.startswith(CHECKSUMS):
+            time.sleep(0.2)
+        super().put(path, data, mode=mode)
+
+
+def test_a_record_that_arrives_late_is_taken_back(tmp_path: Path) -> None:
+    root = str(tmp_path / "t.lance")
+    _ = lance_sql.write(table(range(5)), root)
+    before = _files(root)
+    with pytest.raises(LanceError, match="nothing was committed"):
+        _ = lance_sql.Dataset(on(Dropped(LocalStore(root)), latest(root))).delete("k = 1")
+    time.sleep(0.4)
+    assert _files(root) == before
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 13, b'{"version":1}', b'{"version":99}'], ids=repr)
