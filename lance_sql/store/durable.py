@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Final
 
@@ -40,27 +41,30 @@ def create(path: str, data: bytes | pa.Buffer) -> None:
     raises: FileExistsError; UnsupportedFeature on file systems without hard links; UnconfirmedError if the file
         exists, and may be gone after a crash
     """
-    temporary = _write_temporary(path, data)
-    try:
-        os.link(temporary, path)
-    except OSError as error:
-        if error.errno in _NO_LINKS:
-            raise UnsupportedFeature(
-                f"the file system of {path!r} has no hard links, without which two writers could commit one version"
-                f" ({error.strerror}): pass manifest_store=, such as lance_sql.SqliteManifestStore, or use another disk"
+    # opened first: the folder may be moved or removed right after the link
+    with _opened(os.path.dirname(path)) as folder:
+        temporary = _write_temporary(path, data)
+        try:
+            os.link(temporary, path)
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                raise UnsupportedFeature(
+                    f"the file system of {path!r} has no hard links, without which two writers could commit one version"
+                    f" ({error.strerror}): pass manifest_store=, such as lance_sql.SqliteManifestStore, or use another"
+                    " disk"
+                ) from error
+            raise
+        finally:
+            with suppress(OSError):
+                os.unlink(temporary)
+        try:
+            _flush(folder)
+        except OSError as error:
+            raise UnconfirmedError(
+                error.errno,
+                f"{path!r} is written and can be read, but the disk has not confirmed that it survives a crash:"
+                f" {error.strerror}",
             ) from error
-        raise
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)
-    try:
-        _flush_folder(os.path.dirname(path))
-    except OSError as error:
-        raise UnconfirmedError(
-            error.errno,
-            f"{path!r} is written and can be read, but the disk has not confirmed that it survives a crash:"
-            f" {error.strerror}",
-        ) from error
 
 
 def replace(path: str, data: bytes | pa.Buffer, *, flushes: bool = True) -> None:
@@ -179,14 +183,28 @@ def _write_temporary(path: str, data: bytes | pa.Buffer, *, flushes: bool = True
 
 def _flush_folder(path: str) -> None:
     """Makes the names in a folder survive a crash."""
+    with _opened(path) as folder:
+        _flush(folder)
+
+
+@contextmanager
+def _opened(folder: str) -> Iterator[int | None]:
+    """Opens a folder for `_flush`; None on Windows, which cannot open folders, and journals names."""
     if os.name == "nt":
-        # Windows cannot open folders; names are journaled.
+        yield None
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _flush(folder: int | None) -> None:
+    if folder is None:
+        return
+    try:
+        os.fsync(folder)
     except OSError as error:
         if error.errno not in _NO_FOLDER_FLUSH:
             raise
-    finally:
-        os.close(descriptor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -164,6 +165,29 @@ def test_a_commit_that_the_disk_has_not_confirmed_is_not_acknowledged(
         assert raised.value.errno == errno.EIO
     # it is there all the same, and so are its files
     assert lance_sql.open(made.uri).scan().to_table()["id"].to_pylist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_commit_whose_folder_is_moved_or_removed_right_after_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_moved: bool
+) -> None:
+    made = lance_sql.write({"id": [1, 2]}, tmp_path / "t.lance")
+    link = os.link
+
+    def link_then_go(source: str, target: str) -> None:
+        link(source, target)
+        if is_moved:
+            Path(made.uri).rename(tmp_path / "moved.lance")
+        else:
+            shutil.rmtree(made.uri)
+
+    monkeypatch.setattr(os, "link", link_then_go)
+    deleted = made.delete("id = 1")
+    assert deleted.version == 2
+    assert not Path(made.uri).exists()
+    if is_moved:
+        assert lance_sql.open(tmp_path / "moved.lance").to_table()["id"].to_pylist() == [2]
+        assert lance_sql.verify(tmp_path / "moved.lance", deep=True).is_healthy
 
 
 @pytest.fixture
