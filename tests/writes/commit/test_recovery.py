@@ -11,11 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 import lance_sql
-from lance_sql import CommitConflict, CorruptFile, VersionNotFound
+from lance_sql import CommitConflict, CorruptFile, TableNotFound, VersionNotFound
 from lance_sql.cli.main import main
-from lance_sql.store import LocalStore, PutMode
+from lance_sql.store import LocalStore, PutMode, Store
+from lance_sql.table import table_folders, versions
+from lance_sql.table.versions import VersionFile
+from lance_sql.writes.commit import recovery
 from lance_sql.writes.commit.committer import commit
-from lance_sql.writes.commit.operations import Append, ReserveFragments
+from lance_sql.writes.commit.operations import Append, ReserveFragments, Restore
 from tests.writes.commit.failing_store import FailingStore, on
 from tests.writes.commit.tables import created, extend_with_pylance, fragments, history, keys, latest, table
 
@@ -154,6 +157,29 @@ def test_two_writers_that_restore_make_two_versions(root: Path) -> None:
     assert made.version == 5
     assert keys(root) == list(range(8))
     assert lance_sql.open(root, version=4).count_rows() == 6
+
+
+def test_a_table_that_is_dropped_during_a_restore_is_not_damaged(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    newest = latest(root)
+    assert newest.manifest.version == 3
+    find = versions.find_version
+
+    def find_then_drop(store: Store, version: int) -> VersionFile | None:
+        found = find(store, version)
+        if found is not None:
+            table_folders.drop(str(root))
+        return found
+
+    monkeypatch.setattr(versions, "find_version", find_then_drop)
+    with pytest.raises(VersionNotFound):
+        commit(newest, Restore(1))
+
+
+def test_a_table_that_is_gone_is_not_damaged(root: Path) -> None:
+    newest = latest(root)
+    table_folders.drop(str(root))
+    with pytest.raises(TableNotFound, match="nothing was committed"):
+        recovery._damage(newest, CorruptFile("the file is missing"))
 
 
 def test_a_damaged_index_section_of_the_newest_version_does_not_count(tmp_path: Path) -> None:
