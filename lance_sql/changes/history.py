@@ -192,8 +192,8 @@ class BranchHistory:
             opened = owner.sibling(file)
             try:
                 _ = opened.manifest
-            except CorruptFile as error:
-                if isinstance(error.__cause__, FileNotFoundError):
+            except (CorruptFile, VersionNotFound) as error:
+                if isinstance(error, VersionNotFound) or isinstance(error.__cause__, FileNotFoundError):
                     raise removed(self.snapshot.name, file.version) from error
                 raise
             self._opened[key] = opened

@@ -14,7 +14,7 @@ from lance_sql.errors import CorruptFile, LanceError, TableNotFound, VersionNotF
 from lance_sql.format.file.learned import Learning
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.allowed_bases import with_allowed
-from lance_sql.table import address, identity, location, versions
+from lance_sql.table import address, location, versions
 from lance_sql.table.files import LEARNS
 from lance_sql.table.recent_snapshots import RecentSnapshots
 from lance_sql.table.snapshot import Snapshot, read_manifest
@@ -68,14 +68,14 @@ def open_snapshot(
     )
     try:
         of_branch = snapshot.manifest.branch is not None and found_branch is None
+    except VersionNotFound:
+        if not is_latest:
+            raise
+        # it was removed while it was opened
+        return open_snapshot(
+            root, branch=found_branch, storage_options=storage_options, use_indices=use_indices, learning=learning
+        )
     except CorruptFile as error:
-        if isinstance(error.__cause__, FileNotFoundError) and versions.find_version(store, file.version) is None:
-            if not is_latest:
-                raise identity.gone(snapshot.label) from error
-            # it was removed while it was opened
-            return open_snapshot(
-                root, branch=found_branch, storage_options=storage_options, use_indices=use_indices, learning=learning
-            )
         if is_latest:
             error.message += _newest_readable(store, file, snapshot.name)
         raise

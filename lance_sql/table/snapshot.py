@@ -157,7 +157,7 @@ class Snapshot:
         """Content of the version.
 
         raises: CorruptFile, UnsupportedFeature; not for a snapshot from `open_snapshot`, which has read it;
-            VersionNotFound if the known commit is gone, or another one has its number
+            VersionNotFound if the version was removed, or another commit has its number
         """
         if self._manifest is None:
             with self._lock:
@@ -166,14 +166,19 @@ class Snapshot:
                     try:
                         with at(table=self.label):
                             read = read_manifest(self.store, self._file, self.name)
-                    except CorruptFile:
+                    except CorruptFile as error:
                         if self._commit_id is not None:
                             identity.check(self)
+                        elif isinstance(error.__cause__, FileNotFoundError) and not self._is_listed():
+                            raise identity.gone(self.label) from error
                         raise
                     if self._commit_id not in (None, commit_id_of(read)):
                         raise identity.replaced(self.label, self.branch)
                     self._manifest = read
         return self._manifest
+
+    def _is_listed(self) -> bool:
+        return versions.find_version(self.store, self.version) is not None
 
     @property
     def commit_id(self) -> CommitId:

@@ -13,9 +13,9 @@ from datetime import datetime
 
 import numpy as np
 
-from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature, VersionNotFound
 from lance_sql.format.schema import Schema
-from lance_sql.table import applied, features, identity, indices, row_ids, versions
+from lance_sql.table import applied, features, indices, row_ids, versions
 from lance_sql.table.fragment import TOMBSTONE, Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
@@ -294,12 +294,7 @@ def _restore(draft: Draft, operation: Restore) -> None:
     if file is None:
         raise VersionNotFound(f"{latest.name} has no version {operation.version} to restore")
     restored = latest.sibling(file)
-    try:
-        features.check_writable(restored.manifest.reader_flags, restored.manifest.writer_flags, restored.label)
-    except CorruptFile:
-        # unless it was removed in the meantime
-        identity.check(restored)
-        raise
+    features.check_writable(restored.manifest.reader_flags, restored.manifest.writer_flags, restored.label)
     highest = draft.next_fragment_id() - 1
     next_row_id = draft.manifest.next_row_id
     section = None

@@ -22,7 +22,7 @@ from typing import Final
 from uuid import uuid4
 
 from lance_sql.errors import CorruptFile, LanceError, RetryableConflict
-from lance_sql.table import features, identity, versions
+from lance_sql.table import features, versions
 from lance_sql.table.paths import DATA, TRANSACTIONS
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import MAX_BYTES
@@ -102,11 +102,9 @@ def restore(snapshot: Snapshot, operation: Restore, properties: Mapping[str, str
 def _damage(latest: Snapshot, reason: CorruptFile) -> Damage:
     """Finds the unreadable versions up to the newest one.
 
-    raises: CorruptFile if none can be read; UnsupportedFeature for versions of newer releases; as `identity.ended`
+    raises: CorruptFile if none can be read; UnsupportedFeature for versions of newer releases
     """
     files = [file for file in versions.list_versions(latest.store) if file.version <= latest.version]
-    if not files:
-        raise identity.ended(latest, " before the commit: nothing was committed")
     for count, file in enumerate(reversed(files)):
         readable = latest.sibling(file)
         with suppress(CorruptFile):

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import lance_sql
-from lance_sql import CommitConflict, CorruptFile, TableNotFound, VersionNotFound
+from lance_sql import CommitConflict, CorruptFile, VersionNotFound
 from lance_sql.cli.main import main
 from lance_sql.store import LocalStore, PutMode, Store
 from lance_sql.table import table_folders, versions
+from lance_sql.table.open_snapshot import list_snapshots
 from lance_sql.table.versions import VersionFile
-from lance_sql.writes.commit import recovery
 from lance_sql.writes.commit.committer import commit
 from lance_sql.writes.commit.operations import Append, ReserveFragments, Restore
 from tests.writes.commit.failing_store import FailingStore, on
@@ -24,9 +24,7 @@ from tests.writes.commit.tables import created, extend_with_pylance, fragments, 
 
 
 def manifest(root: Path, version: int) -> Path:
-    found = {
-        snapshot.version: snapshot.manifest_path for snapshot in lance_sql.table.open_snapshot.list_snapshots(root)
-    }
+    found = {snapshot.version: snapshot.manifest_path for snapshot in list_snapshots(root)}
     return root / found[version]
 
 
@@ -175,11 +173,11 @@ def test_a_table_that_is_dropped_during_a_restore_is_not_damaged(root: Path, mon
         commit(newest, Restore(1))
 
 
-def test_a_table_that_is_gone_is_not_damaged(root: Path) -> None:
-    newest = latest(root)
+def test_a_version_that_is_gone_is_not_damaged(root: Path) -> None:
+    *_, unread = list_snapshots(root)
     table_folders.drop(str(root))
-    with pytest.raises(TableNotFound, match="nothing was committed"):
-        recovery._damage(newest, CorruptFile("the file is missing"))
+    with pytest.raises(VersionNotFound, match="it was cleaned up, or the table was dropped"):
+        _ = unread.manifest
 
 
 def test_a_damaged_index_section_of_the_newest_version_does_not_count(tmp_path: Path) -> None:
