@@ -620,6 +620,7 @@ class BatchStream:
     most_ahead: maximum batches that are decoded or wait to be consumed
     eager: decode ahead from the first batch on; otherwise the first is decoded alone
     at_end: called when the consumer is done, by a thread of the kernels, after the last decoded batch
+    most_rows: limit of rows; the stream ends with the last of them, and decodes ahead only what they probably take
 
     A thread of the kernels also frees `batches`, unless it is at its end: a signal that arrives while the main
     thread closes a generator would be lost.
@@ -633,6 +634,7 @@ class BatchStream:
         most_ahead: int,
         eager: bool,
         at_end: Callable[[], object] | None = None,
+        most_rows: int | None = None,
     ) -> None: ...
     def __iter__(self) -> BatchStream: ...
     def __next__(self) -> NativeArray: ...

@@ -1,9 +1,12 @@
 // The memory of such arrays, and letting go of it.
 #include "arrow/arrow_node.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
+
+#include "system/bits.h"
 
 namespace lance {
 
@@ -19,6 +22,18 @@ struct OwnedNode {
 void release_node(ArrowArray* array) {
     delete static_cast<OwnedNode*>(array->private_data);
     array->release = nullptr;
+}
+
+// The NULLs among the first rows of an array.
+int64_t num_null(const ArrowArray& array, int64_t num_rows) {
+    if (array.n_buffers == 0) return std::min(array.null_count, num_rows);
+    const auto* validity = static_cast<const uint8_t*>(array.buffers[0]);
+    if (array.null_count == 0 || validity == nullptr) return 0;
+    int64_t num_valid = 0;
+    for (int64_t at = 0; at < num_rows; at += 64) {
+        num_valid += count_ones(load_bits(validity, array.offset + at, std::min<int64_t>(64, num_rows - at)));
+    }
+    return num_rows - num_valid;
 }
 
 }  // namespace
@@ -53,6 +68,17 @@ ArrowArray nulls(int64_t count) {
     array.null_count = count;
     array.release = [](ArrowArray* self) { self->release = nullptr; };
     return array;
+}
+
+void cut(ArrowArray& batch, int64_t num_rows) {
+    if (batch.offset != 0 || batch.null_count != 0) fail("a batch with NULLs, or from row ", batch.offset, " on");
+    if (num_rows >= batch.length) return;
+    for (int64_t i = 0; i < batch.n_children; ++i) {
+        ArrowArray& child = *batch.children[i];
+        child.null_count = num_null(child, num_rows);
+        child.length = num_rows;
+    }
+    batch.length = num_rows;
 }
 
 NodeParts take_apart(ArrowArray& array) {

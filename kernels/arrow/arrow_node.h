@@ -25,6 +25,9 @@ ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots);
 // So many NULLs, of the type that has no other values.
 ArrowArray nulls(int64_t count);
 
+// Keeps the first rows of a batch, which is a struct without NULLs that begins at its first row.
+void cut(ArrowArray& batch, int64_t num_rows);
+
 // What such an array was made of.
 struct NodeParts {
     NodeSlots slots;

@@ -111,11 +111,12 @@ class PythonSource : public BatchSource {
 
 // A stream, and the schema of its batches.
 struct BoundStream {
-    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager, nb::object at_end)
+    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager, nb::object at_end,
+                std::optional<Count> most_rows)
         : schema(exported<ArrowSchema>(schema)),
           stream(std::make_shared<BatchStream>(
               std::make_unique<PythonSource>(std::move(batches), at_end.is_none() ? nb::object() : std::move(at_end)),
-              most_ahead, eager)) {}
+              most_ahead, eager, most_rows ? int64_t{*most_rows} : INT64_MAX)) {}
 
     SharedSchema schema;
     std::shared_ptr<BatchStream> stream;
@@ -251,8 +252,8 @@ BoundArray* next_batch(const BoundStream& self) {
 void bind_streams(nb::module_& m) {
     bind_fragment_rows(m);
     nb::class_<BoundStream>(m, "BatchStream")
-        .def(nb::init<nb::object, nb::object, Count, bool, nb::object>(), "batches"_a, "schema"_a, nb::kw_only(),
-             "most_ahead"_a, "eager"_a, "at_end"_a = nb::none())
+        .def(nb::init<nb::object, nb::object, Count, bool, nb::object, std::optional<Count>>(), "batches"_a, "schema"_a,
+             nb::kw_only(), "most_ahead"_a, "eager"_a, "at_end"_a = nb::none(), "most_rows"_a = nb::none())
         .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
         .def("__next__", next_batch, nb::rv_policy::take_ownership)
         .def("__arrow_c_stream__", to_capsule, "requested_schema"_a = nb::none());

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "arrow/arrow_node.h"
 #include "system/decode_threads.h"
 
 namespace lance {
@@ -23,11 +24,18 @@ class BatchSlot {
   public:
     BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t first, int64_t end,
               std::shared_ptr<RecentShare> passed)
-        : fragment_(std::move(fragment)), first_(first), end_(end), passed_(std::move(passed)) {}
-    explicit BatchSlot(ArrowArray batch) : state_(kDone), batch_(batch) {}
+        : num_rows_(fragment->num_rows(first, end)),
+          fragment_(std::move(fragment)),
+          first_(first),
+          end_(end),
+          passed_(std::move(passed)) {}
+    explicit BatchSlot(ArrowArray batch) : num_rows_(batch.length), state_(kDone), batch_(batch) {}
     BatchSlot(const BatchSlot&) = delete;
     BatchSlot& operator=(const BatchSlot&) = delete;
     ~BatchSlot() { release(); }
+
+    // Before any is tested, unless they come decoded.
+    int64_t num_rows() const { return num_rows_; }
 
     // By whichever thread comes first.
     void run() noexcept {
@@ -35,7 +43,7 @@ class BatchSlot {
         if (!state_.compare_exchange_strong(expected, kRunning)) return;
         try {
             batch_ = fragment_->read(first_, end_);
-            passed_->add(fragment_->num_rows(first_, end_), batch_ ? batch_->length : 0);
+            passed_->add(num_rows_, batch_ ? batch_->length : 0);
         } catch (const PageFailure& failure) {
             failure_ = failure;
         } catch (...) {
@@ -83,6 +91,7 @@ class BatchSlot {
         is_done_.wait(lock, [this] { return state_ == kDone; });
     }
 
+    int64_t num_rows_;
     std::atomic<int> state_ = kWanted;
     std::shared_ptr<const FragmentRows> fragment_;
     int64_t first_ = 0;
@@ -119,11 +128,19 @@ bool RecentShare::is_small() const {
     return num_passed_ < num_rows_ / kFewPassing;
 }
 
-BatchStream::BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager)
+int64_t RecentShare::of(int64_t num_rows) const {
+    const std::lock_guard lock(mutex_);
+    if (num_rows_ == 0) return num_rows;
+    return static_cast<int64_t>(static_cast<double>(num_rows) * static_cast<double>(num_passed_) /
+                                static_cast<double>(num_rows_));
+}
+
+BatchStream::BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager, int64_t most_rows)
     : process_(process_number()),
       source_(std::move(source)),
       most_ahead_(static_cast<size_t>(std::max<int64_t>(most_ahead, 1))),
       window_(eager ? most_ahead_ : 1),
+      most_rows_(most_rows),
       passed_(std::make_shared<RecentShare>()) {}
 
 BatchStream::~BatchStream() {
@@ -143,6 +160,7 @@ std::optional<ArrowArray> BatchStream::next() {
     if (has_failed_) throw std::runtime_error("a stream that has failed before");
     try {
         for (;;) {
+            if (most_rows_ == 0) return std::nullopt;
             if (has_decoding_stopped()) throw std::runtime_error("a stream that is read while Python ends");
             fill();
             if (pending_.empty() && failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -153,6 +171,7 @@ std::optional<ArrowArray> BatchStream::next() {
             // A consumer that comes back wants the rest as well.
             if (batch) {
                 window_ = most_ahead_;
+                give_out(*batch);
                 return batch;
             }
             window_ = std::min(2 * window_, most_ahead_);
@@ -175,9 +194,9 @@ void BatchStream::fill() {
 }
 
 void BatchStream::push_more() {
-    while (pending_.size() < window_ && !has_ended_) {
+    while (pending_.size() < window_ && !has_ended_ && (pending_.empty() || num_missing() > 0)) {
         if (fragment_ && next_batch_ < fragment_->num_batches()) {
-            const int64_t end = passed_->is_small() ? fragment_->end_of_joined(next_batch_) : next_batch_ + 1;
+            const int64_t end = passed_->is_small() ? end_of_joined(next_batch_) : next_batch_ + 1;
             push(std::make_shared<BatchSlot>(fragment_, std::exchange(next_batch_, end), end, passed_), false);
             continue;
         }
@@ -197,6 +216,35 @@ void BatchStream::push_more() {
             has_ended_ = true;
         }
     }
+}
+
+// How many rows batches must have beside those that are pending, by the share that has passed before.
+int64_t BatchStream::num_missing() const {
+    int64_t num_rows = 0;
+    for (const std::shared_ptr<BatchSlot>& slot : pending_) num_rows += slot->num_rows();
+    return most_rows_ - passed_->of(num_rows);
+}
+
+// The end of batches that are read as one: no more of them than are likely to have the rows that are missing.
+int64_t BatchStream::end_of_joined(int64_t first) const {
+    int64_t end = fragment_->end_of_joined(first);
+    while (end > first + 1 && passed_->of(fragment_->num_rows(first, end - 1)) >= num_missing()) --end;
+    return end;
+}
+
+// Behind the last row nothing is read.
+void BatchStream::give_out(ArrowArray& batch) {
+    if (batch.length >= most_rows_) {
+        drop();
+        source_ = nullptr;
+        try {
+            cut(batch, most_rows_);
+        } catch (...) {
+            batch.release(&batch);
+            throw;
+        }
+    }
+    most_rows_ -= batch.length;
 }
 
 void BatchStream::push(std::shared_ptr<BatchSlot> slot, bool is_decoded) {

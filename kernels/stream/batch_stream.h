@@ -32,6 +32,8 @@ class RecentShare {
   public:
     void add(int64_t num_rows, int64_t num_passed);
     bool is_small() const;
+    // How many of some rows pass, by that share; all where nothing is known.
+    int64_t of(int64_t num_rows) const;
 
   private:
     mutable std::mutex mutex_;
@@ -41,8 +43,8 @@ class RecentShare {
 
 class BatchStream {
   public:
-    // most_ahead: batches that are decoded or wait to be taken; eager: from the first one on
-    BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager);
+    // most_ahead: batches that are decoded or wait to be taken; eager: from the first one on; most_rows: of the stream
+    BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager, int64_t most_rows);
     BatchStream(const BatchStream&) = delete;
     BatchStream& operator=(const BatchStream&) = delete;
     ~BatchStream();
@@ -53,6 +55,9 @@ class BatchStream {
   private:
     void fill();
     void push_more();
+    int64_t num_missing() const;
+    int64_t end_of_joined(int64_t first) const;
+    void give_out(ArrowArray& batch);
     void push(std::shared_ptr<BatchSlot> slot, bool is_decoded);
     void drop();
 
@@ -61,6 +66,7 @@ class BatchStream {
     std::unique_ptr<BatchSource> source_;
     size_t most_ahead_;
     size_t window_;
+    int64_t most_rows_;  // that are still to be given out
     std::shared_ptr<RecentShare> passed_;
     std::deque<std::shared_ptr<BatchSlot>> pending_;
     std::shared_ptr<const FragmentRows> fragment_;  // of which batches are pushed

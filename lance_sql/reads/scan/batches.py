@@ -105,6 +105,7 @@ class FragmentRun:
     is_short: so few and narrow rows that they may be read together with others
     passes: every row is known to pass the filter
     most_joined: row limit for batches read as one if few rows pass
+    is_alone: no other rows of the fragment are read, so that bytes beyond these are of no use
     """
 
     fragment: OpenFragment
@@ -113,6 +114,7 @@ class FragmentRun:
     is_short: bool = False
     passes: bool = False
     most_joined: int = 0
+    is_alone: bool = False
 
     @property
     def whole(self) -> Piece:
@@ -134,16 +136,20 @@ class Cutting(NamedTuple):
     batch_rows: limit of a batch; None for a suitable number
     keeps_all: the consumer keeps every batch
     is_first: no batch comes before, so that the first one is small for a consumer that needs only a few rows
+    batches_of_run: limit of the next run, which doubles from run to run: for a remote scan with a limit, which may not
+        need the next one; None without it
     """
 
     batch_rows: int | None
     keeps_all: bool = False
     is_first: bool = True
+    batches_of_run: int | None = None
 
     @property
     def behind_first(self) -> Cutting:
-        """Settings for later fragments."""
-        return self._replace(is_first=False)
+        """Settings for later runs."""
+        doubled = None if self.batches_of_run is None else 2 * self.batches_of_run
+        return self._replace(is_first=False, batches_of_run=doubled)
 
 
 def runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[FragmentRun]:
@@ -169,8 +175,9 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
     else:
         shape = read_shape.of(plan, fragment)
         is_far = plan.fragments.concurrency > 1
+        has_limit = cutting.batches_of_run is not None
         # small data arrives as fast as a part of it, and the first matching rows of a filter may be anywhere
-        is_quick = is_far and (shape.stored_bytes <= ROUND_TRIP_BYTES or plan.residual is not None)
+        is_quick = is_far and (shape.stored_bytes <= ROUND_TRIP_BYTES or (plan.residual is not None and not has_limit))
         small_first = batch_rows is None and not cutting.keeps_all and cutting.is_first and not is_quick
         most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=cutting.keeps_all)
         first = min(most, FIRST_BATCH_ROWS) if small_first else most
@@ -179,24 +186,41 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
         start = 0
         most_together = _most_of_run(shape, most, fragment.num_rows) if is_far else BATCHES_PER_RUN
         passing = _pass(rows, ends, each.passing)
-        for together, passes in _divided(ends, 1 if small_first else most_together, most_together, passing):
+        sizes = _run_sizes(1 if small_first else most_together, most_together, cutting.batches_of_run)
+        for together, passes in _divided(ends, sizes, passing):
             end = int(together[-1])
-            chosen = rows if (start, end) == (0, num_rows) else _between(rows, start, end)
-            yield FragmentRun(fragment, chosen, together - start, passes=passes, most_joined=most_joined)
+            is_alone = (start, end) == (0, num_rows)
+            chosen = rows if is_alone else _between(rows, start, end)
+            yield FragmentRun(
+                fragment, chosen, together - start, passes=passes, most_joined=most_joined, is_alone=is_alone
+            )
             start = end
 
 
-def _divided(ends: I64, first: int, most: int, passes: BoolMask | None) -> Iterator[tuple[I64, bool]]:
+def _run_sizes(first: int, most: int, growing: int | None) -> Iterator[int]:
+    """Yields the numbers of batches of runs.
+
+    first, most: of the first run, and of others
+    growing: limit of the first run, which doubles from run to run; None for no other limit
+    """
+    limit = most if growing is None else min(growing, most)
+    yield min(first, limit)
+    while True:
+        limit = min(2 * limit, most)
+        yield limit
+
+
+def _divided(ends: I64, sizes: Iterator[int], passes: BoolMask | None) -> Iterator[tuple[I64, bool]]:
     """Groups the ends of batches, either all or none of which are known to pass.
 
-    first, most: size limits of the first group, and of others
+    sizes: size limits of the groups
     passes: of each batch; None if none is known to pass
     """
     passes = None if passes is None else _in_stretches(passes)
     for same, until in _stretches(passes) if passes is not None else [(0, len(ends))]:
         start = same
         while start < until:
-            end = min(start + (most if start else first), until)
+            end = min(start + next(sizes), until)
             yield ends[start:end], passes is not None and bool(passes[same])
             start = end
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
+from typing import Final
 
 import pyarrow as pa
 
@@ -25,6 +26,9 @@ from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
 from lance_sql.store import release_memory
 from lance_sql.table.snapshot import Snapshot
+
+MOST_ROWS: Final = 2**48
+"""Limit of the kernels for numbers of rows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,7 +183,9 @@ class Scan(Relation):
 
     def _reading(self, *, keeps_all: bool = False) -> _Reading:
         plan = self.plan
-        return _Reading(plan.read, self.schema, plan.fragments(), self.limit, self.batch_size, keeps_all)
+        # without a filter, planning has left only the wanted rows
+        limit = self.limit if plan.residual is not None else None
+        return _Reading(plan.read, self.schema, plan.fragments(), limit, self.batch_size, keeps_all)
 
     def __reduce__(self) -> tuple[type[Scan], tuple[object, ...]]:
         # without the plan, which is computed again from the manifest
@@ -278,19 +284,31 @@ class _Reading:
 
     def _stream(self) -> _kernels.BatchStream | None:
         """Returns the stream of the kernels; None if they cannot read anything alone."""
-        # with a limit, most of the prefetched data may not be needed
-        if self.limit is not None or self.plan.reads_nothing or not runs.is_possible(self.plan):
+        if self.plan.reads_nothing or self._is_short or not runs.is_possible(self.plan):
             return None
-        cutting = batches.Cutting(self.batch_size, self.keeps_all)
+        has_limit = self.limit is not None
+        keeps_all = self.keeps_all and not has_limit
+        is_far = self.plan.fragments.concurrency > 1
+        cutting = batches.Cutting(self.batch_size, keeps_all, batches_of_run=1 if has_limit and is_far else None)
         learned = self.plan.fragments.files.learned
         return _kernels.BatchStream(
             runs.Batches(self.plan, self.fragments, cutting, self._decode),
             self.schema,
             most_ahead=read_ahead.MAX_IN_FLIGHT,
-            eager=self.keeps_all,
+            eager=keeps_all,
             # the parts end before the last of them are decoded: only the end of the stream comes after that
             at_end=release_memory if learned is None or not learned.has_folder else partial(_end, learned.save),
+            most_rows=min(self.limit, MOST_ROWS) if self.limit is not None else None,
         )
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether there are only a few fragments, which are read together, so that starting a stream takes longer than
+        reading them."""
+        if self.batch_size is not None or self.plan.fragments.concurrency > 1:
+            return False
+        few = len(self.fragments) <= batches.PIECES_TOGETHER
+        return few and all(batches.is_short(each.fragment) for each in self.fragments)
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
         if self.plan.reads_nothing and isinstance(self.fragments, FragmentScans):

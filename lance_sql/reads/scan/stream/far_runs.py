@@ -8,6 +8,7 @@ An I/O thread turns a run from requests into input of the kernels. Concurrency i
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -38,7 +39,11 @@ MAX_BYTES: Final = 128 * 1024 * 1024
 """Limit of bytes of runs that are in progress, or wait for their turn."""
 
 FIRST_BYTES: Final = 16 * 1024 * 1024
-"""Limit before the first batch is taken, if there is no filter: a query may need no more than that."""
+"""Limit before the first batch is taken, if there is no filter: a query may need no more than that. With a limit of
+rows, only one run is in progress at first, then this many bytes, which double from run to run."""
+
+MOST_RUNS: Final = read_ahead.NUM_WAITING_THREADS
+"""Limit of runs with a limit of rows: short ones count as few bytes, and are opened for nothing behind it."""
 
 _ROWS_PER_RANGE: Final = 8
 """If a range of passing rows has fewer rows than this, the filter is evaluated again with all columns."""
@@ -60,7 +65,8 @@ class FarRuns:
         self._plan = plan
         self._prepare = prepare
         self._keeps_all = cutting.keeps_all
-        self._runs = runs(plan, plan.prefetched(fragments, has_limit=False), cutting)
+        self._has_limit = cutting.batches_of_run is not None
+        self._runs = runs(plan, plan.prefetched(fragments, has_limit=self._has_limit), cutting)
         self._next: Future[_kernels.FragmentRows | FragmentRun | None] | None = None
         self._reads_together = False
 
@@ -73,11 +79,12 @@ class FarRuns:
         pending: deque[_Pending] = deque()
         num_bytes = 0
         is_wanted = self._keeps_all or self._plan.residual is not None
-        most = MAX_BYTES if is_wanted else FIRST_BYTES
+        most = 0 if self._has_limit else MAX_BYTES if is_wanted else FIRST_BYTES
+        most_runs = 1 if self._has_limit else sys.maxsize
         is_end = False
         try:
             while True:
-                while not is_end and (not pending or num_bytes < most):
+                while not is_end and (not pending or (num_bytes < most and len(pending) < most_runs)):
                     run = next(self._runs, None)
                     if run is None:
                         is_end = True
@@ -87,7 +94,7 @@ class FarRuns:
                         # it is the first of the later runs
                         self._runs = _with(run, self._runs)
                         break
-                    pending.append(_Pending(read_ahead.waiting(partial(self._read, run)), size))
+                    pending.append(_Pending(self._begin(run), size))
                     num_bytes += size
                 if not pending:
                     return
@@ -97,23 +104,34 @@ class FarRuns:
                 self._next = pending[0].future if pending else None
                 if result is not None:
                     yield result
-                most = MAX_BYTES
+                if self._has_limit:
+                    most, most_runs = min(max(2 * most, FIRST_BYTES), MAX_BYTES), MOST_RUNS
+                else:
+                    most = MAX_BYTES
         finally:
             for each in pending:
                 each.future.cancel()
 
     def _num_bytes(self, run: FragmentRun) -> int:
         """Returns the approximate number of bytes to be fetched."""
+        if run.is_short:
+            return sum(file.size_bytes for file in run.fragment.fragment.files)
         shape = read_shape.of(self._plan, run.fragment)
         return shape.stored_bytes * row_ranges.count(run.rows) // max(run.fragment.num_rows, 1)
+
+    def _begin(self, run: FragmentRun) -> Future[_kernels.FragmentRows | FragmentRun | None]:
+        """Begins to read a run, unless it is left to Python."""
+        if not run.is_short and not is_wide(run.fragment.fragment, len(self._plan.columns)):
+            return read_ahead.waiting(partial(self._read, run))
+        done: Future[_kernels.FragmentRows | FragmentRun | None] = Future()
+        done.set_result(run)
+        return done
 
     def _read(self, run: FragmentRun) -> _kernels.FragmentRows | FragmentRun | None:
         """Returns the run for the kernels, or the rest of it for Python; None if no row passes.
 
         raises: CorruptFile, UnsupportedFeature
         """
-        if run.is_short or is_wide(run.fragment.fragment, len(self._plan.columns)):
-            return run
         plan = null_pages.answered(self._plan, [run.whole])
         tested = [column for field in plan.filter_fields for column in run.fragment.columns_of(field)]
         everything = list(plan.columns_of(run.fragment))
@@ -131,7 +149,7 @@ class FarRuns:
             if len(passed) * _ROWS_PER_RANGE > row_ranges.count(run.rows):
                 with ahead.holding(others, run.rows):
                     return _native(self._prepare(plan, run), run)
-            left = replace(run, rows=passed, ends=_ends(passed), passes=True)
+            left = replace(run, rows=passed, ends=_ends(passed), passes=True, is_alone=False)
             with ahead.holding(others, passed):
                 return _native(self._prepare(plan, left), left)
 

@@ -141,7 +141,10 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
     if delivered is None:
         return None
     tested = [each.native for each in tests.columns]
-    data = page_parts.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in delivered.leaves)])
+    wanted = [leaf.column.rows_of(rows) for leaf in delivered.leaves]
+    if run.is_alone and any(each.are_read_over for each in wanted):
+        return None
+    data = page_parts.fetch([*tested, *wanted])
     # after fetching: statistics are learned of the file with these bytes
     learned = [
         learning.unknown_bounds(fragment, each.field, rows) if each.field is not None else None
