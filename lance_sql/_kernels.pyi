@@ -585,10 +585,29 @@ class DeliveredColumn:
     ) -> None: ...
 
 @final
+class Evaluation:
+    """The rest of a filter, evaluated by a function on values of the rows that pass all steps.
+
+    columns, shapes: its input, as those of `FragmentRows`
+    evaluate: called with a struct of these columns, by any thread. Returns the columns that are kept of the rows that
+        pass, and a byte for each row, 1 if it passes, or None if all do; None if no row passes
+    kept_at: the places of the kept columns in a batch, ascending
+    """
+
+    def __init__(
+        self,
+        columns: list[DeliveredColumn],
+        shapes: Sequence[Shape | None],
+        evaluate: Callable[[NativeArray], tuple[pa.RecordBatch | None, Buffer | None] | None],
+        kept_at: Sequence[int],
+    ) -> None: ...
+
+@final
 class FragmentRows:
     """Rows of one fragment that a stream decodes on its own, split into batches.
 
     steps: conditions that all have to hold
+    evaluation: of the rows that pass them; its columns are numbered behind the others for `raise_failure`
     shapes: the columns of a batch; each column that is read is in one of them, by its number or among the members of a
         struct, as the items of a list, or as the entries of a map; None is a column of NULLs, of Arrow's type for that
     rows: int64[k, 2], ascending
@@ -608,6 +627,7 @@ class FragmentRows:
         ends: Buffer,
         raise_failure: Callable[[bool, int, int | None, str], NoReturn],
         most_joined: int,
+        evaluation: Evaluation | None = None,
     ) -> None: ...
 
 @final

@@ -7,6 +7,7 @@
 
 #include "bind/interpreter_calls.h"
 #include "bind/shared_numbers.h"
+#include "system/bits.h"
 #include "system/decode_threads.h"
 
 using namespace nanobind::literals;
@@ -33,6 +34,11 @@ struct DeliveredColumn {
     nb::object reader, parts;
     bool nullable;
     nb::object items, lent;
+};
+
+// The rest of a filter.
+struct Evaluation {
+    nb::object columns, shapes, evaluate, kept_at;
 };
 
 // (first row, items, or the bits of the offsets of strings that become items)
@@ -107,9 +113,9 @@ PairComparison to_comparison(nb::handle order, int64_t outcomes, int64_t divided
     return {kind, static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
 }
 
-BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::list columns, nb::handle shapes,
-                                const InputBuffer& rows, const InputBuffer& ends, nb::object raise,
-                                int64_t most_joined) {
+BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::handle evaluation,
+                                nb::list columns, nb::handle shapes, const InputBuffer& rows, const InputBuffer& ends,
+                                nb::object raise, int64_t most_joined) {
     auto held = std::make_unique<HeldByPython>();
     const auto keep = [&](nb::handle buffer) -> Bytes {
         held->buffers.push_back(hold(buffer));
@@ -130,20 +136,91 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
                                 &nb::cast<const BoundColumn&>(given.right).reader, to_parts(given.right_parts, keep),
                                 given.comparison});
     }
-    std::vector<StreamedColumn> wanted;
-    for (nb::handle each : columns) {
-        const auto& given = nb::cast<const DeliveredColumn&>(each);
-        held->objects.push_back(nb::borrow(each));
-        wanted.push_back({&nb::cast<const BoundColumn&>(given.reader).reader, to_parts(given.parts, keep),
-                          given.nullable, to_items(given.items), to_lent(given.lent)});
+    const auto to_columns = [&](nb::handle columns) {
+        std::vector<StreamedColumn> wanted;
+        for (nb::handle each : columns) {
+            const auto& given = nb::cast<const DeliveredColumn&>(each);
+            held->objects.push_back(nb::borrow(each));
+            wanted.push_back({&nb::cast<const BoundColumn&>(given.reader).reader, to_parts(given.parts, keep),
+                              given.nullable, to_items(given.items), to_lent(given.lent)});
+        }
+        return wanted;
+    };
+    std::vector<StreamedColumn> wanted = to_columns(columns);
+    std::optional<StreamedEvaluation> rest;
+    if (!evaluation.is_none()) {
+        const auto& given = nb::cast<const Evaluation&>(evaluation);
+        rest.emplace(StreamedEvaluation{to_columns(given.columns), to_shapes(given.shapes, 0), {}});
+        for (nb::handle place : given.kept_at) rest->kept_at.push_back(static_cast<size_t>(to_count(place)));
+        held->evaluate = std::make_shared<nb::object>(given.evaluate);
     }
     filter.steps = to_steps(steps, filter.tests.size(), filter.pairs.size(), 0);
     held->raise = std::move(raise);
-    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(filter), std::move(wanted),
-                                                       to_shapes(shapes, 0), most_joined, std::move(held))};
+    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(filter), std::move(rest),
+                                                       std::move(wanted), to_shapes(shapes, 0), most_joined,
+                                                       std::move(held))};
 }
 
+// Takes the columns out of a struct.
+void move_columns(ArrowArray batch, HeldArrays& columns) {
+    for (int64_t i = 0; i < batch.n_children; ++i) {
+        const ArrowArray column = std::exchange(*batch.children[i], ArrowArray{});
+        columns.arrays.push_back(is_wait_limited() ? patient(column) : column);
+    }
+    batch.release(&batch);
+}
+
+// Values that are evaluated, and what comes of it.
+struct EvaluationCall {
+    explicit EvaluationCall(ArrowArray values) : values(std::make_unique<BoundArray>(values)) {}
+
+    std::unique_ptr<BoundArray> values;
+    EvaluatedRows passed;
+};
+
 }  // namespace
+
+ArrowArray patient(ArrowArray batch) {
+    auto* own = new ArrowArray(batch);
+    batch.private_data = own;
+    batch.release = [](ArrowArray* outer) {
+        std::unique_ptr<ArrowArray> inner(static_cast<ArrowArray*>(outer->private_data));
+        outer->release = nullptr;
+        if (PyGILState_Check() || has_decoding_stopped()) {
+            inner->release(inner.get());
+            return;
+        }
+        let_go([all = std::shared_ptr<ArrowArray>(std::move(inner))] { all->release(all.get()); });
+    };
+    return batch;
+}
+
+EvaluatedRows PythonFragmentRows::evaluate(ArrowArray values) const {
+    if (!held->evaluate) return FragmentRows::evaluate(values);
+    const auto call = std::make_shared<EvaluationCall>(values);
+    const int64_t num_rows = values.length;
+    // Held by the call, which may come to its end after this one.
+    call_interpreter([call, num_rows, evaluate = held->evaluate] {
+        const nb::object array = nb::cast(call->values.release(), nb::rv_policy::take_ownership);
+        const nb::object answer = (*evaluate)(array);
+        if (answer.is_none()) return;
+        const auto pair = nb::cast<nb::tuple>(answer);
+        EvaluatedRows& passed = call->passed;
+        passed.num_rows = num_rows;
+        if (!nb::object(pair[1]).is_none()) {
+            const InputBuffer flags = hold(pair[1]);
+            const Bytes bytes = flags;
+            passed.flags.assign(bytes.begin(), bytes.end());
+            passed.num_rows = count_flags(bytes);
+        }
+        if (!nb::object(pair[0]).is_none()) {
+            ArrowArray kept{};
+            nb::object(pair[0]).attr("_export_to_c")(reinterpret_cast<uintptr_t>(&kept));
+            move_columns(kept, passed.kept);
+        }
+    });
+    return std::move(call->passed);
+}
 
 void bind_fragment_rows(nb::module_& m) {
     nb::class_<TestedColumn>(m, "TestedColumn")
@@ -171,17 +248,24 @@ void bind_fragment_rows(nb::module_& m) {
                     DeliveredColumn{std::move(reader), std::move(parts), nullable, std::move(items), std::move(lent)};
             },
             "reader"_a, "parts"_a, "nullable"_a, "items"_a, "lent"_a);
+    nb::class_<Evaluation>(m, "Evaluation")
+        .def(
+            "__init__",
+            [](Evaluation* self, nb::list columns, nb::sequence shapes, nb::object evaluate, nb::sequence kept_at) {
+                new (self) Evaluation{std::move(columns), std::move(shapes), std::move(evaluate), std::move(kept_at)};
+            },
+            "columns"_a, "shapes"_a, "evaluate"_a, "kept_at"_a);
     nb::class_<BoundFragmentRows>(m, "FragmentRows")
         .def(
             "__init__",
             [](BoundFragmentRows* self, nb::list tests, nb::list pairs, nb::sequence steps, nb::list columns,
                nb::sequence shapes, const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure,
-               Count most_joined) {
-                new (self) BoundFragmentRows(fragment_rows(tests, pairs, steps, columns, shapes, rows, ends,
+               Count most_joined, nb::object evaluation) {
+                new (self) BoundFragmentRows(fragment_rows(tests, pairs, steps, evaluation, columns, shapes, rows, ends,
                                                            std::move(raise_failure), most_joined));
             },
             "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a,
-            "most_joined"_a);
+            "most_joined"_a, "evaluation"_a = nb::none());
 }
 
 }  // namespace lance

@@ -15,16 +15,23 @@ struct HeldByPython {
     std::vector<InputBuffer> buffers;
     std::vector<nb::object> objects;
     nb::object raise;
+    std::shared_ptr<nb::object> evaluate;  // or nothing
 };
 
+// A batch of Python's, whose memory may need the interpreter's lock to be given back: whoever gives it back does not
+// wait for the lock where that has a limit.
+ArrowArray patient(ArrowArray batch);
+
 struct PythonFragmentRows : FragmentRows {
-    PythonFragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
-                       std::vector<StreamedShape> shapes, int64_t most_joined, std::unique_ptr<HeldByPython> held)
-        : FragmentRows(rows, ends, std::move(filter), std::move(columns), std::move(shapes), most_joined),
+    PythonFragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::optional<StreamedEvaluation> evaluation,
+                       std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes, int64_t most_joined,
+                       std::unique_ptr<HeldByPython> held)
+        : FragmentRows(rows, ends, std::move(filter), std::move(evaluation), std::move(columns), std::move(shapes),
+                       most_joined),
           held(std::move(held)) {}
     PythonFragmentRows(const PythonFragmentRows&) = delete;
     PythonFragmentRows& operator=(const PythonFragmentRows&) = delete;
-    ~PythonFragmentRows() {
+    ~PythonFragmentRows() override {
         // Once Python has ended there is nobody to give it back to.
         if (has_decoding_stopped() && !PyGILState_Check()) {
             held.release();
@@ -39,6 +46,9 @@ struct PythonFragmentRows : FragmentRows {
     }
 
     std::unique_ptr<HeldByPython> held;
+
+  protected:
+    EvaluatedRows evaluate(ArrowArray values) const override;
 };
 
 struct BoundFragmentRows {

@@ -19,23 +19,6 @@ namespace lance {
 
 namespace {
 
-// A batch of Python's, whose memory may need the interpreter's lock to be given back: whoever gives it back does not
-// wait for the lock where that has a limit.
-ArrowArray patient(ArrowArray batch) {
-    auto* own = new ArrowArray(batch);
-    batch.private_data = own;
-    batch.release = [](ArrowArray* outer) {
-        std::unique_ptr<ArrowArray> inner(static_cast<ArrowArray*>(outer->private_data));
-        outer->release = nullptr;
-        if (PyGILState_Check() || has_decoding_stopped()) {
-            inner->release(inner.get());
-            return;
-        }
-        let_go([all = std::shared_ptr<ArrowArray>(std::move(inner))] { all->release(all.get()); });
-    };
-    return batch;
-}
-
 // An iterator over fragments and record batches, and what is called when nobody wants more of it.
 class PythonSource : public BatchSource {
   public:
@@ -109,6 +92,15 @@ class PythonSource : public BatchSource {
     bool has_ended_ = false;
 };
 
+// Dropping a stream waits for threads that may need the interpreter's lock.
+void let_go_of(std::shared_ptr<BatchStream>& stream) noexcept {
+    if (stream.use_count() == 1 && PyGILState_Check() != 0) {
+        const Unlocked unlocked;
+        stream->stop();
+    }
+    stream.reset();
+}
+
 // A stream, and the schema of its batches.
 struct BoundStream {
     BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager, nb::object at_end,
@@ -117,12 +109,21 @@ struct BoundStream {
           stream(std::make_shared<BatchStream>(
               std::make_unique<PythonSource>(std::move(batches), at_end.is_none() ? nb::object() : std::move(at_end)),
               most_ahead, eager, most_rows ? int64_t{*most_rows} : INT64_MAX)) {}
+    BoundStream(const BoundStream&) = delete;
+    BoundStream& operator=(const BoundStream&) = delete;
+    ~BoundStream() { let_go_of(stream); }
 
     SharedSchema schema;
     std::shared_ptr<BatchStream> stream;
 };
 
 struct ExportedStream {
+    ExportedStream(SharedSchema schema, std::shared_ptr<BatchStream> stream)
+        : schema(std::move(schema)), stream(std::move(stream)) {}
+    ExportedStream(const ExportedStream&) = delete;
+    ExportedStream& operator=(const ExportedStream&) = delete;
+    ~ExportedStream() { let_go_of(stream); }
+
     SharedSchema schema;
     std::shared_ptr<BatchStream> stream;
     std::string error;
@@ -224,7 +225,7 @@ void release_capsule(PyObject* capsule) {
 }
 
 nb::object to_capsule(const BoundStream& self, nb::object) {
-    auto state = std::make_unique<ExportedStream>(ExportedStream{self.schema, self.stream, {}});
+    auto state = std::make_unique<ExportedStream>(self.schema, self.stream);
     auto exported = std::make_unique<ArrowArrayStream>(
         ArrowArrayStream{get_schema, get_next, get_last_error, release_stream, state.get()});
     PyObject* capsule = PyCapsule_New(exported.get(), kCapsule, release_capsule);

@@ -58,7 +58,7 @@ class BatchSlot {
         wait();
         const std::shared_ptr<const FragmentRows> fragment = std::exchange(fragment_, nullptr);
         if (failure_) source.raise(*fragment, *failure_);
-        if (error_) std::rethrow_exception(error_);
+        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
         return std::exchange(batch_, std::nullopt);
     }
 
@@ -67,6 +67,7 @@ class BatchSlot {
         int expected = kWanted;
         if (!state_.compare_exchange_strong(expected, kDone)) wait();
         fragment_ = nullptr;
+        error_ = nullptr;
         release();
     }
 
@@ -253,7 +254,11 @@ void BatchStream::push(std::shared_ptr<BatchSlot> slot, bool is_decoded) {
     if (!is_decoded && pending_.size() > 1) decode_ahead([slot = std::move(slot)] { slot->run(); });
 }
 
-void BatchStream::drop() {
+void BatchStream::stop() noexcept {
+    if (process_ == process_number()) drop();
+}
+
+void BatchStream::drop() noexcept {
     has_ended_ = true;
     for (const std::shared_ptr<BatchSlot>& slot : pending_) slot->give_up();
     pending_.clear();

@@ -52,6 +52,9 @@ class BatchStream {
     // The next batch, a struct; nothing at the end. Throws what the source does.
     std::optional<ArrowArray> next();
 
+    // Gives up what is pending; no batch comes after it.
+    void stop() noexcept;
+
   private:
     void fill();
     void push_more();
@@ -59,7 +62,7 @@ class BatchStream {
     int64_t end_of_joined(int64_t first) const;
     void give_out(ArrowArray& batch);
     void push(std::shared_ptr<BatchSlot> slot, bool is_decoded);
-    void drop();
+    void drop() noexcept;
 
     std::mutex consumer_;
     uint64_t process_;

@@ -130,17 +130,103 @@ void add_items(ArrowArray& values, const std::vector<StreamedItems>& items, int6
     values.dictionary = dictionary.release();
 }
 
+std::vector<ColumnRows> column_rows(const std::vector<StreamedColumn>& columns, const std::vector<int64_t>& chosen) {
+    std::vector<ColumnRows> rows;
+    for (const StreamedColumn& each : columns) {
+        rows.push_back({each.reader, Ranges(as_bytes(chosen), each.reader->num_rows()), &each.parts});
+    }
+    return rows;
+}
+
+// Values that lie in the file as Arrow has them are not copied.
+void read_all(const std::vector<StreamedColumn>& columns, const std::vector<int64_t>& chosen,
+              std::vector<ArrowArray>& arrays) {
+    arrays.resize(columns.size());
+    std::vector<ColumnRows> copied;
+    std::vector<size_t> indices;
+    const std::vector<ColumnRows> rows = column_rows(columns, chosen);
+    for (size_t i = 0; i < columns.size(); ++i) {
+        if (!columns[i].lent.empty()) {
+            try {
+                const auto array = lend(*columns[i].reader, columns[i].parts, columns[i].lent, rows[i].rows);
+                if (array) arrays[i] = *array;
+                if (array) continue;
+            } catch (const std::invalid_argument& error) {
+                throw PageFailure(false, i, kUnknownPage, error.what());
+            }
+        }
+        copied.push_back(rows[i]);
+        indices.push_back(i);
+    }
+    std::vector<ArrowArray> made;
+    try {
+        read_columns({}, {}, copied, std::nullopt, made);
+    } catch (const PageFailure& failure) {
+        throw PageFailure(false, indices[failure.column], failure.number, failure.what());
+    }
+    for (size_t i = 0; i < made.size(); ++i) arrays[indices[i]] = made[i];
+}
+
+// The columns of a batch.
+HeldArrays assembled(const std::vector<StreamedColumn>& columns, const std::vector<StreamedShape>& shapes,
+                     const std::vector<int64_t>& chosen, HeldArrays read, int64_t num_rows) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+        if (columns[i].items.empty()) continue;
+        ArrowArray* leaf = &read.arrays[i];
+        while (leaf->n_children == 1) leaf = leaf->children[0];
+        add_items(*leaf, columns[i].items, chosen.front(), chosen.back() - 1);
+    }
+    HeldArrays batch;
+    batch.arrays.reserve(shapes.size());
+    for (const StreamedShape& shape : shapes) {
+        if (shape.are_nulls()) {
+            batch.arrays.push_back(nulls(num_rows));
+            continue;
+        }
+        const size_t first = shape.first_column();
+        try {
+            batch.arrays.push_back(assemble(shape, read.arrays));
+            const ArrowArray& made = batch.arrays.back();
+            if (made.length != num_rows) fail(num_rows, " rows became ", made.length);
+            if (!columns[first].nullable && made.null_count != 0)
+                fail("NULL in a column that has none by the table's schema");
+        } catch (const std::invalid_argument& error) {
+            throw PageFailure(false, first, kUnknownPage, error.what());
+        }
+    }
+    return batch;
+}
+
+ArrowArray to_struct(HeldArrays columns, int64_t num_rows) {
+    NodeSlots slots;
+    slots.num_slots = num_rows;
+    return around(std::move(columns.arrays), std::move(slots));
+}
+
+// Clears the flags of rows that do not pass the rest.
+void clear_failing(MutableBytes flags, const std::vector<uint8_t>& passed) {
+    size_t next = 0;
+    for (uint8_t& flag : flags) {
+        if (flag == 0) continue;
+        if (next == passed.size()) fail("an evaluation of too few rows");
+        flag = passed[next++] & 1;
+    }
+    if (next != passed.size()) fail("an evaluation of too many rows");
+}
+
 }  // namespace
 
-FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
-                           std::vector<StreamedShape> shapes, int64_t most_joined)
+FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::optional<StreamedEvaluation> evaluation,
+                           std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes, int64_t most_joined)
     : rows_(to_numbers(rows)),
       ends_(to_numbers(ends)),
       filter_(std::move(filter)),
+      evaluation_(std::move(evaluation)),
       columns_(std::move(columns)),
       shapes_(std::move(shapes)),
       most_joined_(most_joined) {
     check_shapes(shapes_, columns_.size());
+    if (evaluation_) check_shapes(evaluation_->shapes, evaluation_->columns.size());
     const Ranges ranges(as_bytes(rows_), kMaxCount);
     int64_t num_rows = 0;
     for (int64_t i = 0; i < ranges.size(); ++i) {
@@ -157,7 +243,7 @@ FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::v
 
 int64_t FragmentRows::end_of_joined(int64_t first) const {
     int64_t end = first + 1;
-    if (filter_.steps.empty()) return end;
+    if (filter_.steps.empty() && !evaluation_) return end;
     while (end < num_batches() && num_rows(first, end + 1) <= most_joined_ && !begins_items(start_of(end))) ++end;
     return end;
 }
@@ -171,11 +257,12 @@ bool FragmentRows::begins_items(int64_t position) const {
     };
     const int64_t before = row_at(position - 1);
     const int64_t row = row_at(position);
-    return std::ranges::any_of(columns_, [&](const StreamedColumn& column) {
+    const auto begins = [&](const StreamedColumn& column) {
         return std::ranges::any_of(column.items, [&](const StreamedItems& items) {
             return items.first_row > before && items.first_row <= row;
         });
-    });
+    };
+    return std::ranges::any_of(columns_, begins) || (evaluation_ && std::ranges::any_of(evaluation_->columns, begins));
 }
 
 std::vector<int64_t> FragmentRows::rows_of(int64_t first, int64_t end_batch) const {
@@ -192,44 +279,15 @@ std::vector<int64_t> FragmentRows::rows_of(int64_t first, int64_t end_batch) con
     return ranges;
 }
 
-std::vector<ColumnRows> FragmentRows::column_rows(const std::vector<int64_t>& chosen) const {
-    std::vector<ColumnRows> columns;
-    for (const StreamedColumn& each : columns_) {
-        columns.push_back({each.reader, Ranges(as_bytes(chosen), each.reader->num_rows()), &each.parts});
-    }
-    return columns;
+EvaluatedRows FragmentRows::evaluate(ArrowArray values) const {
+    values.release(&values);
+    fail("a filter with a part that nobody evaluates");
 }
 
-// Values that lie in the file as Arrow has them are not copied.
-void FragmentRows::read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const {
-    arrays.resize(columns_.size());
-    std::vector<ColumnRows> copied;
-    std::vector<size_t> indices;
-    const std::vector<ColumnRows> columns = column_rows(chosen);
-    for (size_t i = 0; i < columns_.size(); ++i) {
-        if (!columns_[i].lent.empty()) {
-            try {
-                const auto array = lend(*columns_[i].reader, columns_[i].parts, columns_[i].lent, columns[i].rows);
-                if (array) arrays[i] = *array;
-                if (array) continue;
-            } catch (const std::invalid_argument& error) {
-                throw PageFailure(false, i, kUnknownPage, error.what());
-            }
-        }
-        copied.push_back(columns[i]);
-        indices.push_back(i);
-    }
-    std::vector<ArrowArray> made;
-    try {
-        read_columns({}, {}, copied, std::nullopt, made);
-    } catch (const PageFailure& failure) {
-        throw PageFailure(false, indices[failure.column], failure.number, failure.what());
-    }
-    for (size_t i = 0; i < made.size(); ++i) arrays[indices[i]] = made[i];
-}
-
-std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
-    const std::vector<int64_t> chosen = rows_of(first, end);
+// The columns of the rows that pass all steps, of which num_rows is the number.
+HeldArrays FragmentRows::read_passing(const std::vector<StreamedColumn>& columns,
+                                      const std::vector<StreamedShape>& shapes, const std::vector<int64_t>& chosen,
+                                      MutableBytes flags, int64_t& num_rows) const {
     const auto rows_in = [&](const ColumnReader* reader, const FileParts& parts) {
         return ColumnRows{reader, Ranges(as_bytes(chosen), reader->num_rows()), &parts};
     };
@@ -241,53 +299,75 @@ std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
         filter.pairs.push_back(
             {rows_in(each.left, each.left_parts), rows_in(each.right, each.right_parts), each.comparison});
     }
-    int64_t num_rows = Ranges(as_bytes(chosen), kMaxCount).num_items();
     HeldArrays read;
+    num_rows = size_of(flags);
     if (filter_.steps.empty()) {
-        read_all(chosen, read.arrays);
+        read_all(columns, chosen, read.arrays);
     } else {
         std::optional<ZoneObserver> shown = learn(filter_.tests, filter_.steps, chosen);
         if (shown) filter.tests[*filter_.steps.front().test].observer = &*shown;
-        const PooledBuffer memory(num_rows);
-        const MutableBytes flags(memory.data(), static_cast<size_t>(num_rows));
-        std::ranges::fill(flags, uint8_t{1});
-        num_rows = read_columns(filter, filter_.steps, column_rows(chosen), flags, read.arrays);
+        num_rows = read_columns(filter, filter_.steps, column_rows(columns, chosen), flags, read.arrays);
         if (shown) shown->finish();
         note_decided(filter_, size_of(flags), num_rows);
-        if (num_rows == 0) return std::nullopt;
+        if (num_rows == 0) return {};
     }
-    for (size_t i = 0; i < columns_.size(); ++i) {
-        if (columns_[i].items.empty()) continue;
-        ArrowArray* leaf = &read.arrays[i];
-        while (leaf->n_children == 1) leaf = leaf->children[0];
-        add_items(*leaf, columns_[i].items, chosen.front(), chosen.back() - 1);
-    }
-    return to_batch(read.arrays, num_rows);
+    return assembled(columns, shapes, chosen, std::move(read), num_rows);
 }
 
-// The struct of the columns of a batch.
-ArrowArray FragmentRows::to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const {
-    HeldArrays batch;
-    batch.arrays.reserve(shapes_.size());
-    for (const StreamedShape& shape : shapes_) {
-        if (shape.are_nulls()) {
-            batch.arrays.push_back(nulls(num_rows));
-            continue;
-        }
-        const size_t first = shape.first_column();
-        try {
-            batch.arrays.push_back(assemble(shape, read));
-            const ArrowArray& made = batch.arrays.back();
-            if (made.length != num_rows) fail(num_rows, " rows became ", made.length);
-            if (!columns_[first].nullable && made.null_count != 0)
-                fail("NULL in a column that has none by the table's schema");
-        } catch (const std::invalid_argument& error) {
-            throw PageFailure(false, first, kUnknownPage, error.what());
-        }
+// The same, of the columns that the rest of the filter is evaluated on.
+HeldArrays FragmentRows::read_evaluated(const std::vector<int64_t>& chosen, MutableBytes flags,
+                                        int64_t& num_rows) const {
+    try {
+        return read_passing(evaluation_->columns, evaluation_->shapes, chosen, flags, num_rows);
+    } catch (const PageFailure& failure) {
+        if (failure.in_test) throw;
+        throw PageFailure(false, columns_.size() + failure.column, failure.number, failure.what());
     }
-    NodeSlots slots;
-    slots.num_slots = num_rows;
-    return around(std::move(batch.arrays), std::move(slots));
+}
+
+// The columns of the rows that have a flag.
+HeldArrays FragmentRows::read_flagged(const std::vector<int64_t>& chosen, MutableBytes flags, int64_t num_rows) const {
+    HeldArrays read;
+    if (num_rows == size_of(flags)) {
+        read_all(columns_, chosen, read.arrays);
+    } else if (!columns_.empty()) {
+        read_columns({}, {}, column_rows(columns_, chosen), flags, read.arrays);
+    }
+    return assembled(columns_, shapes_, chosen, std::move(read), num_rows);
+}
+
+std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
+    const std::vector<int64_t> chosen = rows_of(first, end);
+    int64_t num_rows = Ranges(as_bytes(chosen), kMaxCount).num_items();
+    const bool has_filter = evaluation_ || !filter_.steps.empty();
+    const PooledBuffer memory(has_filter ? num_rows : 0);
+    const MutableBytes flags(memory.data(), static_cast<size_t>(has_filter ? num_rows : 0));
+    if (!has_filter) {
+        HeldArrays read;
+        read_all(columns_, chosen, read.arrays);
+        return to_struct(assembled(columns_, shapes_, chosen, std::move(read), num_rows), num_rows);
+    }
+    std::ranges::fill(flags, uint8_t{1});
+    if (!evaluation_) {
+        HeldArrays batch = read_passing(columns_, shapes_, chosen, flags, num_rows);
+        if (num_rows == 0) return std::nullopt;
+        return to_struct(std::move(batch), num_rows);
+    }
+    HeldArrays values = read_evaluated(chosen, flags, num_rows);
+    if (num_rows == 0) return std::nullopt;
+    EvaluatedRows passed = evaluate(to_struct(std::move(values), num_rows));
+    if (passed.num_rows == 0) return std::nullopt;
+    if (!passed.flags.empty()) clear_failing(flags, passed.flags);
+    HeldArrays batch = read_flagged(chosen, flags, passed.num_rows);
+    if (passed.kept.arrays.size() != evaluation_->kept_at.size()) fail("an evaluation of other columns");
+    for (size_t i = 0; i < evaluation_->kept_at.size(); ++i) {
+        const size_t place = evaluation_->kept_at[i];
+        if (place > batch.arrays.size()) fail("no place ", place, " in a batch");
+        if (passed.kept.arrays[i].length != passed.num_rows) fail("an evaluation of other rows");
+        batch.arrays.insert(batch.arrays.begin() + static_cast<std::ptrdiff_t>(place), ArrowArray{});
+        batch.arrays[place] = std::exchange(passed.kept.arrays[i], ArrowArray{});
+    }
+    return to_struct(std::move(batch), passed.num_rows);
 }
 
 }  // namespace lance

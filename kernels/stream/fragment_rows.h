@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "arrow/held_arrays.h"
 #include "arrow/shared_arrow.h"
 #include "file/batch_reader.h"
 #include "predicates/zone_bounds.h"
@@ -50,13 +51,28 @@ struct StreamedFilter {
     FilterSteps steps;  // what rows have to pass, nothing where there are none
 };
 
+// The rest of a filter, which is evaluated elsewhere, on values of the rows that have passed all steps.
+struct StreamedEvaluation {
+    std::vector<StreamedColumn> columns;
+    std::vector<StreamedShape> shapes;
+    std::vector<size_t> kept_at;  // the places in a batch of those that it keeps, ascending
+};
+
+// The rows of such a batch that pass the rest as well.
+struct EvaluatedRows {
+    int64_t num_rows = 0;
+    std::vector<uint8_t> flags;  // of all rows; none where all of them pass
+    HeldArrays kept;             // columns of the rows that pass
+};
+
 // Rows of one fragment, cut into batches. What it points at lives as long as it does.
 class FragmentRows {
   public:
     // rows: int64 pairs; ends: how many of the rows come before the end of each batch, all of whose values are indices
     // of the same items; shapes: each column is in one; most_joined: rows of batches that may be read as one
-    FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
-                 std::vector<StreamedShape> shapes, int64_t most_joined);
+    FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::optional<StreamedEvaluation> evaluation,
+                 std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes, int64_t most_joined);
+    virtual ~FragmentRows() = default;
 
     int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
 
@@ -66,21 +82,28 @@ class FragmentRows {
     // The batch behind the last one that can be read with another as one, where few rows pass the filter.
     int64_t end_of_joined(int64_t first) const;
 
-    // The rows of batches [first, end) that pass all tests, as a struct; nothing where none does. Throws PageFailure.
+    // The rows of batches [first, end) that pass the filter, as a struct; nothing where none does. Throws PageFailure,
+    // in which columns of an evaluation are behind the others.
     std::optional<ArrowArray> read(int64_t first, int64_t end) const;
+
+  protected:
+    // Takes over a struct of the columns of the evaluation.
+    virtual EvaluatedRows evaluate(ArrowArray values) const;
 
   private:
     int64_t start_of(int64_t batch) const { return batch == 0 ? 0 : ends_[static_cast<size_t>(batch) - 1]; }
     std::vector<int64_t> rows_of(int64_t first, int64_t end) const;
     bool begins_items(int64_t position) const;
-    void read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const;
-    ArrowArray to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const;
-    std::vector<ColumnRows> column_rows(const std::vector<int64_t>& chosen) const;
+    HeldArrays read_passing(const std::vector<StreamedColumn>& columns, const std::vector<StreamedShape>& shapes,
+                            const std::vector<int64_t>& chosen, MutableBytes flags, int64_t& num_rows) const;
+    HeldArrays read_evaluated(const std::vector<int64_t>& chosen, MutableBytes flags, int64_t& num_rows) const;
+    HeldArrays read_flagged(const std::vector<int64_t>& chosen, MutableBytes flags, int64_t num_rows) const;
 
     std::vector<int64_t> rows_;
     std::vector<int64_t> before_;  // rows before each range
     std::vector<int64_t> ends_;
     StreamedFilter filter_;
+    std::optional<StreamedEvaluation> evaluation_;
     std::vector<StreamedColumn> columns_;
     std::vector<StreamedShape> shapes_;
     int64_t most_joined_;

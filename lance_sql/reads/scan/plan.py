@@ -29,9 +29,9 @@ from lance_sql.reads.scan.predicates import (
     answer_null_tests,
     column_tests,
     conjuncts,
+    divided,
     null_tests,
     num_bytes,
-    steps,
 )
 from lance_sql.reads.scan.projection import OutputColumn, filter_fields, restrict
 from lance_sql.reads.scan.pruning import SOURCES, Evidence
@@ -173,9 +173,14 @@ class ReadPlan:
         return on_fields, [*others, *(part for test in elsewhere for part in test.predicates)]
 
     @cached_property
-    def steps(self) -> Sequence[Step] | None:
-        """Steps that rows pass if the residual filter is true; None if a part of it is not a test of one column."""
-        return steps(self.residual) if self.residual is not None else []
+    def steps(self) -> tuple[Sequence[Step], Predicate | None]:
+        """Tests of encoded values that rows have to pass, and the rest of the filter, which needs decoded values."""
+        return divided(self.residual) if self.residual is not None else ([], None)
+
+    @cached_property
+    def evaluations(self) -> dict[Predicate, object]:
+        """Cache of `stream.evaluation.evaluated`."""
+        return {}
 
     @cached_property
     def filter_bytes(self) -> int:

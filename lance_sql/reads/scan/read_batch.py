@@ -15,7 +15,7 @@ from lance_sql.format.schema import Field
 from lance_sql.reads.scan import masks, system_columns
 from lance_sql.reads.scan.batches import Batch, Piece
 from lance_sql.reads.scan.plan import ReadPlan
-from lance_sql.reads.scan.predicates import And, Predicate, evaluate
+from lance_sql.reads.scan.predicates import And, Predicate, evaluate_in_order
 from lance_sql.table import learning, small_fragments, wide_fragments
 from lance_sql.values import row_ranges, selection
 from lance_sql.values.row_ranges import RowRanges
@@ -83,7 +83,7 @@ def _read_evaluated(
     if len(batch) == 1 and not batch[0].is_short:
         for field, array in zip(fields, arrays, strict=False):
             learning.learn_values(batch[0].fragment, field, batch[0].rows, array)
-    passed = evaluate(predicate, record_batch(arrays, columns, _num_rows(batch)))
+    passed = evaluate_in_order(predicate, record_batch(arrays, columns, _num_rows(batch)))
     known = dict(zip(fields, arrays, strict=False))
     return _read_passed(plan, batch, passed if mask is None else masks.both(mask, passed), known)
 

@@ -256,10 +256,12 @@ def test_alternatives_are_streamed_by_the_kernels(
     assert counted.streamed > 0
 
 
-def test_many_alternatives_are_left_to_arrow(table: Dataset, rows: pa.Table, counted: Counted) -> None:
+def test_many_alternatives_are_left_to_arrow(table: Dataset, rows: pa.Table) -> None:
     condition = " OR ".join(f"i64 = {number} OR i32 = {number}" for number in range(3, 3000, 30))
     check(table, rows, condition, None)
-    assert counted.streamed == 0
+    tested, rest = table.scan(["i64"], f"i8 < 3 AND ({condition})").read_plan.steps
+    assert len(tested) == 1
+    assert len(rest.columns if rest is not None else ()) == 2
 
 
 def test_two_ranges_of_a_column_are_one() -> None:

@@ -13,6 +13,7 @@ from .build import conjunction, disjunction, negate
 from .constants import Constant, from_scalar, plain_type
 from .evaluation import evaluate, passing
 from .folding import compare, member
+from .in_order import evaluate_in_order
 from .may_match import may_match, must_match
 from .nulls import answer_null_tests, null_tests
 from .sql import from_sql
@@ -38,7 +39,7 @@ from .tree import (
     conjuncts,
     num_bytes,
 )
-from .value_tests import AnyOf, ColumnTest, PairTest, RestTest, Step, column_tests, steps
+from .value_tests import AnyOf, ColumnTest, PairTest, RestTest, Step, column_tests, divided, steps
 
 __all__ = [
     "And",
@@ -71,7 +72,9 @@ __all__ = [
     "conjunction",
     "conjuncts",
     "disjunction",
+    "divided",
     "evaluate",
+    "evaluate_in_order",
     "from_arrow",
     "from_scalar",
     "from_sql",

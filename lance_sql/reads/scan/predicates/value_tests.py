@@ -18,6 +18,7 @@ from lance_sql.format.layouts.plain import is_stored_with_offsets
 from lance_sql.format.layouts.value_codecs import key_order
 from lance_sql.values.arrays import BoolMask
 
+from .build import conjunction
 from .evaluation import passing
 from .tree import (
     And,
@@ -35,6 +36,7 @@ from .tree import (
     Predicate,
     TextMatch,
     Value,
+    conjuncts,
 )
 
 MAX_SINGLE: Final = 16
@@ -139,6 +141,25 @@ def steps(predicate: Predicate) -> Sequence[Step] | None:
     """
     result = _steps(predicate, is_true=True)
     return result if result is not None and _num_alternatives(result) <= MAX_ALTERNATIVES else None
+
+
+@lru_cache(maxsize=32)
+def divided(predicate: Predicate) -> tuple[Sequence[Step], Predicate | None]:
+    """Splits a filter into the steps of some of its parts, and the other parts; None without any."""
+    whole = steps(predicate)
+    if whole is not None:
+        return whole, None
+    tested: Predicate = Const(True)
+    rest: Predicate = Const(True)
+    for part in conjuncts(predicate):
+        more = conjunction((tested, part))
+        if steps(more) is not None:
+            tested = more
+        else:
+            rest = conjunction((rest, part))
+    found = steps(tested)
+    assert found is not None
+    return found, rest
 
 
 def _num_alternatives(steps: Sequence[Step]) -> int:

@@ -27,14 +27,20 @@ from lance_sql.reads.scan.predicates import (
     AnyOf,
     ColumnTest,
     Compare,
+    Const,
     Literal,
     PairTest,
     Path,
+    Predicate,
     RestTest,
     Step,
+    conjunction,
+    conjuncts,
+    divided,
 )
 from lance_sql.reads.scan.projection import restrict
 from lance_sql.reads.scan.virtual_columns import missing_column, system_column
+from lance_sql.table import learning
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values.row_ranges import RowRanges
 
@@ -75,6 +81,36 @@ class _Pair:
     order: ValueOrder | None
     outcomes: int
     divisor: int = 0
+
+
+def bound_filter(
+    plan: ReadPlan, fragment: OpenFragment, rows: RowRanges
+) -> tuple[EncodedFilter, Sequence[_kernels.FilterStep], Predicate | None]:
+    """Binds the filter of a plan to the pages of some rows.
+
+    returns: the tests, the steps that rows have to pass, and the rest of the filter, which needs decoded values
+    """
+    steps, rest = plan.steps
+    if not steps:
+        return EncodedFilter(plan, fragment, rows), [], rest
+    wide = np.ascontiguousarray(learning.widened(fragment, rows))
+    tests = EncodedFilter(plan, fragment, wide)
+    numbers = tests.add_all(steps)
+    if numbers is not None:
+        return tests, numbers, rest
+    # a part cannot be tested on these pages: texts without a dictionary, for example
+    assert plan.residual is not None
+    tested: Predicate = Const(True)
+    rest = Const(True)
+    for part in conjuncts(plan.residual):
+        more, other = divided(conjunction((tested, part)))
+        if other is None and EncodedFilter(plan, fragment, wide).add_all(more) is not None:
+            tested = conjunction((tested, part))
+        else:
+            rest = conjunction((rest, part))
+    steps, _ = divided(tested)
+    tests = EncodedFilter(plan, fragment, wide if steps else rows)
+    return tests, tests.add_all(steps) or [], rest
 
 
 class EncodedFilter:

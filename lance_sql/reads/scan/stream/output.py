@@ -60,6 +60,9 @@ class Output:
     borders: frozenset[int]
 
 
+NOTHING: Final = Output((), (), frozenset())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _CachedOutput:
     """Output columns of a plan for all rows of a fragment.

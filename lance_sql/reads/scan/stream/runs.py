@@ -26,9 +26,10 @@ from lance_sql.reads.scan import null_pages, read_ahead
 from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs_of
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.plan import ReadPlan
+from lance_sql.reads.scan.stream.evaluation import evaluated
 from lance_sql.reads.scan.stream.far_runs import FarRuns
-from lance_sql.reads.scan.stream.filter import EncodedFilter
-from lance_sql.reads.scan.stream.output import output
+from lance_sql.reads.scan.stream.filter import bound_filter
+from lance_sql.reads.scan.stream.output import NOTHING, output
 from lance_sql.reads.scan.stream.run_cache import CachedRuns, PreparedRun
 from lance_sql.store import ByteRange
 from lance_sql.table import learning, wide_fragments
@@ -47,9 +48,7 @@ def is_possible(plan: ReadPlan) -> bool:
     if plan.reads_nothing:
         return False
     fields = [column.field for column in plan.columns if column.field is not None]
-    if len(set(fields)) < len(fields):
-        return False
-    return plan.steps is not None
+    return len(set(fields)) == len(fields)
 
 
 class Batches:
@@ -130,21 +129,25 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
     if run.is_short or wide_fragments.is_wide(fragment.fragment, len(plan.columns)):
         return None
     plan = null_pages.answered(plan, [run.whole])
-    steps = plan.steps
-    if steps is None:
-        return None
-    tests = EncodedFilter(plan, fragment, np.ascontiguousarray(learning.widened(fragment, rows)) if steps else rows)
-    numbers = tests.add_all(steps)
-    if numbers is None:
-        return None
-    delivered = output(plan, fragment, rows)
-    if delivered is None:
+    tests, numbers, rest = bound_filter(plan, fragment, rows)
+    last = evaluated(plan, rest) if rest is not None else None
+    delivered = output(plan if last is None else last.others, fragment, rows)
+    inputs = output(last.inputs, fragment, rows) if last is not None else NOTHING
+    if delivered is None or inputs is None:
         return None
     tested = [each.native for each in tests.columns]
-    wanted = [leaf.column.rows_of(rows) for leaf in delivered.leaves]
+    leaves = [*delivered.leaves, *inputs.leaves]
+    wanted = [leaf.column.rows_of(rows) for leaf in leaves]
     if run.is_alone and any(each.are_read_over for each in wanted):
         return None
     data = page_parts.fetch([*tested, *wanted])
+    columns = [
+        _kernels.DeliveredColumn(
+            leaf.column.reader, parts, leaf.nullable, _around(leaf.items, rows), leaf.column.lent(parts)
+        )
+        for leaf, parts in zip(leaves, data[len(tested) :], strict=True)
+    ]
+    num_delivered = len(delivered.leaves)
     # after fetching: statistics are learned of the file with these bytes
     learned = [
         learning.unknown_bounds(fragment, each.field, rows) if each.field is not None else None
@@ -157,19 +160,16 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
         ],
         tests.pairs(data),
         numbers,
-        [
-            _kernels.DeliveredColumn(
-                leaf.column.reader, parts, leaf.nullable, _around(leaf.items, rows), leaf.column.lent(parts)
-            )
-            for leaf, parts in zip(delivered.leaves, data[len(tested) :], strict=True)
-        ],
+        columns[:num_delivered],
         delivered.shapes,
         rows,
-        _cut_at(run, rows, delivered.borders),
-        _failing(tests.located(), [(leaf.name, leaf.column.where) for leaf in delivered.leaves]),
-        run.most_joined,
+        _cut_at(run, rows, delivered.borders | inputs.borders),
+        _failing(tests.located(), [(leaf.name, leaf.column.where) for leaf in leaves]),
+        # evaluating many rows takes as long in one batch as in several, which threads share
+        run.most_joined if numbers or last is None else 0,
+        last.evaluation(columns[num_delivered:], inputs.shapes) if last is not None else None,
     )
-    columns = [each.column for each in tested] + [leaf.column for leaf in delivered.leaves]
+    used = [each.column for each in tested] + [leaf.column for leaf in leaves]
     return PreparedRun(
         fragment_rows,
         [
@@ -178,10 +178,10 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
             for part in parts
             if part.extents is None
         ],
-        {column.reader: column.num_bytes for column in columns},
+        {column.reader: column.num_bytes for column in used},
         [bounds for bounds in learned if bounds is not None],
         len(rows),
-        _identity({column.file for column in columns if column.file is not None}),
+        _identity({column.file for column in used if column.file is not None}),
     )
 
 
