@@ -48,6 +48,10 @@ MOST_RUNS: Final = read_ahead.NUM_WAITING_THREADS
 _ROWS_PER_RANGE: Final = 8
 """If a range of passing rows has fewer rows than this, the filter is evaluated again with all columns."""
 
+_MOST_OTHERS: Final = 2
+"""If a part of the filter is evaluated on decoded values, other columns of up to so many times the bytes of its columns
+are fetched with them."""
+
 _CHUNK_ROWS: Final = 2048
 """If ranges of passing rows are this close, hardly a chunk of a page is skipped."""
 
@@ -136,7 +140,11 @@ class FarRuns:
         tested = [column for field in plan.filter_fields for column in run.fragment.columns_of(field)]
         everything = list(plan.columns_of(run.fragment))
         others = [column for column in everything if column not in tested]
-        if not tested or self._reads_together or _share(others, run) <= ROUND_TRIP_BYTES:
+        least = ROUND_TRIP_BYTES
+        if plan.steps[1] is not None:
+            # evaluating the filter twice takes longer than fetching as many bytes as it reads
+            least = max(least, _MOST_OTHERS * _share(tested, run))
+        if not tested or self._reads_together or _share(others, run) <= least:
             with ahead.holding(everything, run.rows):
                 return _native(self._prepare(plan, run), run)
         with ahead.holding(tested, run.rows):
