@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from lance_sql.writes.commit import cleanup as cleaning
     from lance_sql.writes.commit_options import CommitOptions
     from lance_sql.writes.physical_layout import Layout
+    from lance_sql.writes.statements.maintaining import Maintenance
 
 Filter: TypeAlias = "str | pc.Expression | Predicate"
 """Condition on rows: SQL text, an Arrow expression or a predicate, over columns and system columns."""
@@ -720,6 +721,45 @@ class Dataset(ArrowDataset):
             max_deleted_share=max_deleted_share,
             indices=indices,
         )
+
+    def maintain(
+        self,
+        *,
+        target_rows: int | None = None,
+        max_deleted_share: float | None = None,
+        older_than: timedelta | str | None = None,
+        retain_versions: int | None = None,
+        max_lag: timedelta | str | None = None,
+        dry_run: bool = False,
+        **options: Unpack[CommitOptions],
+    ) -> Maintenance:
+        """Runs `compact`, `optimize_indices` and `cleanup` on this branch, by a policy in the table's config: the keys
+        `lance_sql.maintain.target_rows`, `.max_deleted_share`, `.older_than`, `.retain_versions`, `.max_lag` and
+        `.steps`, a list of these three names. Safe beside other writers: a step that loses against one changes nothing,
+        and the others still run.
+
+        target_rows, max_deleted_share, older_than, retain_versions, max_lag: as for `compact` and `cleanup`, instead of
+            the policy's values
+        dry_run: change nothing, and return the plan
+        returns: what each step did or would do; `has_conflicts` if a step lost
+        raises: InvalidArgument for an invalid policy; as the verbs, except CommitConflict
+
+        >>> table = orders.update_config({"lance_sql.maintain.older_than": "30d"}).delete("status = 'cancelled'")
+        >>> [(step.name, step.outcome) for step in table.maintain().steps]
+        [('compact', 'done'), ('optimize_indices', 'nothing to do'), ('cleanup', 'nothing to do')]
+        """
+        from lance_sql.writes.commit_options import committing
+
+        with committing("maintain", options) as properties:
+            policy = statements.maintaining.read_policy(
+                self.snapshot.latest().manifest.config,
+                target_rows=target_rows,
+                max_deleted_share=max_deleted_share,
+                older_than=older_than,
+                retain_versions=retain_versions,
+                max_lag=max_lag,
+            )
+            return statements.maintaining.maintain(self.snapshot, policy, dry_run=dry_run, properties=properties)
 
     def plan_compaction(
         self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1

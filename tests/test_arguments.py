@@ -147,7 +147,7 @@ CHECKED = {"scanner", "to_table", "to_batches", "head", "count_rows"}
 OPTIONS = {
     *("add_columns", "alter_column", "begin_write", "compact", "delete", "drop_columns", "drop_index", "drop_rule"),
     *("enable_stable_row_ids", "merge", "optimize_indices", "publish", "rename_columns", "restore", "set_rule"),
-    *("update", "update_config", "update_field_metadata", "write", "search", "search_changes"),
+    *("update", "update_config", "update_field_metadata", "write", "search", "search_changes", "maintain"),
 }
 
 
@@ -273,7 +273,7 @@ def test_every_change_takes_a_job_and_properties(table: Dataset) -> None:
 
 def test_every_change_refuses_other_keywords(table: Dataset) -> None:
     changes = _changes(table)
-    assert OPTIONS - {"search", "search_changes"} <= set(changes)
+    assert OPTIONS - {"search", "search_changes", "maintain"} <= set(changes)
     for name, change in changes.items():
         if name == "create_index":
             with pytest.raises(InvalidArgument, match="propreties"):

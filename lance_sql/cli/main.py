@@ -19,6 +19,7 @@ from lance_sql.cli import (
     feed,
     indices,
     looking,
+    maintaining,
     materializing,
     merge,
     queries,
@@ -118,7 +119,10 @@ _GROUPS = (
     ),
     ("Changes", ("changes", "diff", "row-history", "cursors", "apply", "materialize", "refresh")),
     ("Write", ("write", "update", "delete", "merge", "tag", "branch", "stage", "publish", "restore")),
-    ("Maintain", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check", "cache")),
+    (
+        "Maintain",
+        ("maintain", "index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check", "cache"),
+    ),
     ("Repair", ("verify", "audit", "repair", "salvage")),
 )
 _GROUP_OPTIONS = ("--help", "-h", "--version")
@@ -342,6 +346,7 @@ for _verb in (
     queries.queries,
     *row_changes.VERBS,
     *upkeep.VERBS,
+    maintaining.maintain,
     *cache.VERBS,
     *indices.VERBS,
 ):

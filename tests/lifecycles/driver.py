@@ -299,6 +299,15 @@ class Life:
         name, branch = self.branch()
         self.made(branch, self.open(name).compact().version, self.changed(branch, branch.state.rows))
 
+    def do_maintain(self) -> None:
+        name, branch = self.branch()
+        opened = self.open(name)
+        opened.maintain(retain_versions=self.random.choice([1, 3]), dry_run=True)
+        done = opened.maintain(retain_versions=self.random.choice([1, 3]), target_rows=self.random.choice([1, 100]))
+        assert not done.has_conflicts, (done, self.log)
+        head = max([branch.head, *(step.version for step in done.steps if step.version is not None)])
+        self.made(branch, head, self.changed(branch, branch.state.rows))
+
     def do_index(self) -> None:
         name, branch = self.branch()
         made = self.open(name).create_index("id", self.random.choice(["btree", "bitmap"]), replace=True).version
@@ -597,6 +606,7 @@ STEPS: Final = (
     "two_steps",
     "overwrite",
     "compact",
+    "maintain",
     "index",
     "delete_tag",
     "delete_branch",

@@ -33,6 +33,7 @@ VERBS: Final[dict[str, Callable[[Dataset], object]]] = {
     "delete row 1": lambda table: table.delete("id = 1"),
     "merge new key": lambda table: table.merge({"id": [300], "v": [0]}, on="id"),
     "compact": lambda table: table.compact(),
+    "maintain": lambda table: table.maintain(retain_versions=1),
     "create index": lambda table: table.create_index("v", "btree", replace=True),
     "add column": lambda table: table.add_columns({"w": "v * 2"}),
     "restore": lambda table: table.restore(1),

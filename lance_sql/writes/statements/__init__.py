@@ -14,13 +14,14 @@ if TYPE_CHECKING:
         compact,
         delete,
         indices,
+        maintaining,
         maintenance,
         merge,
         row_ids,
         update,
     )
 
-__all__ = ["column_changes", "compact", "delete", "indices", "maintenance", "merge", "row_ids", "update"]
+__all__ = ["column_changes", "compact", "delete", "indices", "maintaining", "maintenance", "merge", "row_ids", "update"]
 
 
 def __getattr__(name: str) -> object:

@@ -139,6 +139,23 @@ def optimize(
     return on_latest(snapshot, "optimize_indices", change, properties)
 
 
+def outdated(snapshot: Snapshot) -> list[str]:
+    """Returns the names of indices that `optimize` would change."""
+    return [name for name, segments in _chosen(snapshot, None).items() if any(_uncovered(snapshot, segments))]
+
+
+def _uncovered(snapshot: Snapshot, segments: Sequence[IndexSegment]) -> tuple[set[int], list[IndexSegment]]:
+    """Returns the fragments that the segments of an index do not cover, and the segments to remove because no fragment
+    of theirs is left."""
+    live = set(snapshot.manifest.fragments.ids)
+    used = snapshot.open_indices.with_sources(live)
+    dead = [segment for segment in segments if segment.fragment_ids is not None and not segment.fragment_ids & used]
+    covered = {number for segment in segments for number in snapshot.open_indices.fully_covered(segment, live)}
+    left = live - covered
+    # the last segment stays, so that the index does
+    return left, dead if left else dead[: len(segments) - 1]
+
+
 def _brought_up_to_date(
     session: WriteSession,
     name: str,
@@ -150,16 +167,11 @@ def _brought_up_to_date(
     latest = session.snapshot
     fragments = latest.manifest.fragments
     kind = _kind(segments[0])
-    live = set(fragments.ids)
-    used = latest.open_indices.with_sources(live)
-    dead = [segment for segment in segments if segment.fragment_ids is not None and not segment.fragment_ids & used]
-    covered = {number for segment in segments for number in latest.open_indices.fully_covered(segment, live)}
-    left = live - covered
+    left, dead = _uncovered(latest, segments)
     if not left and not rebuild:
-        # the last segment stays, so that the index does
-        return [], dead[: len(segments) - 1]
+        return [], dead
     if rebuild or (BUILT[kind].names_rows and _have_old_entries(latest, segments, BUILT[kind], left)):
-        left, dead = live, list(segments)
+        left, dead = set(fragments.ids), list(segments)
     column, field = _column_of(latest, segments[0].field_ids[0])
     _check_type(field, kind)
     how = None
