@@ -1,5 +1,5 @@
-"""What checksums cost: an append of one row and a write of numbers with and without them; and how fast files are
-checked.
+"""What checksums cost: an append of one row and a write of numbers with and without them; reads that compare them; and
+how fast files are checked.
 
     python -m benchmarks.checksums
 """
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 import lance_sql
 from benchmarks.measure import medians, report
+from lance_sql.store import compared
 from lance_sql.store.checksums import Hasher
 from lance_sql.writes.commit import written_files
 
@@ -48,6 +49,25 @@ def main() -> None:
             sides = {"without": lambda run=run: without(run), "with": run}
             report(name, medians(sides, runs), "without")
         lance_sql.open(f"{folder}/w").cleanup(retain_versions=1)
+
+        def scan(*, compares: bool, again: bool = False) -> None:
+            if not again:
+                compared._compared.clear()
+            lance_sql.open(f"{folder}/w", checksums=compares).to_table()
+
+        sides = {
+            "plain": lambda: scan(compares=False),
+            "compared, first": lambda: scan(compares=True),
+            "compared, again": lambda: scan(compares=True, again=True),
+        }
+        report("read numbers", medians(sides, 7), "plain")
+
+        def point(*, compares: bool) -> None:
+            compared._compared.clear()
+            lance_sql.open(f"{folder}/w", checksums=compares).scan(limit=1).to_table()
+
+        sides = {"plain": lambda: point(compares=False), "compared, first": lambda: point(compares=True)}
+        report("read one row", medians(sides, 20), "plain")
         size = sum(file.stat().st_size for file in Path(f"{folder}/w/data").iterdir())
         for name, options in (("checksums", {"checksums": True}), ("deep", {"deep": True})):
             started = time.perf_counter()

@@ -190,7 +190,14 @@ def _sql_expressions() -> Callable[..., Any]:
     return implementation
 
 
+def _read_checksums() -> Callable[..., Any]:
+    from lance_sql.table.checksums import read_new
+
+    return read_new
+
+
 ports.ENFORCE_RULES.connect(_enforce_rules)
+ports.READ_CHECKSUMS.connect(_read_checksums)
 ports.SQL_EXPRESSIONS.connect(_sql_expressions)
 
 

@@ -29,6 +29,7 @@ from lance_sql.reads.scan.take import row_id_array, take
 from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.canonical import canonical_location
+from lance_sql.store.compared import with_comparison
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_cache_folder, with_manifest_store
 from lance_sql.table.commit_summary import CommitSummary, from_properties
@@ -1001,6 +1002,7 @@ def open(
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Iterable[str] | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
+    checksums: bool | None = None,
 ) -> Dataset:
     """Opens one version of a table, by default the latest one of main.
 
@@ -1021,6 +1023,8 @@ def open(
         to the environment variable LANCE_SQL_ALLOW_BASES. Files elsewhere raise ForeignBase without a request
     cache: a folder that caches bytes of a table in an object store, or True for ~/.cache/lance-sql/ranges, or False
         for none; defaults to the environment variable LANCE_SQL_CACHE
+    checksums: compare blocks of files with their checksums when they are first read, and raise CorruptFile for those
+        that differ; defaults to the environment variable LANCE_SQL_CHECKSUMS, or False
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile, UnsupportedFeature
 
     >>> lance_sql.open("examples/orders.lance", version=1).version
@@ -1036,7 +1040,7 @@ def open(
             tag=tag,
             branch=branch,
             as_of=as_of,
-            storage_options=with_cache_folder(options, cache),
+            storage_options=with_comparison(with_cache_folder(options, cache), checksums),
             use_indices=use_indices,
             learning=Learning.of(learn_statistics, statistics_cache),
         )

@@ -30,13 +30,14 @@ def connect(
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Sequence[str] | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
+    checksums: bool | None = None,
     **options: Any,
 ) -> Any:
     """Opens a DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables.
 
     statistics_cache: a folder that shares statistics learned by scans with other processes, for tables opened by path;
         see `lance_sql.open`
-    allow_bases, cache: as for `lance_sql.open`, for these tables
+    allow_bases, cache, checksums: as for `lance_sql.open`, for these tables
     options: of `duckdb.connect`; DuckDB 1.5 allows unsigned extensions, because `FROM 'x.lance'` needs one
     raises: UnsupportedFeature if DuckDB is not installed
 
@@ -49,7 +50,12 @@ def connect(
     except ImportError as error:
         raise _missing("DuckDB", "duckdb", error) from error
     return provider.connect(
-        database, statistics_cache=statistics_cache, allow_bases=allow_bases, cache=cache, **options
+        database,
+        statistics_cache=statistics_cache,
+        allow_bases=allow_bases,
+        cache=cache,
+        checksums=checksums,
+        **options,
     )
 
 

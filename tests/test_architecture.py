@@ -82,6 +82,7 @@ PUBLIC = (
     "runtime.terminal_text",
     "store.allowed_bases",
     "store.cached",
+    "store.compared",
     "table.address",
     "table.version_names",
     "table.versions",

@@ -52,6 +52,7 @@ def connect(
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Sequence[str] | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
+    checksums: bool | None = None,
     catalog: str | os.PathLike[str] | Catalog | Mapping[str, str | os.PathLike[str] | Catalog] | None = None,
     **options: Any,
 ) -> Any:
@@ -64,7 +65,7 @@ def connect(
 
     statistics_cache: a folder that shares learned statistics with other processes, for tables that are opened by their
         paths; see `lance_sql.open`
-    allow_bases, cache: as for `lance_sql.open`, of these tables
+    allow_bases, cache, checksums: as for `lance_sql.open`, of these tables
     catalog: attached as `lake`, or under the names of a mapping; see `lance_sql.attach`
     options: of `duckdb.connect`; in DuckDB 1.5, unsigned extensions are allowed, because `FROM 'x.lance'` needs one
     raises: UnsupportedFeature when DuckDB is not installed
@@ -74,7 +75,12 @@ def connect(
     [(400,)]
     """
     connection = connect_engine(
-        database, statistics_cache=statistics_cache, allow_bases=allow_bases, cache=cache, **options
+        database,
+        statistics_cache=statistics_cache,
+        allow_bases=allow_bases,
+        cache=cache,
+        checksums=checksums,
+        **options,
     )
     from lance_sql.providers.duckdb import connection as duckdb_connection
 

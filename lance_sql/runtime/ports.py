@@ -31,5 +31,7 @@ class Port:
 
 ENFORCE_RULES: Final = Port()
 """`changes.contracts.enforcement.enforce`, which reads rows and changes; called by each commit."""
+READ_CHECKSUMS: Final = Port()
+"""`table.checksums.read_new`; called by stores that compare what they read."""
 SQL_EXPRESSIONS: Final = Port()
 """`providers.duckdb.expressions.SqlExpressions`; called for an update with SQL text."""

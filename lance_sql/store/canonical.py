@@ -10,4 +10,8 @@ from lance_sql.store.local import LocalStore
 
 def canonical_location(store: Store) -> str:
     """Returns one text for all stores of a location: the real path of a folder, or else the URI."""
-    return os.path.realpath(store.root) if isinstance(store, LocalStore) else store.uri.rstrip("/")
+    if isinstance(store, LocalStore):
+        return os.path.realpath(store.root)
+    # a store around another one has its location
+    location: str | None = getattr(store, "location", None)
+    return store.uri.rstrip("/") if location is None else location

@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, unquote
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.store.cached import CACHE, CACHE_BYTES, with_cache
+from lance_sql.store.compared import OPTION as CHECKSUMS
+from lance_sql.store.compared import compared
 from lance_sql.store.contract import Store
 from lance_sql.store.dynamodb import DynamoDbManifestStore
 from lance_sql.store.external import ExternalManifests
@@ -46,7 +48,8 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
             raise InvalidArgument(f"{text!r} names its manifest store: leave manifest_store out")
         manifests = DynamoDbManifestStore(_dynamodb_table(text), options)
     asked: dict[str, Any] = {name: options.pop(name) for name in (CACHE, CACHE_BYTES) if name in options}
-    store = with_cache(_open_files(file_uri, options), asked)
+    compares = {name: options.pop(name) for name in (CHECKSUMS,) if name in options}
+    store = compared(with_cache(_open_files(file_uri, options), asked), compares)
     if manifests is None:
         return store
     path = local_path(file_uri)

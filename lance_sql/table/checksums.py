@@ -82,6 +82,19 @@ def read(store: Store) -> tuple[list[Record], list[CorruptFile]]:
     return records, errors
 
 
+def read_new(store: Store, known: Mapping[str, Mapping[str, Checksum]]) -> dict[str, Mapping[str, Checksum]]:
+    """Returns the checksums of all records, by the paths of records; reads those that are not known. Unreadable ones
+    have no checksums.
+
+    raises: what the store does
+    """
+    paths = [info.path for info in store.files(CHECKSUMS) if info.path.endswith(_SUFFIX)]
+    new = [path for path in paths if path not in known]
+    read = concurrently([partial(_read, store, path) for path in new], store.concurrency)
+    files = {path: each.files if isinstance(each, Record) else {} for path, each in zip(new, read, strict=True)}
+    return {path: known[path] if path in known else files[path] for path in paths}
+
+
 def tidy(store: Store, records: Iterable[Record], files: Container[str]) -> None:
     """Removes records of missing files, and merges many records into a few.
 

@@ -14,6 +14,7 @@ from lance_sql.errors import CorruptFile, LanceError, TableNotFound, VersionNotF
 from lance_sql.format.file.learned import Learning
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.allowed_bases import with_allowed
+from lance_sql.store.compared import with_comparison
 from lance_sql.table import address, location, versions
 from lance_sql.table.files import LEARNS
 from lance_sql.table.recent_snapshots import RecentSnapshots
@@ -48,7 +49,7 @@ def open_snapshot(
         manifest - an older version is never returned instead
     """
     text = os.fspath(uri)
-    storage_options = with_allowed(storage_options, None)
+    storage_options = with_comparison(with_allowed(storage_options, None))
     root, main, store, found_branch, file, is_latest = location.locate(
         text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
     )
@@ -159,7 +160,8 @@ def list_snapshots(
     raises: TableNotFound, VersionNotFound, InvalidArgument
     """
     text = os.fspath(uri)
-    storage_options = with_allowed(storage_options, None)
+    # damage is to be found, and not to stop the reader
+    storage_options = with_comparison(with_allowed(storage_options, None), False)
     located = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
     files = [located.file] if version is not None or tag is not None else versions.list_versions(located.store)
     return [

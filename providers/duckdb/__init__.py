@@ -86,6 +86,7 @@ def connect(
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Sequence[str] | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
+    checksums: bool | None = None,
     **options: Any,
 ) -> DuckDBPyConnection:
     """Opens a connection with `lance_scan` and `FROM 'x.lance'`. The options are those of `duckdb.connect`.
@@ -94,7 +95,7 @@ def connect(
     """
     connection = duckdb_extension.open_with_extension(database, options)
     check_replacements(connection)
-    for add in _functions(connection, statistics_cache, allow_bases, cache).values():
+    for add in _functions(connection, statistics_cache, allow_bases, cache, checksums).values():
         # Another connection of the process may have added it. Checking takes longer than everything else here.
         with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
             add()
@@ -138,6 +139,7 @@ def _functions(
     statistics_cache: str | os.PathLike[str] | None,
     allow_bases: str | Sequence[str] | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
+    checksums: bool | None = None,
 ) -> dict[str, Callable[[], object]]:
     """Returns functions that add each of the functions that the macros call."""
     learned = None if statistics_cache is None else os.fspath(statistics_cache)
@@ -148,7 +150,7 @@ def _functions(
         name: functools.partial(
             connection.create_function,
             name,
-            _function(name, len(types), learned, allowed_bases, cache),
+            _function(name, len(types), learned, allowed_bases, cache, checksums),
             list(types),
             "VARCHAR",
             null_handling="special",
@@ -163,12 +165,14 @@ def _function(
     statistics_cache: str | None,
     allow_bases: str | None,
     cache: str | os.PathLike[str] | bool | None,
+    checksums: bool | None,
 ) -> Callable[..., str]:
     """Implements one of `duckdb_macros.CALLED`. Imports the table code on first call."""
 
     def function(*arguments: Any) -> str:
         from lance_sql.store.allowed_bases import allowing
         from lance_sql.store.cached import caching
+        from lance_sql.store.compared import comparing
 
         from . import references as duckdb_references
 
@@ -176,6 +180,7 @@ def _function(
         with (
             nullcontext() if allow_bases is None else allowing(allow_bases),
             nullcontext() if cache is None else caching(cache),
+            nullcontext() if checksums is None else comparing(checksums),
         ):
             return duckdb_references.query(name, arguments, caller, statistics_cache)
 

@@ -28,6 +28,7 @@ from lance_sql.reads.scan.batches import rows_per_batch
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.runtime.progress import Progress
+from lance_sql.store.compared import with_comparison
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.table.fragment import Fragment
@@ -71,7 +72,7 @@ def salvage(
     >>> lance_sql.salvage(orders.uri, orders.uri + ".saved").num_lost_rows
     0
     """
-    options = with_manifest_store(storage_options, manifest_store)
+    options = with_comparison(with_manifest_store(storage_options, manifest_store), False)
     snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options, use_indices=False)
     if os.fspath(target).rstrip("/") == os.fspath(uri).rstrip("/"):
         raise InvalidArgument("The target of a salvage must be a new table, not the table itself")
