@@ -7,6 +7,8 @@ values that it cannot convert at all. Values of classes that can lose something 
     dates          times of day
     times          fractions of the unit
     structs        unknown members
+
+A float among decimals stands for its shortest text: 19.99 is a value of decimal(9, 2), 1 / 3 is not.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def array(values: Sequence[Any], type: pa.DataType, name: str) -> pa.Array:
     raises: InvalidArgument with the column, the row and the value for a value that does not fit the type
     """
     stored = storage_type(type)
-    values = list(values) if stored == type else [_stored(value, type) for value in values]
+    is_plain = stored == type and not _has_decimals(type)
+    values = list(values) if is_plain else [_stored(value, type) for value in values]
     _check(values, _check_of(stored), type, name)
     try:
         made = pa.array(values, stored)
@@ -99,9 +102,15 @@ class _NoUuid:
 
 
 def _stored(value: Any, type: pa.DataType) -> Any:
-    """Returns a value with the bytes of its UUIDs, which may be text."""
+    """Returns a value with the bytes of its UUIDs, which may be text, and with decimals for floats among decimals."""
     if value is None:
         return None
+    if pa.types.is_dictionary(type):
+        return _stored(value, type.value_type)
+    if pa.types.is_decimal(type):
+        # infinities and NaN are for Arrow to refuse
+        is_number = isinstance(value, (float, np.floating)) and np.isfinite(value)
+        return Decimal(str(value)) if is_number else value
     if isinstance(type, pa.UuidType):
         if isinstance(value, UUID):
             return value.bytes
@@ -120,6 +129,14 @@ def _stored(value: Any, type: pa.DataType) -> Any:
     if pa.types.is_nested(type) and isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
         return [_stored(item, type.value_type) for item in value]
     return value
+
+
+def _has_decimals(type: pa.DataType) -> bool:
+    if pa.types.is_dictionary(type):
+        return _has_decimals(type.value_type)
+    if pa.types.is_nested(type):
+        return any(_has_decimals(type.field(index).type) for index in range(type.num_fields))
+    return bool(pa.types.is_decimal(type))
 
 
 class _Kept:
