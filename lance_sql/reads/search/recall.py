@@ -15,6 +15,7 @@ from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.take import take_at
 from lance_sql.reads.search.ranking import QUERY_INDEX
 from lance_sql.reads.search.vector_query import VectorQuery, vector_column, vector_query
+from lance_sql.reads.search.vector_segments import NO_INDEX, column_index
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U64
@@ -50,7 +51,8 @@ def recalls(
     first.
 
     column: of vectors; the only one without it
-    raises: InvalidArgument without rows, or for a multivector column; as `vector_query`
+    raises: InvalidArgument without rows, for a column without an index, and for a multivector column; as
+        `vector_query`
     """
     name = vector_column(snapshot) if column is None else column
     queries = _sample(snapshot, name, num_queries)
@@ -58,6 +60,11 @@ def recalls(
     index = vector_query(snapshot, queries[0], name, k=k, refine_factor=refine_factor)
     if every.is_multivector:
         raise InvalidArgument("Indices of several vectors per row are not supported")
+    if column_index(snapshot, index) is NO_INDEX:
+        raise InvalidArgument(
+            f"{snapshot.label} has no vector index on {name!r}, so that every search is exact: build one with"
+            f" create_index({name!r}, 'ivf_pq'), or lance-sql index create"
+        )
     # by the metric of the index, like searches by it
     exact = _by_query(every, snapshot)
     measured = []

@@ -64,3 +64,14 @@ def test_tables_without_vectors(tmp_path: Path) -> None:
     empty = pa.table({"v": pa.array([], pa.list_(pa.float32(), 4))})
     with pytest.raises(InvalidArgument, match="no rows"):
         recalls(lance_sql.write(empty, str(tmp_path / "u")).snapshot)
+
+
+def test_without_an_index_there_is_nothing_to_measure(tmp_path: Path) -> None:
+    rows = {"id": [1, 2], "v": pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))}
+    table = lance_sql.write(rows, tmp_path / "t.lance").create_index("id", "btree")
+    message = "t.lance version 2 has no vector index on 'v', so that every search is exact"
+    with pytest.raises(InvalidArgument, match=message):
+        recalls(table.snapshot)
+    result = CliRunner().invoke(main, ["recall", table.uri])
+    assert result.exit_code != 0
+    assert message in result.stderr
