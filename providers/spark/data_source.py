@@ -39,7 +39,7 @@ from . import types as spark_types
 from . import workers as spark_workers
 from .change_options import ChangesOptions, StreamOptions, schema_options, wants_changes
 from .changes import LanceChangesReader
-from .errors import short_errors
+from .errors import short_errors, shorten
 from .options import ReadOptions, to_options
 from .partitions import LancePartition, partition_count
 from .stream_reader import LanceStreamReader
@@ -59,6 +59,7 @@ def register(spark: SparkSession) -> SparkSession:
     raises: MissingDependency if Spark's workers, or the server of Spark Connect, run a Python without this package
     """
     spark_workers.check(spark)
+    shorten()
     spark.dataSource.register(LanceDataSource)
     if spark_workers.is_remote(spark):
         _check_server(spark)
@@ -75,7 +76,7 @@ def _check_server(spark: SparkSession) -> None:
         return
     try:
         with short_errors():
-            _ = spark.read.format("lance").option("version", "no number").load("nowhere").schema
+            _ = spark.read.format("lance").option("partitions", "no number").load("nowhere").schema
     except InvalidArgument:
         # the server has read the option, and nothing else
         _CHECKED.add(spark)

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from lance_sql import errors
 from lance_sql.errors import LanceError, MissingDependency, UnsupportedFeature
@@ -55,6 +55,30 @@ def short_errors() -> Iterator[None]:
         if reason is None:
             raise
         raise reason from None
+
+
+def shorten() -> None:
+    """Reduces the message of Spark's exceptions about errors of this library to one line, in this process.
+
+    The class of the exception stays, and `getStackTrace` has the traces. Applies to sessions on a JVM, whose exceptions
+    PySpark converts in one function.
+    """
+    from pyspark.errors.exceptions import captured
+
+    convert = captured.convert_exception
+    if convert.__module__ == __name__:
+        return
+
+    def convert_exception(e: Any) -> captured.CapturedException:
+        converted = convert(e)
+        reason = explained(converted)
+        if reason is None:
+            return converted
+        converted._desc = f"{type(reason).__module__}.{type(reason).__name__}: {reason}"
+        # PySpark has put the trace of the worker there
+        return converted.with_traceback(None)
+
+    captured.convert_exception = convert_exception
 
 
 def advice(python: str) -> str:

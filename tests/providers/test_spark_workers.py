@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from pyspark.sql import SparkSession
 import lance_sql.spark
 from lance_sql.providers.spark import errors as spark_errors
 from lance_sql.providers.spark import workers
+from lance_sql.providers.spark.options import ReadOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -73,3 +75,36 @@ def test_errors_of_jobs_are_one_line(spark: SparkSession, tmp_path: Path) -> Non
     with pytest.raises(lance_sql.CorruptFile, match="the file is missing") as caught, lance_sql.spark.short_errors():
         frame.collect()
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "message"),
+    [
+        ({}, "nothere.lance", "lance_sql.errors.TableNotFound: No Lance table at"),
+        (
+            {"versoin": "3"},
+            "t.lance",
+            "lance_sql.errors.InvalidArgument: The format lance has no option 'versoin' here",
+        ),
+        ({"version": "audted"}, "t.lance", "lance_sql.errors.VersionNotFound: No tag 'audted' in t.lance"),
+        ({"readChangeFeed": "true", "startingVersion": "6"}, "t.lance", "lance_sql.errors.VersionNotFound: "),
+    ],
+)
+def test_spark_s_own_exceptions_are_one_line_as_well(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str], path: str, message: str
+) -> None:
+    lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    lance_sql.register(spark)
+    with pytest.raises(Exception, match=r"lance_sql\.errors\.") as caught:
+        spark.read.format("lance").options(**options).load(str(tmp_path / path)).collect()
+    if type(caught.value).__module__ == "pyspark.errors.exceptions.captured":
+        assert str(caught.value).startswith(message)
+        assert len(str(caught.value).splitlines()) == 1
+        assert "Traceback" not in "".join(traceback.format_exception(caught.value)[1:])
+    found = spark_errors.explained(caught.value)
+    assert f"lance_sql.errors.{type(found).__name__}: {found}".startswith(message)
+
+
+def test_the_check_of_a_server_reads_an_option_only() -> None:
+    with pytest.raises(InvalidArgument, match="partitions"):
+        ReadOptions({"path": "nowhere", "partitions": "no number"})
