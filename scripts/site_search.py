@@ -1,4 +1,5 @@
-"""A MkDocs hook: the search index as a script, for pages opened from disk, and descriptions of pages in `llms.txt`."""
+"""A MkDocs hook: the search index as a script, for pages opened from disk, descriptions of pages from `llms.txt`, and
+the rank of pages in the search: pages about tasks come before pages about the project."""
 
 from __future__ import annotations
 
@@ -7,8 +8,25 @@ from pathlib import Path
 from typing import Any
 
 
+# factors of the score, by the beginning of a page's path
+_BOOSTS = {
+    "decisions/": 0.01,
+    "architecture": 0.05,
+    "testing.md": 0.05,
+    "release": 0.05,
+    "performance": 0.1,
+    "reference/": 0.2,
+    "types": 0.3,
+    "glossary": 0.3,
+    "other-words": 0.5,
+}
+
+
 def on_page_markdown(_markdown: str, page: Any, config: Any, **_: Any) -> None:
-    """Describes a page without a `description` by its line in `llms.txt`."""
+    """Describes a page without a `description` by its line in `llms.txt`, and sets its factor in the search."""
+    for path, boost in _BOOSTS.items():
+        if page.file.src_uri.startswith(path):
+            page.meta.setdefault("search", {"boost": boost})
     lines = (Path(config["docs_dir"]) / "llms.txt").read_text("utf-8")
     described = re.search(rf"^- \[([^]]*)\]\({re.escape(page.file.src_uri)}\): (.+)$", lines, re.MULTILINE)
     if described:

@@ -1,7 +1,9 @@
-"""The documents are a site whose links lead somewhere, and so do those of the documents beside it."""
+"""The site of the documents: its links, its list of pages, and what its search finds for the words of a newcomer."""
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
 import re
 import shutil
@@ -15,6 +17,33 @@ from tests.documents import ROOT
 
 BESIDE = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "examples").rglob("README.md"))]
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+
+
+# a question, and the page that has to be among the first three hits
+QUESTIONS = {
+    "how do I see what changed": "what-changed.html",
+    "who changed a row": "what-changed.html",
+    "undo a delete": "writing.html",
+    "read an old version": "python.html",
+    "why is my query slow": "indices.html",
+    "add a column": "writing.html",
+    "upsert": "writing.html",
+    "concurrent writers": "writing.html",
+    "remove old versions": "on-call.html",
+    "free disk space": "on-call.html",
+    "fix a corrupt table": "on-call.html",
+    "retention": "operations.html",
+    "GDPR": "operations.html",
+    "read from S3": "object-stores.html",
+    "use in Spark": "pyspark.html",
+    "PySpark": "pyspark.html",
+    "compare two tables in CI": "testing-jobs.html",
+    "vector search": "search.html",
+    "upgrade": "limits.html",
+    "install": "start.html",
+}
+# words of other tools, whose page has to be among the hits
+WORDS = ("CDC", "rollback", "vacuum", "time travel", "schema evolution", "dbt")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +84,43 @@ def test_every_page_has_a_description_of_its_own(site: Path) -> None:
     assert len({each[0] for each in descriptions}) == len(pages)
 
 
-def test_the_search_knows_the_words_of_other_tools(site: Path) -> None:
+def _node() -> str | None:
+    """Returns a JavaScript interpreter: that of the system, or the one that Playwright contains."""
+    found = shutil.which("node")
+    if found is None and (package := importlib.util.find_spec("playwright")) is not None and package.origin:
+        bundled = Path(package.origin).parent / "driver" / "node"
+        found = str(bundled) if bundled.is_file() else None
+    return found
+
+
+@pytest.fixture(scope="module")
+def hits(site: Path) -> dict[str, list[str]]:
+    """The pages that the search of the site lists, best first, for each question and word."""
+    node = _node()
+    if node is None:
+        pytest.skip("there is no JavaScript: pip install playwright")
+    done = subprocess.run(
+        [node, str(Path(__file__).with_name("search_site.js")), str(site)],
+        input=json.dumps([*QUESTIONS, *WORDS]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    pages: dict[str, list[str]] = json.loads(done.stdout)
+    return pages
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_search_answers_questions(question: str, hits: dict[str, list[str]]) -> None:
+    assert QUESTIONS[question] in hits[question][:3]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_the_search_lists_words_of_other_tools(words: str, hits: dict[str, list[str]]) -> None:
+    assert "other-words.html" in hits[words]
+
+
+def test_the_search_works_from_disk(site: Path) -> None:
     driver = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -65,13 +130,12 @@ def test_the_search_knows_the_words_of_other_tools(site: Path) -> None:
         page = browser.new_page(viewport={"width": 1300, "height": 900})
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
-        for words in ("CDC", "rollback", "vacuum", "time travel", "schema evolution", "dbt"):
-            # as it is opened from disk, without a server
-            page.goto((site / "index.html").as_uri())
-            page.locator(".md-search__input").press_sequentially(words)
-            hit = page.locator(".md-search-result__link").first
-            hit.wait_for(timeout=20_000)
-            assert "other-words.html" in page.locator(".md-search-result__list").inner_html(), words
+        # as it is opened from disk, without a server
+        page.goto((site / "index.html").as_uri())
+        page.locator(".md-search__input").press_sequentially(WORDS[0])
+        hit = page.locator(".md-search-result__link").first
+        hit.wait_for(timeout=20_000)
+        assert "other-words.html" in page.locator(".md-search-result__list").inner_html()
         hit.click()
         page.wait_for_url("**/*.html*")
         assert not errors

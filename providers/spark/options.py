@@ -87,7 +87,7 @@ def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise InvalidArgument(f"The format lance has no such option {name!r}. {hint}Options: {', '.join(known)}")
+            raise InvalidArgument(f"The format lance has no option {name!r}. {hint}Options: {', '.join(known)}")
     return lowered
 
 
