@@ -1,4 +1,4 @@
-// Arrow arrays without values of their own: around other ones (structs, lists and fixed-size lists), or of NULLs.
+// Arrow arrays without own values: structs, lists and fixed-size lists around other arrays, or arrays of NULLs.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace lance {
 
-// What is known of the slots of an array beside its children.
+// Length, validity and offsets of an array with children.
 struct NodeSlots {
     int64_t num_slots = 0;
     int64_t num_null = 0;
-    PooledBuffer validity;                // only where there are NULLs
+    PooledBuffer validity;                // only if there are NULLs
     std::optional<PooledBuffer> offsets;  // of a list with offsets
     int64_t offset_bits = 0;              // of these
 };
 
-// An array that owns the children, which are moved out of `children`; whoever imports it may move them out again.
+// An array that owns the children, which are moved out of `children`; an importer may move them out again.
 ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots);
 
 // So many NULLs, of the type that has no other values.
@@ -34,7 +34,7 @@ struct NodeParts {
     HeldArrays children;
 };
 
-// Ends an array that `around` has made, and of which nobody else knows.
+// Releases an array made by `around` that was not exported.
 NodeParts take_apart(ArrowArray& array);
 
 }  // namespace lance

@@ -64,7 +64,7 @@ MutableBytes ColumnBuilder::offsets(int64_t num_rows) {
 
 MutableBytes ColumnBuilder::bytes(int64_t num_bytes) {
     const int64_t needed = num_bytes_ + num_bytes;
-    // Twice as much for what comes in many parts; exactly as much for what comes in one.
+    // Twice the size for data in many parts; the exact size for one part.
     if (needed > values_.capacity())
         values_.grow(num_bytes_ == 0 ? needed : std::max(needed, 2 * num_bytes_), num_bytes_);
     return {values_.data() + num_bytes_, static_cast<size_t>(values_.capacity() - num_bytes_)};

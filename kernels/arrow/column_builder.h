@@ -10,13 +10,13 @@
 
 namespace lance {
 
-// How the values of an array lie in memory.
+// Memory layout of the values of an array.
 struct ColumnFormat {
     bool variable;          // offsets, and the bytes of all values
     int64_t bits;           // of a value, or of an offset
     int64_t list_size = 0;  // of a fixed-size list that is a value: its items; 0: values are no lists
 
-    // The same bytes, as one value.
+    // One value of these bytes.
     ColumnFormat without_list() const { return {variable, bits}; }
 
     bool operator==(const ColumnFormat&) const = default;
@@ -24,7 +24,7 @@ struct ColumnFormat {
 
 class ColumnBuilder {
   public:
-    // most_rows: of the whole array; spare_rows: so many more have room while some of them are still to be dropped
+    // most_rows: of the whole array; spare_rows: additional room for rows that may be dropped again
     ColumnBuilder(ColumnFormat format, int64_t most_rows, int64_t spare_rows = 0);
 
     const ColumnFormat& format() const { return format_; }
@@ -35,17 +35,16 @@ class ColumnBuilder {
     // Values of single bits.
     BitWriter& bits() { return *bits_; }
 
-    // Values of variable width: offsets[0] of the next num_rows + 1 is that of the end of the bytes so far.
+    // Values of variable width: the next num_rows + 1 offsets, of which offsets[0] is the current end of the bytes.
     MutableBytes offsets(int64_t num_rows);
     // Room for num_bytes at the end of the bytes, which stay where they are until the next call.
     MutableBytes bytes(int64_t num_bytes);
     int64_t num_bytes() const { return num_bytes_; }
     void add_bytes(int64_t num_bytes) { num_bytes_ += num_bytes; }
 
-    // The rows that come next: all valid, or as many as num_valid of those whose bits were appended.
+    // Counts the next rows: all are valid, or num_valid of those whose bits were appended.
     void add_valid(int64_t num_rows);
-    // Rows that are added as valid are NULL where `bits`, which begin with the next row, have zeros; until null is
-    // given.
+    // Rows that are added as valid are NULL at the zeros of `bits`, which begin with the next row; null ends this.
     void expect_validity(const uint8_t* bits) {
         expected_ = bits;
         num_expected_ = 0;
@@ -54,7 +53,7 @@ class ColumnBuilder {
     BitWriter& validity();
     void add_rows(int64_t num_rows, int64_t num_valid);
 
-    // Moves the array out; nothing can be added any more. Whoever gives it a dictionary allocates it with `new`.
+    // Moves the array out; nothing can be added any more. A dictionary must be allocated with `new`.
     void finish(ArrowArray& out);
 
   private:

@@ -33,7 +33,7 @@ class Flatbuffer {
         return load<T>(file_.data() + position);
     }
 
-    // Where the offset at a position leads to.
+    // Target of the offset at a position.
     int64_t target(int64_t position) const { return position + at<uint32_t>(position); }
 
     // Position of a field of a table.
@@ -57,7 +57,7 @@ class Flatbuffer {
         return target(*position);
     }
 
-    // Position of the first item of a vector, whose items lie inside of the file, and how many there are.
+    // Position of the first item of a vector, whose items are inside the file, and their number.
     struct Vector {
         int64_t first;
         int64_t size;

@@ -1,4 +1,4 @@
-// Where the values of an Arrow IPC file of one column of 32-bit integers lie.
+// Finds the values in an Arrow IPC file of one column of 32-bit integers.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct IpcColumn {
     std::vector<IpcValues> batches;
 };
 
-// Refuses other files, other columns and NULLs. Nothing is decompressed, and every position lies inside of the file.
+// Rejects other files, other columns and NULLs. Nothing is decompressed; every position is inside the file.
 //
 //     file               ..., Footer, i32 size of it, "ARROW1"
 //     table Footer       version, schema, dictionaries, recordBatches     slots 1, 3: Schema, Blocks
-//     struct Block       i64 offset, i32 size of the metadata, 4 bytes, i64 size of the body behind the metadata
+//     struct Block       i64 offset, i32 size of the metadata, 4 bytes, i64 size of the body after the metadata
 //     metadata           0xffffffff, i32 size, Message; without the first word in old files
 //     table Schema       endianness, fields
 //     table Field        name, nullable, type's kind, type, dictionary, children
@@ -37,7 +37,7 @@ struct IpcColumn {
 //     table Message      version, header's kind, header
 //     table RecordBatch  rows, nodes, buffers, compression
 //     struct Node        i64 rows, i64 NULLs
-//     struct Buffer      i64 offset and i64 size in the body; compressed: i64 size that it had, then the bytes
+//     struct Buffer      i64 offset and i64 size in the body; compressed: i64 uncompressed size, then the bytes
 //
 // Source: Arrow columnar format, IPC file format and body compression; flatbuffers, internals.
 IpcColumn ipc_column(Bytes file);

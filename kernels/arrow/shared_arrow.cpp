@@ -1,4 +1,4 @@
-// The last copy lets go of what was handed over.
+// The last copy releases the exported array.
 #include "arrow/shared_arrow.h"
 
 #include <utility>
@@ -13,7 +13,7 @@ void release_if_held(Node& node) {
     if (node.release != nullptr) node.release(&node);
 }
 
-// What a copy has of its own: the nodes below it, which may be moved out of it, and a share of all memory.
+// Private data of a copy: its child nodes, which may be moved out, and a share of the memory.
 template <class Node>
 struct CopiedNode {
     CopiedNode(std::shared_ptr<const Node> owner, size_t num_children)

@@ -1,4 +1,4 @@
-// A schema or an array that was handed over once, and copies of it that share its memory.
+// A schema or an array that was exported once, and copies of it that share its memory.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace lance {
 template <class Node>
 class SharedNode {
   public:
-    // Takes over what was exported.
+    // Takes ownership of an exported array.
     explicit SharedNode(Node& exported);
 
     const Node& node() const { return *node_; }

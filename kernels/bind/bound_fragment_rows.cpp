@@ -66,7 +66,7 @@ std::vector<LentBytes> to_lent(nb::handle given) {
     return lent;
 }
 
-// The number of a test, that of a pair behind all tests, or a sequence of sequences of steps.
+// The number of a test, of a pair (numbered after all tests), or a sequence of sequences of steps.
 FilterSteps to_steps(nb::handle given, size_t num_tests, size_t num_pairs, int depth) {
     if (depth > kDeepestSteps) fail("a filter of more than ", kDeepestSteps, " levels");
     FilterSteps steps;

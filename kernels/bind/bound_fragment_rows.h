@@ -10,7 +10,7 @@
 
 namespace lance {
 
-// What a fragment in a stream needs of Python, which is let go of with the interpreter's lock.
+// Python objects that a fragment in a stream holds; released with the interpreter's lock.
 struct HeldByPython {
     std::vector<InputBuffer> buffers;
     std::vector<nb::object> objects;
@@ -55,7 +55,7 @@ struct BoundFragmentRows {
     std::shared_ptr<const PythonFragmentRows> rows;
 };
 
-// Of an array or a schema of pyarrow.
+// The C interface of a pyarrow array or schema.
 template <class Node>
 SharedNode<Node> exported(nb::handle object) {
     Node node{};

@@ -1,4 +1,4 @@
-// What Python holds of pages, columns and tests of the kernels, with the buffers that they look into.
+// Python objects of pages, columns and tests of the kernels, with the buffers that they read.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct BoundPage {
 
     std::vector<InputBuffer> buffers;
     nb::object table;
-    nb::object values;  // the reader of what is inside of lists or structs
+    nb::object values;  // the reader of the values inside lists or structs
     std::unique_ptr<PageReader> reader;
 };
 
@@ -34,7 +34,7 @@ struct BoundTest {
     PageTest test;
 };
 
-// An Arrow array on its way to whoever imports it, which takes it over.
+// An exported Arrow array, until its importer takes it.
 struct BoundArray {
     explicit BoundArray(const ArrowArray& array) : array(array) {}
     BoundArray(const BoundArray&) = delete;
@@ -69,7 +69,7 @@ inline ColumnFormat to_format(const std::pair<bool, Count>& format, const std::o
     return {false, bits, num_items};
 }
 
-// (page, bytes, where these begin in the file, extents or None); keep(object) holds a buffer and gives its bytes.
+// (page, bytes, their start in the file, extents or None); keep(object) holds a buffer and returns its bytes.
 template <class Keep>
 FileParts to_parts(nb::handle list, Keep keep) {
     FileParts parts;

@@ -28,7 +28,7 @@ nb::list to_list(const std::unordered_set<std::string>& encodings) {
     return list;
 }
 
-// None where there is no array.
+// None if there is no array.
 nb::list to_list(HeldArrays& columns) {
     nb::list list;
     for (const ArrowArray& array : std::exchange(columns.arrays, {})) {

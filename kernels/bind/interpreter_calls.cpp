@@ -23,9 +23,8 @@ using Seconds = std::chrono::duration<double>;
 // Calls may wait for files, and one may wait for the lock.
 constexpr int64_t kMostThreads = 16;
 
-// Whoever lets go of something waits so long for the end of it, so that its files and memory are given back by then.
-// Where the lock or another one is held that the other thread needs, it goes on without: sooner where that is to be
-// expected.
+// How long a release waits until the other thread has returned files and memory. If a lock that the other thread needs
+// is held, the release stops waiting, earlier if that is likely.
 constexpr Seconds kMostSettling(1.0);
 constexpr Seconds kMostSettlingWithoutLock(0.05);
 

@@ -1,5 +1,5 @@
-// Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi holds the signatures and their meaning. Here: the
-// kernels of mini-block pages; the files beside this one have the others.
+// Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi documents the signatures. This file binds the kernels
+// of mini-block pages; other files of this folder bind the others.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -36,12 +36,12 @@ namespace {
 struct BoundChunks {
     InputBuffer data;
     Chunks chunks;
-    std::shared_ptr<const DecompressedChunks> decompressed;  // what is in their first buffers, where it is compressed
+    std::shared_ptr<const DecompressedChunks> decompressed;  // contents of their first buffers, if compressed
 
     Ranges ranges(Bytes pairs) const { return Ranges(pairs, chunks.table().num_items()); }
 };
 
-// What decompresses where a library is missing; kept for ever.
+// Decompresses if a library is missing; never released.
 nb::object* decompress_in_python = nullptr;
 
 std::string in_python(Compression compression, Bytes buffer) {

@@ -40,7 +40,7 @@ nb::list spans(nb::list columns) {
     return result;
 }
 
-// Keeps a buffer as long as the page; nothing where none is given.
+// Holds a buffer as long as the page; nothing if none is given.
 std::optional<Bytes> keep(BoundPage& page, const nb::object& buffer) {
     if (buffer.is_none()) return std::nullopt;
     page.buffers.push_back(hold(buffer));

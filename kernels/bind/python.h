@@ -1,4 +1,4 @@
-// How Python's buffers and integers reach the kernels.
+// Converts Python's buffers and integers for the kernels.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -23,7 +23,7 @@ namespace lance {
 
 namespace nb = nanobind;
 
-// A held Py_buffer: one contiguous run of bytes, whatever its item type.
+// A held Py_buffer: one contiguous run of bytes of any item type.
 class HeldBuffer {
   public:
     HeldBuffer() = default;
@@ -58,8 +58,8 @@ struct OutputBuffer : HeldBuffer {
     operator MutableBytes() const { return {data(), size()}; }
 };
 
-// A count, size or position. Integers outside of 0..kMaxCount raise ValueError when the value is used: they
-// are numbers from a damaged file, not a mistake in the call.
+// A count, size or position. Integers outside 0..kMaxCount raise ValueError when the value is used: they are numbers
+// from a damaged file, not a mistake in the call.
 class Count {
   public:
     operator int64_t() const {
@@ -84,7 +84,7 @@ class Count {
     int64_t value_ = -1;
 };
 
-// A path as the system knows it: in Python, names that are not UTF-8 have surrogates.
+// A path in the encoding of the system: in Python, names that are not UTF-8 contain surrogates.
 inline std::string to_path(nb::handle path) {
     const nb::object encoded = nb::steal(PyUnicode_EncodeFSDefault(path.ptr()));
     if (!encoded.is_valid()) nb::raise_python_error();
@@ -122,7 +122,7 @@ class Unlocked {
     PyThreadState* state_;
 };
 
-// The interpreter's lock is held while this lives, whatever thread it is.
+// Holds the interpreter's lock during its lifetime, on any thread.
 class Locked {
   public:
     Locked() : state_(with_patience([] { return PyGILState_Ensure(); })) {}

@@ -16,7 +16,7 @@ namespace lance {
 
 namespace {
 
-// What Python has said of the columns of a batch; holds the buffers while it lives.
+// The columns of a batch as given by Python; holds the buffers.
 class BatchArguments {
   public:
     // (column, rows, ...)
@@ -37,7 +37,7 @@ class BatchArguments {
         return {column, rows, &parts_.back()};
     }
 
-    // (..., position), or without where that is 0
+    // (..., position), or without it if it is 0
     std::vector<ColumnRows> columns(nb::handle list) {
         std::vector<ColumnRows> result;
         for (nb::handle each : list) {
@@ -102,7 +102,7 @@ nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuf
     });
 }
 
-// The parts of each column, or None for one that is read in another way; and what is damaged: (column, message).
+// The parts of each column, or None for a column read in another way; and the damage: (column, message).
 nb::tuple read_scattered_rows(nb::handle path, nb::list columns) {
     const std::string encoded = to_path(path);
     BatchArguments arguments;

@@ -185,7 +185,7 @@ class Choice {
     int64_t number_ = INT64_MIN;
 };
 
-// The same of an item of a tuple.
+// Reads an item of a tuple in this way.
 template <class E>
 E to_choice(nb::handle object) {
     Choice<E> choice;

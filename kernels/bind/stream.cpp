@@ -1,4 +1,4 @@
-// Binds streams of batches, and hands them over through the Arrow C stream interface.
+// Binds streams of batches, and exports them through the Arrow C stream interface.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -138,7 +138,7 @@ std::string to_utf8(nb::handle object) {
     return {PyBytes_AsString(encoded.ptr()), static_cast<size_t>(PyBytes_Size(encoded.ptr()))};
 }
 
-// What went wrong, as the last line of a traceback says it.
+// The error, as in the last line of a traceback.
 std::string to_text(const std::exception& error) {
     const auto* raised = dynamic_cast<const nb::python_error*>(&error);
     if (raised == nullptr) return error.what();
@@ -159,7 +159,7 @@ bool is_interrupt(const std::exception& error) noexcept {
     return raised->matches(PyExc_KeyboardInterrupt);
 }
 
-// Says the first error again whenever it is asked after it: of an engine's threads, any may be the one that reports.
+// Repeats the first error in every later call: any thread of an engine may be the one that reports it.
 template <class Text>
 void remember(ExportedStream& state, Text text) noexcept {
     if (!state.error.empty()) return;
@@ -186,8 +186,8 @@ int guarded(ArrowArrayStream* exported, Call call) noexcept {
         is_interrupted = is_interrupt(error);
     } catch (...) {
     }
-    // A signal that a stream was the first to notice is to end more than the stream, of whose error an engine makes its
-    // own. Behind the error, whose frames close generators when they are let go of, and would be the next to notice.
+    // A signal noticed by a stream must end more than the stream, whose error an engine replaces by its own. It is sent
+    // again after the error, whose frames close generators when they are released and would notice it next.
     if (is_interrupted) {
         const Locked locked;
         PyErr_SetInterrupt();

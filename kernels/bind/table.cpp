@@ -37,7 +37,7 @@ nb::str to_text(Bytes bytes) { return nb::str(reinterpret_cast<const char*>(byte
 
 nb::object to_columns(const std::vector<StoredField>& fields) {
     nb::list names, ids, parent_ids, types, nullable, with_more;
-    // fields beside each other mostly have one type
+    // neighboring fields mostly have one type
     Bytes type;
     nb::str type_text("");
     for (const StoredField& field : fields) {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kNumbers = 6;
 
-// While the process forks nobody gets at bounds. Whoever waits for its end lets others have the interpreter, which
-// hooks of the fork may want. A fork begins with the interpreter held, so not between this question and the call.
+// Bounds are locked while the process forks. A thread that waits for the end of the fork releases the interpreter,
+// which hooks of the fork may need. A fork begins with the interpreter held, so not between this check and the call.
 template <typename Call>
 auto once_free(const Call& call) {
     std::optional<Unlocked> unlocked;

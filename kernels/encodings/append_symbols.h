@@ -1,4 +1,4 @@
-// FSST values behind those of a column, in memory that grows with them.
+// Appends FSST values to those of a column, in memory that grows.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace lance {
 
-// A batch of codes is given this much more room than the one before has needed, and so many bytes.
+// Room for a batch of codes, relative to the need of the previous batch, and additional bytes.
 constexpr double kSymbolHeadroom = 1.1;
 constexpr int64_t kSymbolSlack = 64 * 1024;
 constexpr int64_t kMostExpansion = 8;
 
-// Calls decode(row, offsets, bytes) until all `count` values are there; it begins with a value, returns how far it has
-// come, and is called again with more bytes behind those that it has written.
-// num_codes: bytes of codes; expansion: how many bytes one of them stood for when the page was last read
+// Calls decode(row, offsets, bytes) until all `count` values are decoded. It starts at a value, returns the next
+// position, and is called again with more room after the written bytes.
+// num_codes: bytes of codes; expansion: decoded bytes per code byte at the last read of the page
 template <class Decode>
 void append_symbols(int64_t count, int64_t num_codes, std::atomic<double>& expansion, ColumnBuilder& out,
                     Decode decode) {
@@ -28,7 +28,7 @@ void append_symbols(int64_t count, int64_t num_codes, std::atomic<double>& expan
     int64_t row = 0;
     int64_t size = 0;
     for (;;) {
-        // What has been decoded counts as bytes, so that it moves along when the buffer grows.
+        // Decoded bytes are counted, so that they move when the buffer grows.
         out.add_bytes(size);
         const MutableBytes rest = out.bytes(room - size);
         out.add_bytes(-size);

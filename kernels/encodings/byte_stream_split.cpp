@@ -1,4 +1,4 @@
-// Values of which byte i of all lies in stream i: streams become values.
+// Joins byte streams into values: byte i of every value is in stream i.
 #include "encodings/decode.h"
 
 namespace lance {

@@ -69,7 +69,7 @@ ChunkTable::ChunkTable(Bytes metadata, int64_t num_items, ChunkShape shape, int6
         offset += ((word >> 4) + 1) * kAlignment;
         const int64_t log2_values = word & 0xF;
         if (i + 1 == num_chunks) {
-            item = num_items;  // the last chunk takes the rest; its own count says nothing
+            item = num_items;  // the last chunk takes the rest; its own count has no meaning
         } else if (log2_values == 0) {
             fail("chunk ", i, " of ", num_chunks, " holds one value; only the last chunk may");
         } else {

@@ -40,7 +40,7 @@ class ChunkTable {
     std::vector<int64_t> byte_offsets_;
 };
 
-// Parts of a file that lie in one buffer, one behind the other. They ascend.
+// Parts of a file in one buffer, in ascending order.
 class Extents {
   public:
     Extents() = default;
@@ -48,7 +48,7 @@ class Extents {
     Extents(Bytes pairs, int64_t num_bytes);
 
     bool empty() const { return parts_.empty(); }
-    // Where bytes [start, end) of the file lie in the buffer; -1 where they are not all in one part.
+    // Position of bytes [start, end) of the file in the buffer; -1 if they are not all in one part.
     int64_t position(int64_t start, int64_t end) const;
 
   private:
@@ -71,17 +71,17 @@ class Chunks {
     const ChunkTable& table() const { return *table_; }
     int64_t num_items(int64_t chunk) const { return table_->num_items(chunk); }
 
-    // All of these check that the chunk is in memory and that the buffer ends inside of it.
+    // All of these check that the chunk is in memory and that the buffer ends inside it.
     int64_t num_levels(int64_t chunk) const;
     Bytes rep(int64_t chunk) const;
     Bytes def(int64_t chunk) const;
     Bytes values(int64_t chunk, int64_t buffer_index) const;
 
-    // Where values() of each chunk lies in `data`: pairs of start and end.
+    // Positions of values() of each chunk in `data`: pairs of start and end.
     std::vector<int64_t> value_buffer_ranges(int64_t buffer_index, int64_t first_chunk, int64_t end_chunk) const;
 
-    // The same chunks with other bytes in value buffer 0: those of chunk first_chunk + i are
-    // data[offsets[i] : offsets[i + 1]].
+    // These chunks with other bytes in value buffer 0: those of chunk first_chunk + i are data[offsets[i] : offsets[i +
+    // 1]].
     Chunks with_first_buffer(int64_t first_chunk, Bytes data, Bytes offsets) const;
 
     // The beginning of a chunk, if there is one, is read soon.
@@ -115,7 +115,7 @@ class Ranges {
     int64_t start(int64_t i) const { return load<int64_t>(pairs_.data() + 16 * i); }
     int64_t end(int64_t i) const { return load<int64_t>(pairs_.data() + 16 * i + 8); }
     int64_t num_items() const { return num_items_; }
-    // The first item, and the one behind the last; both 0 without items.
+    // The first item, and one past the last; both 0 without items.
     std::pair<int64_t, int64_t> bounds() const {
         int64_t first = -1;
         int64_t end = 0;

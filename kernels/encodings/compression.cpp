@@ -81,7 +81,7 @@ void** slot(Function*& function) {
 }
 #endif
 
-// Never destroyed: threads may be inside of them when the process ends.
+// Never destroyed: threads may be inside them when the process ends.
 const Lz4Library& lz4() {
     static const Lz4Library* library = [] {
         auto* table = new Lz4Library;
@@ -130,7 +130,7 @@ bool is_bare_frame(Compression compression, Bytes buffer) {
     return compression == Compression::kZstd && buffer.size() >= 4 && load<uint32_t>(buffer.data()) == kZstdMagic;
 }
 
-// What one thread decompresses with.
+// Decompression state of one thread.
 void* zstd_context() {
     struct Context {
         void* own = nullptr;

@@ -1,4 +1,4 @@
-// Values and levels of chunks, and whole blocks, decoded; lance_sql/_kernels.pyi says what each does.
+// Decodes values and levels of chunks, and whole blocks; documented in lance_sql/_kernels.pyi.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
     return x ^ x >> 29;
 }
 
-// Up to 8 bytes as one word, with zeros behind.
+// Up to 8 bytes as one word, padded with zeros.
 inline uint64_t word_of(const uint8_t* at, int64_t num_bytes) {
     if (num_bytes >= 8) return load<uint64_t>(at);
     if (num_bytes >= 4) {

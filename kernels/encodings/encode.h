@@ -1,4 +1,4 @@
-// The kernels that write, as bind/encode.cpp binds them; lance_sql/_kernels.pyi says what each does.
+// The kernels that write, bound by bind/encode.cpp; documented in lance_sql/_kernels.pyi.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ class Parts {
     Bytes offsets_;
 };
 
-// Where chunks begin: int64[num_chunks + 1], from 0, rising.
+// First items of chunks: int64[num_chunks + 1], from 0, ascending.
 class Starts {
   public:
     Starts(Bytes starts, int64_t num_items) : starts_(starts) {
@@ -81,8 +81,8 @@ void align_bits(Bytes bits, int64_t bits_per_value, int64_t num_values, Bytes it
 
 void split_bytes(Bytes values, int64_t width, int64_t num_values, Bytes item_starts, MutableBytes out);
 
-// The number of each value among the distinct ones (u32), and where each of those is first (int64); returns how many
-// there are, or -1 when they are more than out_firsts has room for.
+// The number of each value among the distinct ones (u32), and the first position of each of those (int64); returns
+// their count, or -1 if out_firsts is too small.
 int64_t number_fixed(Bytes values, int64_t width, int64_t num_values, MutableBytes out_indices,
                      MutableBytes out_firsts);
 int64_t number_strings(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, MutableBytes out_indices,

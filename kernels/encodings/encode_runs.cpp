@@ -15,7 +15,7 @@ T value(Bytes values, int64_t i) {
     return load<T>(values.data() + i * static_cast<int64_t>(sizeof(T)));
 }
 
-// Calls visit(value, length) for each run of values [first, last); no run is longer than a length can say.
+// Calls visit(value, length) for each run of values [first, last); no run is longer than the maximum length.
 template <class T, class Visit>
 void for_each_run(Bytes values, int64_t first, int64_t last, Visit visit) {
     while (first < last) {

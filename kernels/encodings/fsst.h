@@ -1,5 +1,5 @@
-// FSST: a byte c < 255 stands for symbol c of up to 8 bytes; 255 makes the next byte stand for itself.
-// Source: Boncz, Neumann and Leis, "FSST: Fast Random Access String Compression", VLDB 2020; message Fsst
+// FSST: a byte c < 255 stands for symbol c of up to 8 bytes; 255 is an escape for the next byte. Source: Boncz, Neumann
+// and Leis, "FSST: Fast Random Access String Compression", VLDB 2020; message Fsst
 #pragma once
 
 #include <array>

@@ -8,15 +8,14 @@ namespace lance {
 
 namespace {
 
-// Encodes values a symbol at a time. Several runs of them take turns: which symbol comes next is known only when the
-// one before is found, and the processor finds those of other runs meanwhile.
+// Encodes values a symbol at a time. Several runs of them take turns: the next symbol is known only after the previous
+// one is found, and the processor finds those of other runs meanwhile.
 template <class Offset>
 class Encoder {
   public:
     static constexpr int64_t kWidth = sizeof(Offset);
 
-    // Where one run stands. Handed on by value: bytes written through a pointer might change anything that has an
-    // address.
+    // State of one run. Passed by value: bytes written through a pointer might alias anything with an address.
     struct Run {
         const uint8_t* at;
         const uint8_t* end;  // of the value
@@ -55,7 +54,7 @@ class Encoder {
     }
 
   private:
-    // Both bytes are written, of which the second counts behind an escape only.
+    // Both bytes are written; the second one counts only after an escape.
     static Run put(Run run, Matcher::Match match) {
         run.out[0] = match.code();
         run.out[1] = *run.at;

@@ -1,5 +1,5 @@
-// Symbols of FSST on the writing side: finding the one that comes next, and tables as bytes. See fsst.h for the format.
-// Source: Boncz, Neumann and Leis, "FSST: Fast Random Access String Compression", VLDB 2020
+// Symbols of FSST for encoding: finds the next symbol, and stores tables as bytes. See fsst.h for the format. Source:
+// Boncz, Neumann and Leis, "FSST: Fast Random Access String Compression", VLDB 2020
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ inline constexpr int kMaxSymbols = 255;
 inline constexpr int kEscape = 255;
 
 struct Symbol {
-    uint64_t bytes = 0;  // zeros behind the last
+    uint64_t bytes = 0;  // zeros after the last
     int length = 0;
 
     uint64_t mask() const { return low_bits(8 * length); }
 };
 
-// The bytes at `at` as a word; behind `end` there are zeros.
+// The bytes at `at` as a word, padded with zeros after `end`.
 inline uint64_t word_at(const uint8_t* at, const uint8_t* end) {
     if (end - at >= 8) return load<uint64_t>(at);
     uint64_t word = 0;
@@ -29,7 +29,7 @@ inline uint64_t word_at(const uint8_t* at, const uint8_t* end) {
 }
 
 // Finds a symbol that the next bytes begin with: by a hash of three bytes for the longer ones, by the first two bytes
-// for the others. Of longer symbols with one hash only those that fit into a bucket are kept.
+// for the others. Longer symbols with one hash are dropped if their bucket is full.
 class Matcher {
   public:
     Matcher() : shorts_(1 << 16, Match(kEscape, 1)), singles_(256, Match(kEscape, 1)) {
@@ -75,7 +75,7 @@ class Matcher {
         int64_t length() const { return code_and_length >> 8; }
     };
 
-    // For a word of 8 bytes that all count. Chosen without branches: which symbol comes next cannot be predicted.
+    // For a word of 8 bytes that all count. Chosen without branches: the next symbol cannot be predicted.
     Match next(uint64_t word) const {
         Match match = shorts_[word & 0xFFFF];
         const Bucket& bucket = buckets_[slot(word)];

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRounds = 5;
 
-// How often symbols, bytes without one (256 + byte), and pairs of them occur when the sample is encoded.
+// Counts of symbols, of bytes without one (256 + byte), and of pairs in the encoded sample.
 class Counts {
   public:
     static constexpr int kBytes = 256;

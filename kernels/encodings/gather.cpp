@@ -12,7 +12,7 @@ namespace {
 // Indices checked together before they are used.
 constexpr int64_t kBlock = 1024;
 
-// Items up to this length are copied as this many bytes, where there is room on both sides.
+// Items up to this length are copied as this many bytes, if there is room on both sides.
 constexpr int64_t kShortItem = 16;
 
 template <class Index>
@@ -116,7 +116,7 @@ int64_t offsets_of(Bytes indices, int64_t num_indices, Bytes item_offsets, int64
     return total;
 }
 
-// Items of up to 16 bytes, each in a place of its own: short strings are copied without a branch.
+// Items of up to 16 bytes, each in its own slot: short strings are copied without a branch.
 class ShortItems {
   public:
     template <class Offset>
@@ -129,7 +129,7 @@ class ShortItems {
         }
     }
 
-    // Copies items [first, last) of the indices, 16 bytes each, of which the next overwrites what is too much.
+    // Copies items [first, last) of the indices, 16 bytes each; the next copy overwrites the excess.
     template <class Index>
     uint8_t* gather(Bytes indices, int64_t first, int64_t last, uint8_t* to) const {
         for (int64_t i = first; i < last; ++i) {

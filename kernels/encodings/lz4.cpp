@@ -1,4 +1,4 @@
-// How many bytes an LZ4 block becomes, without decompressing it.
+// Computes the uncompressed size of an LZ4 block without decompressing it.
 #include "encodings/decode.h"
 
 namespace lance {
@@ -21,8 +21,8 @@ int64_t length(Bytes block, int64_t nibble, int64_t& at) {
 
 }  // namespace
 
-// A block is a row of sequences: a token (literals << 4 | match - 4), literals, u16 distance; the last one ends
-// behind its literals.
+// A block is a row of sequences: a token (literals << 4 | match - 4), literals, u16 distance; the last one ends after
+// its literals.
 int64_t lz4_size(Bytes block) {
     int64_t at = 0;
     int64_t total = 0;

@@ -8,7 +8,7 @@ namespace lance {
 
 namespace {
 
-// The words of chunk i, filled up with zeros to a whole group in `group` where they are fewer.
+// The words of chunk i, padded with zeros to a whole group in `group`.
 template <class T>
 const uint8_t* whole_group(const uint8_t* values, int64_t count, uint8_t* group) {
     if (count == kGroup) return values;

@@ -23,7 +23,7 @@ uint64_t inline_width(Bytes packed) {
 // One value: its lowest bits are in the word at `at`, those that this word does not hold in the one `next` bytes on.
 struct PackedValue {
     const uint8_t* at;
-    uint32_t next;  // 0 where the word holds all of them
+    uint32_t next;  // 0 if the word holds all of them
     uint8_t shift;
     uint8_t num_bits;
 
@@ -31,13 +31,13 @@ struct PackedValue {
     T get() const {
         constexpr int64_t bits = 8 * sizeof(T);
         const uint64_t low = uint64_t{load<T>(at)} >> shift;
-        // Without a branch, which cannot be predicted: what the word itself becomes here is cut off below.
+        // Without a branch, which cannot be predicted: the extra bits of the word are cut off below.
         const uint64_t high = uint64_t{load<T>(at + next)} << 1 << (bits - 1 - shift);
         return static_cast<T>((low | high) & low_bits(num_bits));
     }
 };
 
-// Single values of such a group; see unpack_group.h for where they are.
+// Single values of such a group; see unpack_group.h for their positions.
 template <class T>
 class PackedGroup {
   public:
@@ -76,7 +76,7 @@ void unpack_inline(Bytes packed, uint8_t* out) {
     unpack_group<T>(static_cast<int64_t>(num_bits))(packed.data() + sizeof(T), out);
 }
 
-// The same for the first num_values of the group; writes only those.
+// Unpacks only the first num_values of the group.
 template <class T>
 void unpack_inline_block(Bytes packed, int64_t num_values, uint8_t* out) {
     if (num_values > kGroup) fail(num_values, " values in a group of 1024");

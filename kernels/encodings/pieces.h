@@ -22,7 +22,7 @@ struct FixedWidthEncoding {
     int64_t num_bits;  // of a value
 };
 
-// The values of pieces of chunks, decoded where they are not stored as they are.
+// The values of pieces of chunks, decoded unless they are stored plain.
 class PieceValues {
   public:
     // Both outlive this object.

@@ -48,8 +48,8 @@ class RunCursor {
     }
 
   private:
-    // `count` times `value`, in steps that may write up to `room` values. Short runs are one step each, so that nothing
-    // depends on their lengths but where the next one begins.
+    // `count` times `value`, in steps that may write up to `room` values. Short runs are one step each, so that only
+    // the start of the next one depends on their lengths.
     template <class T>
     static void fill(uint8_t* out, T value, int64_t count, int64_t room) {
         constexpr int64_t step = 64 / sizeof(T);

@@ -13,7 +13,7 @@ std::vector<int64_t> mask_to_ranges(Bytes bitmap, int64_t bit_offset, int64_t nu
     bool inside = false;
     for (int64_t i = 0; i < num_bits; i += 64) {
         const int64_t count = std::min<int64_t>(64, num_bits - i);
-        // Ones mark where a run begins or ends.
+        // Ones mark the start or the end of a run.
         const uint64_t word = load_bits(bitmap.data(), bit_offset + i, count);
         uint64_t edges = (word ^ (word << 1 | static_cast<uint64_t>(inside))) & low_bits(count);
         for (; edges != 0; edges &= edges - 1) ranges.push_back(i + std::countr_zero(edges));

@@ -1,4 +1,4 @@
-// How the values of mini-block pages are encoded.
+// Encodings of the values of mini-block pages.
 #pragma once
 
 namespace lance {

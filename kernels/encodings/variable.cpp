@@ -18,7 +18,7 @@ int64_t offsets_of(const Chunks& chunks, const Ranges& ranges, MutableBytes out)
         const VariableChunk<Offset>& chunk = variable.of(piece);
         const int64_t num_bytes = size_of(chunk.checked_bytes(piece));
         require_offset<OutOffset>(total + num_bytes);
-        // Wraps around where the chunk's offsets are larger than the output's; the sum is exact all the same.
+        // Wraps around if the chunk's offsets are larger than the output's; the sum is still exact.
         const auto shift = static_cast<OutOffset>(total - static_cast<int64_t>(chunk.offset(piece.first)));
         uint8_t* to = out.data() + (piece.position + 1) * width;
         for (int64_t i = piece.first + 1; i <= piece.last; ++i, to += width) {

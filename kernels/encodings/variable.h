@@ -34,7 +34,7 @@ class VariableChunk {
         }
     }
 
-    // What the offsets count from.
+    // Origin of the offsets.
     const uint8_t* start() const { return values_.data(); }
     // From there on.
     int64_t num_bytes() const { return size_of(values_); }
@@ -53,7 +53,7 @@ class VariableChunk {
         return values_.subspan(static_cast<size_t>(first), static_cast<size_t>(last - first));
     }
 
-    // The same, after a check of all offsets between.
+    // The bytes of the items, after a check of all offsets.
     Bytes checked_bytes(const Piece& piece) const {
         if (!rises<Offset>(offsets(piece.first), piece.size())) {
             fail("chunk ", piece.chunk, ": the offsets of values ", piece.first, " to ", piece.last, " do not rise");
@@ -65,8 +65,8 @@ class VariableChunk {
     Bytes values_;
 };
 
-// The chunk of one piece after the other, many of which may lie in one. Their bytes do not overlap: each could
-// otherwise claim nearly all of the chunk, which would be copied again and again.
+// The chunk of each piece; many pieces may be in one chunk. Their bytes must not overlap: otherwise each could claim
+// nearly all of the chunk, which would be copied repeatedly.
 template <class Offset>
 class VariableChunks {
   public:
@@ -120,7 +120,7 @@ void check_offsets(Bytes offsets, int64_t num_values, int64_t num_bytes) {
     }
 }
 
-// Adds what was there before to num_values + 1 offsets that begin at 0. added: what the last of them is
+// Adds a base to num_values + 1 offsets that begin at 0. added: the last of them
 inline void raise_offsets(int64_t offset_bits, MutableBytes offsets, int64_t num_values, int64_t before,
                           int64_t added) {
     with_offset(offset_bits, [&](auto offset) {

@@ -21,7 +21,7 @@ struct ColumnParts {
 // Rows of a page that have to pass a test.
 struct TestedPart {
     PagePart part;
-    const PageTest* test;              // null where none of them passes
+    const PageTest* test;              // null if none of them passes
     int64_t position;                  // of the first of them in the batch
     ZoneObserver* observer = nullptr;  // who is shown the values of all of them, if anybody
     int64_t first_row = 0;             // of the page in its file
@@ -29,20 +29,20 @@ struct TestedPart {
 
 using TestedColumn = std::vector<TestedPart>;
 
-// The same rows of two columns, whose values have to compare in some way.
+// Rows of two columns whose values are compared.
 struct PairedParts {
     ColumnParts left;
     ColumnParts right;
     PairComparison comparison;
 };
 
-// What the steps of a filter look at, taken apart into rows of pages.
+// Inputs of the steps of a filter, split into rows of pages.
 struct FilterParts {
     std::vector<TestedColumn> tests;
     std::vector<PairedParts> pairs;
 };
 
-// One for each column, made in any order. What has been made is let go of when a later column fails.
+// One array for each column, built in any order. Finished arrays are released if a later column fails.
 class Arrays {
   public:
     explicit Arrays(size_t count) : held_(count) {}
@@ -61,7 +61,7 @@ class Arrays {
     HeldArrays held_;
 };
 
-// How many rows an array is going to have, and how many more it needs room for.
+// Expected number of rows of an array, and the additional room that it needs.
 struct ArraySize {
     int64_t most_rows;
     int64_t spare_rows;
@@ -96,7 +96,7 @@ void make_array(const std::vector<ColumnParts>& columns, size_t column, ArraySiz
     }
 }
 
-// The array of a column inside of lists or structs; false for other columns.
+// The array of a column inside lists or structs; false for other columns.
 bool make_nested(const std::vector<ColumnParts>& columns, size_t column, std::optional<Bytes> flags, Arrays& arrays) {
     const std::vector<PagePart>& parts = columns[column].parts;
     if (parts.empty() || parts[0].page->nested() == nullptr) return false;
@@ -133,7 +133,7 @@ void read_rows(const std::vector<ColumnParts>& columns, Arrays& arrays) {
     }
 }
 
-// The rows that have a flag, of which there are num_left.
+// The num_left rows with a flag.
 void take_rows(const std::vector<ColumnParts>& columns, Bytes flags, int64_t num_left, Arrays& arrays) {
     const bool are_few = num_left * kRowsPerPlace < size_of(flags);
     if (arrays.complete()) return;
@@ -217,7 +217,7 @@ void run_steps(const FilterParts& filter, const FilterSteps& steps, size_t num_s
     }
 }
 
-// Rows that have passed one of the lists are not looked at for the next.
+// Rows that have passed one of the lists are not tested by the next.
 void run_any(const FilterParts& filter, const std::vector<FilterSteps>& any, MutableBytes flags) {
     std::vector<uint8_t> left(flags.begin(), flags.end());
     std::memset(flags.data(), 0, flags.size());
@@ -231,7 +231,7 @@ void run_any(const FilterParts& filter, const std::vector<FilterSteps>& any, Mut
     }
 }
 
-// Of fewer rows a test looks at single ones, and what it decodes is of no use to whoever reads them.
+// For fewer rows a test decodes single values, which the reader of the rows cannot reuse.
 constexpr int64_t kMostDropped = 8;
 
 // Makes the array of a column while its rows are tested.
@@ -261,7 +261,7 @@ bool filters_at_once(const TestedColumn& tests) {
     });
 }
 
-// Columns taken apart into rows of pages.
+// Columns split into rows of pages.
 class SplitColumns {
   public:
     void add(const TestedRows& test, size_t column, MutableBytes flags) {
@@ -320,7 +320,7 @@ class SplitColumns {
     std::deque<std::vector<PageRows>> held_;  // the parts look into these
 };
 
-// tested_last: the column that the last test looks at, of the same rows, if it is read as well
+// tested_last: the column of the last test, for the same rows, if it is read as well
 int64_t read_parts(const FilterParts& filter, const FilterSteps& steps, const std::vector<ColumnParts>& columns,
                    std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays,
                    std::optional<size_t> tested_last) {

@@ -9,8 +9,8 @@
 
 namespace lance {
 
-// What rows have to pass, by the numbers of tests: all steps, each of which is a test, a pair of columns, or one of
-// several lists of steps. A test is passed or not; where an unknown answer would matter, the tests are others.
+// Condition of rows by test numbers: all steps must pass, each of which is a test, a pair of columns, or one of several
+// lists of steps. A test is true or false; conditions in which unknown matters use other tests.
 struct FilterStep {
     using All = std::vector<FilterStep>;
 
@@ -20,13 +20,13 @@ struct FilterStep {
 };
 using FilterSteps = FilterStep::All;
 
-// Where a batch could not be read.
+// Position of a failure in a batch.
 struct PageFailure : std::invalid_argument {
     PageFailure(bool in_test, size_t column, size_t number, const std::string& message)
         : std::invalid_argument(message), in_test(in_test), column(column), number(number) {}
 
     bool in_test;
-    size_t column;  // behind those of all tests, the two of each pair
+    size_t column;  // after those of all tests, the two of each pair
     size_t number;  // of the page
 };
 
@@ -38,7 +38,7 @@ struct ColumnRows {
     int64_t position = 0;  // of the first of them in the batch
 };
 
-// What the rows of one page have to pass.
+// Tests for the rows of one page.
 struct PageAnswer {
     enum Kind { kUnknown, kPass, kFail, kTest } kind = kUnknown;
     const PageTest* test = nullptr;
@@ -56,7 +56,7 @@ struct PairedRows {
     PairComparison comparison;
 };
 
-// What the steps of a filter look at.
+// Inputs of the steps of a filter.
 struct FilterRows {
     std::vector<TestedRows> tests;
     std::vector<PairedRows> pairs;
@@ -66,7 +66,7 @@ struct FilterRows {
 FilterSteps all_of(size_t num_tests);
 
 // Appends one array for each column. With flags, those of rows that do not pass all steps are cleared first, and the
-// arrays have the rows that are left; no arrays where none is left. Returns how many rows are left.
+// arrays have the remaining rows; no arrays without any. Returns the number of remaining rows.
 int64_t read_columns(const FilterRows& filter, const FilterSteps& steps, const std::vector<ColumnRows>& columns,
                      std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
 

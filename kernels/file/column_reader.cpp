@@ -1,4 +1,4 @@
-// Which pages rows are in, and which bytes of the file they need.
+// Finds the pages of rows, and the bytes of the file that they need.
 #include "file/column_reader.h"
 
 #include <algorithm>

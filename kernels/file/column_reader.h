@@ -12,7 +12,7 @@ struct FilePart {
     size_t page;
     Bytes data;
     int64_t start;
-    Extents extents;  // empty where the bytes are all that follow
+    Extents extents;  // empty if all following bytes belong to it
 };
 using FileParts = std::vector<FilePart>;  // pages ascend
 
@@ -21,7 +21,7 @@ struct PageRows {
     size_t page;
     const PageReader* reader;
     std::vector<int64_t> pairs;  // the ranges, relative to the page
-    int64_t position;            // of the first row among all rows that were asked for
+    int64_t position;            // of the first row among all requested rows
 
     Ranges rows() const { return Ranges(as_bytes(pairs), reader->num_rows()); }
 };
@@ -38,22 +38,22 @@ class ColumnReader {
     // The bytes of the page in the file; the reader outlives this object.
     void open(int64_t page, const PageReader& reader, int64_t start, int64_t end);
 
-    // The first page of the rows, and the one behind the last.
+    // The first page of the rows, and one past the last.
     std::pair<int64_t, int64_t> pages_of(int64_t first_row, int64_t end_row) const;
 
     // The rows of each page, all of which are open.
     std::vector<PageRows> split(const Ranges& rows) const;
 
-    // Which bytes of the file hold the rows: (page, start, end) for each page that has bytes.
+    // Bytes of the file with the rows: (page, start, end) for each page that has bytes.
     std::vector<int64_t> spans(const Ranges& rows) const;
 
-    // The same with several parts of a page where its rows are far apart.
+    // As `bytes`, with several parts of a page if its rows are far apart.
     std::vector<int64_t> scattered_spans(const Ranges& rows) const;
 
-    // Those of the bytes that belong to a page.
+    // The bytes that belong to a page.
     PageBytes bytes(size_t page, const FileParts& parts) const;
 
-    // Shows the rows that lie in pages that are open; arguments as for `bytes`.
+    // Visits the rows in open pages; arguments as for `bytes`.
     void observe(const Ranges& rows, const FileParts& parts, ZoneObserver& out) const;
 
   private:

@@ -12,7 +12,7 @@ namespace lance {
 struct StoredPage {
     int64_t num_rows = 0;
     std::vector<int64_t> buffers;
-    std::optional<Bytes> encoding;  // none where the bytes are stored elsewhere
+    std::optional<Bytes> encoding;  // none if the bytes are stored elsewhere
 };
 
 struct StoredColumn {

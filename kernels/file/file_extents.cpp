@@ -1,4 +1,4 @@
-// Which parts are read together, and by which threads.
+// Decides which parts are read together, and by which threads.
 #include "file/file_extents.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool FileTail::read(uint8_t*) const { return false; }
 #else
 namespace {
 
-// False where the file ends before.
+// False if the file ends before.
 bool read_at(int descriptor, int64_t start, int64_t end, uint8_t* to) {
     while (start < end) {
         const ssize_t count = pread(descriptor, to, static_cast<size_t>(end - start), static_cast<off_t>(start));
@@ -32,12 +32,12 @@ bool read_at(int descriptor, int64_t start, int64_t end, uint8_t* to) {
 constexpr size_t kPartsAtOnce = 32;
 constexpr size_t kMostHelpers = 3;
 
-// Reads the extents one behind the other; false where the file ends before.
+// Reads the extents one after the other; false if the file ends earlier.
 bool read_all(int descriptor, Bytes extents, uint8_t* to) {
     const size_t num_parts = extents.size() / 16;
     const auto start = [extents](size_t part) { return load<int64_t>(extents.data() + 16 * part); };
     const auto end = [extents](size_t part) { return load<int64_t>(extents.data() + 16 * part + 8); };
-    // where the bytes of each turn go
+    // destination of the bytes of each turn
     std::vector<uint8_t*> starts;
     for (size_t i = 0; i < num_parts; ++i) {
         if (i % kPartsAtOnce == 0) starts.push_back(to);

@@ -1,6 +1,5 @@
-// Parts of a local file, read into one buffer. Where few bytes of many pages are wanted, that takes a fraction of what
-// touching them in a mapping does: the system maps neighbours along with each of them, and takes all of them away
-// again.
+// Reads parts of a local file into one buffer. For few bytes of many pages, this takes a fraction of the time of
+// touching a mapping, for which the system maps and unmaps neighboring pages as well.
 #pragma once
 
 #include <optional>
@@ -12,18 +11,18 @@
 
 namespace lance {
 
-// extents: int64 start and end of each part, in any order. Nothing where the file is missing, is shorter, or is not a
-// plain file, and on systems that have no such reads: the caller reads it in another way, and says what is wrong.
+// extents: int64 start and end of each part, in any order. Returns nothing if the file is missing, shorter, or not a
+// plain file, or if the system lacks such reads: the caller reads it in another way, and reports the error.
 std::optional<PooledBuffer> read_extents(const std::string& path, Bytes extents);
 
-// The last bytes of a local file, or all of a shorter one. Nothing where it is missing, or is not a plain file.
+// The last bytes of a local file, or all of a shorter one. Nothing if it is missing, or is not a plain file.
 class FileTail {
   public:
     FileTail(const std::string& path, int64_t most_bytes);
 
     std::optional<int64_t> file_size() const { return size_; }
     int64_t num_bytes() const { return num_bytes_; }
-    // False where the file became shorter.
+    // False if the file became shorter.
     bool read(uint8_t* to) const;
 
   private:

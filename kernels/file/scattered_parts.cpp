@@ -1,4 +1,4 @@
-// Which bytes are asked for, and which file they are read from.
+// Decides which bytes are read, and from which file.
 #include "file/scattered_parts.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 // So many bytes of a page are copied in less time than a mapping of the file takes.
 constexpr int64_t kFewBytes = 512 * 1024;
-// More is better looked at where it lies.
+// More bytes are faster to read in the mapping.
 constexpr int64_t kMostBytes = 64 * 1024 * 1024;
 
 // The parts of one page among the spans of a column: those from `first` on, up to `end`.
@@ -59,7 +59,7 @@ class Spans {
         for (size_t i = page.first; i < page.end; ++i) total += end(i) - start(i);
         return total;
     }
-    // Of all pages, or more than is read.
+    // Maximum total of all pages.
     int64_t num_bytes() const {
         int64_t total = 0;
         for (const PageSpans& page : pages_) {

@@ -1,4 +1,4 @@
-// The bytes of rows that are far apart in a local file, without what lies between them.
+// Reads the bytes of rows that are far apart in a local file, without the bytes between them.
 #pragma once
 
 #include <optional>
@@ -22,10 +22,9 @@ struct ScatteredParts {
     std::vector<std::optional<FileParts>> columns;  // nothing for one that has to be read in another way
 };
 
-// Reads columns of which every page has parts that are far apart, or few bytes, as long as all of it is not too much to
-// hold: pages of a damaged file may all claim the same bytes. Nothing where no page has such parts,
-// where the file is missing, is shorter or is not a plain file, and on systems that have no such reads: the caller
-// reads it in another way, and says what is wrong.
+// Reads columns whose pages all have scattered parts or few bytes, if the total fits in memory: pages of a damaged file
+// may all claim the same bytes. Returns nothing if no page has such parts, if the file is missing, shorter or not a
+// plain file, or if the system lacks such reads: the caller reads it in another way, and reports the error.
 //
 // throws: PageFailure for a column whose pages do not hold the rows
 std::optional<ScatteredParts> read_scattered(const std::string& path, const std::vector<WantedRows>& columns);

@@ -21,7 +21,7 @@ class WireWriter {
         varint(value);
     }
 
-    // What has a length and is there, even where it is empty.
+    // A length-delimited field, written even if empty.
     void bytes(int64_t field, Bytes value) {
         varint(static_cast<uint64_t>(field) << 3 | 2);
         varint(value.size());

@@ -190,7 +190,7 @@ std::optional<OpenFile> open_file(const FlatPages& pages, const std::string& pat
     return open;
 }
 
-// The columns of all files. A file that cannot be decoded is left out, and there are no columns then.
+// The columns of all files; none if a file cannot be decoded.
 bool make_columns(std::vector<std::optional<OpenFile>>& files, const std::vector<ColumnFormat>& formats,
                   std::vector<ArrowArray>& columns) {
     int64_t num_rows = 0;
@@ -254,7 +254,7 @@ ManyColumns read_many_columns(const FlatPages& pages, Bytes file, int64_t num_ro
                 append(*page, num_rows, builder);
                 builder.finish(result.columns.arrays[i]);
             } catch (const std::invalid_argument&) {
-                // Reading the column by itself says what is wrong.
+                // Reading the single column reports the error.
             }
         }
     } catch (const std::invalid_argument&) {

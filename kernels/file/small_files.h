@@ -1,8 +1,8 @@
-// Whole columns of many small data files, or many columns of one, at once: read, understood and handed to the readers
-// of pages without Python in between.
+// Reads whole columns of many small data files, or many columns of one, in one call: parsed and passed to the page
+// readers without Python.
 //
-// Only what is simple is read here. Everything else is left to the caller, file by file: other file versions, several
-// pages, page encodings that are not known, files that are missing or damaged. Nothing here says what is wrong.
+// Only simple files are read. The caller handles all others, file by file: other file versions, several pages, unknown
+// page encodings, missing or damaged files. No error is reported here.
 #pragma once
 
 #include <optional>
@@ -43,7 +43,7 @@ class FlatPages {
     using Page = std::variant<std::monostate, FlatPage, ConstantPage>;
 
     void add(std::string encoding, Page page);
-    // False where nothing is known.
+    // False if nothing is known.
     bool find(Bytes encoding, Page& page) const;
 
   private:
@@ -76,7 +76,7 @@ struct ManyColumns {
     HeldArrays columns;                       // without a `release` where they are left to the caller
 };
 
-// Reads columns of one file, each by itself: nothing for those that are left to the caller.
+// Reads columns of one file separately; returns nothing for those left to the caller.
 //
 // file: all of its bytes
 // num_rows: that it must have; otherwise every column is left to the caller

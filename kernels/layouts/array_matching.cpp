@@ -1,4 +1,4 @@
-// Which rows of pages without levels match.
+// Finds the matching rows of pages without levels.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@ namespace lance {
 
 namespace {
 
-// Rows that are looked at together, unless all of them have failed before.
+// Rows that are tested together, unless all of them have failed before.
 constexpr int64_t kTestedTogether = 1024;
 
 // Drops the flags of rows from `first` on whose bit is another one than `wanted`.
@@ -51,7 +51,7 @@ void ArrayReader::mask(const PageBytes& bytes, const Ranges& rows, const PageTes
     });
 }
 
-// Of the rows from `first` on. Drops the flags of NULLs, or of all others.
+// Clears the flags of NULLs, or of all others, for the rows from `first` on.
 void ArrayReader::keep_valid(const PageBytes& bytes, int64_t first, bool is_valid, MutableBytes flags) const {
     const int64_t count = size_of(flags);
     if (const auto* values = std::get_if<StoredValues>(&content_)) {

@@ -20,7 +20,7 @@ struct StoredValues {
     std::optional<StoredBuffer> validity;
 };
 
-// Byte strings side by side, and u64 where each of them ends; ends of NULLs are greater by null_adjustment.
+// Adjacent byte strings, and the end (u64) of each; ends of NULLs are greater by null_adjustment.
 struct StoredStrings {
     StoredBuffer ends;
     StoredBuffer bytes;
@@ -35,7 +35,7 @@ struct StoredKeys {
     int64_t offset_bits;
     Bytes offsets;
     Bytes data;
-    bool first_is_null;  // whether item 0 stands for NULL
+    bool first_is_null;  // whether item 0 means NULL
 };
 
 class ArrayReader : public PageReader {

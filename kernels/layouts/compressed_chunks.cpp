@@ -157,7 +157,7 @@ void CompressedChunksReader::take(const PageBytes& bytes, const Ranges& rows, co
     plain_->take(Plain(*this, bytes, some), some, PassedRows(of_some, passed.count()), out);
 }
 
-// What is decompressed for the test is there for the values, too.
+// Buffers decompressed for the test are reused for the values.
 bool CompressedChunksReader::filters_at_once(const PageTest& test) const {
     return !std::holds_alternative<ValidityTest>(test);
 }

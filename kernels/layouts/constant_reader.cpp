@@ -94,7 +94,7 @@ void ConstantReader::repeat_bits(int64_t count, uint64_t bit, ColumnBuilder& out
     }
 }
 
-// What has been written is copied, twice as much every time.
+// Copies the written part, doubling it each time.
 void ConstantReader::repeat_bytes(Bytes value, int64_t count, uint8_t* to) const {
     const int64_t total = multiply(size_of(value), count);
     if (total == 0) return;

@@ -9,9 +9,8 @@ namespace lance {
 
 class ConstantReader : public PageReader {
   public:
-    // value: what each row holds, a bit in a byte of its own; NULL without one
-    // validity: a bit for each row, 0 for NULL; nothing where all rows have the value
-    // Both outlive this object.
+    // value: the value of each row, a bit in its own byte; NULL without one
+    // validity: a bit for each row, 0 for NULL; none if all rows have the value Both outlive this object.
     ConstantReader(ColumnFormat format, int64_t num_rows, std::optional<Bytes> value,
                    std::optional<Bytes> validity = std::nullopt);
 
@@ -25,12 +24,12 @@ class ConstantReader : public PageReader {
     void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
 
   private:
-    // Values, whose rows are counted in here where all are NULL, or none is.
+    // Values; counts their rows if all are NULL, or none is.
     void repeat(int64_t count, ColumnBuilder& out) const;
     // Calls visit(bits, count) for the validity of the rows, 64 of them at most at a time.
     template <class Visit>
     void for_each_bits(const Ranges& rows, Visit visit) const;
-    // Of a page where some rows are NULL.
+    // For a page in which some rows are NULL.
     void observe_some(const Ranges& rows, int64_t first_row, ZoneObserver& out) const;
     void add_validity(const Ranges& rows, ColumnBuilder& out) const;
     void repeat_bits(int64_t count, uint64_t bit, ColumnBuilder& out) const;

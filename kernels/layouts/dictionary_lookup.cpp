@@ -1,4 +1,4 @@
-// What the values of mini-block pages become: indices the items of a dictionary, wide decimals narrow ones.
+// Converts values of mini-block pages: indices to items of a dictionary, wide decimals to narrow ones.
 #include <algorithm>
 
 #include "encodings/decode.h"
@@ -16,7 +16,7 @@ MiniBlockReader::Lookup::Lookup(const MiniBlockReader& page, int64_t num_values,
     to_ = out.offsets(num_values);
     position_ = out.num_bytes();
     if (strings_ != nullptr) {
-        // the last one is written with what is behind it
+        // the last one is written together with the following bytes
         bytes_ = out.bytes(multiply(num_values, strings_->longest) + ShortStrings::kBytes);
     } else {
         indices_ = PooledBuffer(multiply(num_values, values_.bits / 8));

@@ -1,4 +1,4 @@
-// Entries of levels and values, taken apart; lance_sql/_kernels.pyi says what each function does.
+// Splits entries into levels and values; documented in lance_sql/_kernels.pyi.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Entries are walked where they have lengths, and found by their number where they have none.
+// Entries with lengths are walked; those without are found by number.
 #include "layouts/full_zip_reader.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace lance {
 
 namespace {
 
-// The definition levels of some rows, u16; nothing where there are none.
+// The definition levels of some rows, u16; nothing if there are none.
 class RowLevels {
   public:
     RowLevels(bool has_levels, int64_t count)
@@ -141,7 +141,7 @@ void FullZipReader::read_variable(const PageBytes& bytes, const Ranges& rows, Co
         total += entry.value_bytes;
     });
     const bool has_symbols = !values_.symbol_table.empty();
-    // Codes are put side by side first: they are decoded across values.
+    // Codes are moved together first: they are decoded across values.
     const int64_t offset_bits = has_symbols ? 64 : values_.format.bits;
     PooledBuffer codes;
     PooledBuffer code_offsets;
@@ -179,7 +179,7 @@ void FullZipReader::read_variable(const PageBytes& bytes, const Ranges& rows, Co
     add_rows(levels.bytes(), count, out);
 }
 
-// What the values claim to become is taken memory for as they do become it.
+// Memory grows with the decoded values, not with their claimed size.
 void FullZipReader::read_compressed(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const {
     const Compression compression = *values_.compression;
     const int64_t count = rows.num_items();

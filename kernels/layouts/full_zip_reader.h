@@ -1,4 +1,4 @@
-// Full-zip pages without lists: large values of fixed or variable width, each behind its level.
+// Full-zip pages without lists: large values of fixed or variable width, each after its level.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,14 @@ struct FullZipValues {
     int64_t num_levels;                      // definition levels from 1 up to this are NULL, none is above
     int64_t value_bytes;                     // of fixed width
     int64_t length_bytes;                    // of variable width: 4 or 8; 0: fixed width
-    Bytes symbol_table;                      // empty where values are stored as they are
+    Bytes symbol_table;                      // empty if values are stored plain
     ColumnFormat format;                     // what the values become
     std::optional<Compression> compression;  // of each value of variable width that is not empty
 };
 
 class FullZipReader : public PageReader {
   public:
-    // row_starts: int64 where each row begins in the page, and the end of the last; nothing where all have one width
+    // row_starts: int64, the start of each row in the page, and the end of the last; empty if all have one width
     FullZipReader(const FullZipValues& values, int64_t num_rows, std::optional<Bytes> row_starts);
 
     ColumnFormat format() const override { return values_.format; }
@@ -52,7 +52,7 @@ class FullZipReader : public PageReader {
     int64_t num_rows_;
     ZipShape shape_;
     std::vector<int64_t> row_starts_;
-    // How many bytes one byte of codes stood for when the page was last read.
+    // Decoded bytes per code byte at the last read of the page.
     mutable std::atomic<double> expansion_ = 4.0;
 };
 

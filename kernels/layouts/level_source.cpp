@@ -144,7 +144,7 @@ Entries ChunkLevels::decode(const Chunks& chunks, int64_t first, int64_t end) co
     return entries;
 }
 
-// Leaves the entries of the rows in `pairs`, which lie in chunks [first, end).
+// Stores the entries of the rows, which are in chunks [first, end), in `pairs`.
 void ChunkLevels::choose(Entries& entries, int64_t first, int64_t end, const std::vector<int64_t>& pairs) const {
     const int64_t before = rows_before(first);
     const int64_t first_item = table_.item_starts()[static_cast<size_t>(first)];
@@ -159,7 +159,7 @@ void ChunkLevels::choose(Entries& entries, int64_t first, int64_t end, const std
         choose_one(entries, first_item, pairs[0] - before, pairs[1] - pairs[0]);
         return;
     }
-    // Where each row begins: its entry, and its first item.
+    // The first entry and the first item of each row.
     std::vector<int64_t> entry_at(static_cast<size_t>(num_starts) + 1);
     std::vector<int64_t> item_at(static_cast<size_t>(num_starts) + 1);
     const uint8_t* def = entries.def ? entries.def->data() : nullptr;

@@ -14,14 +14,14 @@ namespace lance {
 // The levels of the entries of some rows, u16 each.
 struct Entries {
     int64_t num_entries = 0;
-    std::optional<MutableBytes> rep;  // nothing where there are no lists
-    std::optional<MutableBytes> def;  // nothing where all are zero
+    std::optional<MutableBytes> rep;  // empty without lists
+    std::optional<MutableBytes> def;  // nothing if all are zero
     std::vector<int64_t> items;       // the ranges of their values, as pairs
     PooledBuffer held_rep;
     PooledBuffer held_def;
 };
 
-// What entries mean.
+// Meaning of entries.
 struct EntryRules {
     int64_t max_rep;      // begins a row; 0 without lists
     int64_t max_visible;  // the largest definition level that owns an item

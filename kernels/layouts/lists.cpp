@@ -66,8 +66,8 @@ void compact(const uint8_t* rep, const uint8_t* def, int64_t num_entries, ListLa
     int64_t slot = 0;
     int64_t entry = 0;
     int64_t child = 0;
-    // Each entry is stored where the next kept one belongs, and stays there only if it is kept itself: there is no
-    // branch to mispredict. `entry` is at most i, so the levels may be written over themselves.
+    // Each entry is stored in the next slot, and the slot advances only if the entry is kept: there is no branch to
+    // mispredict. `entry` is at most i, so the levels may be written over themselves.
     for (int64_t i = 0; i < num_entries; ++i) {
         const uint16_t r = load<uint16_t>(rep + 2 * i);
         const uint16_t d = HasDef ? load<uint16_t>(def + 2 * i) : 0;
@@ -86,7 +86,7 @@ void compact(const uint8_t* rep, const uint8_t* def, int64_t num_entries, ListLa
 uint64_t compact_bits(uint64_t values, uint64_t slots, int64_t num_entries) {
     uint64_t holes = ~slots & low_bits(num_entries);
     if (2 * count_ones(holes) <= num_entries) {
-        while (holes != 0) {  // from above, so that the holes below stay where they are
+        while (holes != 0) {  // from above, so that the holes below stay in place
             const uint64_t below = (uint64_t{1} << (63 - std::countl_zero(holes))) - 1;
             values = (values & below) | (values >> 1 & ~below);
             holes &= below;
@@ -179,7 +179,7 @@ ItemLayerResult item_layer(Bytes def, int64_t num_entries, int64_t max_slot_leve
 
 namespace {
 
-// The entry where row number `row` begins, or the end if there are exactly as many rows.
+// The first entry of row number `row`, or the end if there are exactly that many rows.
 int64_t find_row(const uint8_t* rep, int64_t num_entries, uint16_t max_rep, int64_t row) {
     int64_t entry = 0;
     for (; entry + kBlock <= num_entries; entry += kBlock) {

@@ -15,11 +15,11 @@ namespace lance {
 
 namespace {
 
-// Where fewer strings than one in so many pass a test, no room is taken for all of them while they are tested.
+// If fewer strings than one in this many pass a test, memory for all of them is not reserved during the test.
 constexpr double kRowsPerMatch = 3.0;
 
-// Rows are far apart where so many times the bytes of their chunks lie between them. Of fewer bytes than
-// kScatteredBytes the system maps all at the first touch; more parts than kMostExtents of them are not far apart.
+// Rows are far apart if the gaps have this many times the bytes of their chunks. Below kScatteredBytes the system maps
+// everything at the first touch; more than kMostExtents parts do not count as far apart.
 constexpr int64_t kGapsPerByte = 4;
 constexpr int64_t kScatteredBytes = 64 * 1024;
 constexpr int64_t kMostExtents = 16;
@@ -84,7 +84,7 @@ std::pair<int64_t, int64_t> MiniBlockReader::bytes_of(const Ranges& rows) const 
 
 std::vector<int64_t> MiniBlockReader::scattered_bytes_of(const Ranges& rows) const {
     const auto [first, end] = bytes_of(rows);
-    // A row needs a chunk at least, so that many rows need not be looked at.
+    // Each row needs at least one chunk, so other rows need not be checked.
     if (end - first < kScatteredBytes || rows.size() > (end - first) / kScatteredBytes * kMostExtents) return {};
     const std::vector<int64_t>& offsets = table_.byte_offsets();
     std::vector<int64_t> extents;
@@ -145,7 +145,7 @@ void MiniBlockReader::read_plain(const Chunks& chunks, const Ranges& rows, Colum
     }
 }
 
-// What chunks hold is decoded one chunk at a time, and stays in a cache until it is looked up or narrowed.
+// Chunks are decoded one at a time, so that the values are in a processor cache when they are looked up or narrowed.
 void MiniBlockReader::look_up(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
     const FixedWidthEncoding encoding = fixed_encoding();
     PieceValues values(chunks, encoding);
@@ -243,7 +243,7 @@ void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, const
 
 bool MiniBlockReader::filters_at_once(const PageTest& test) const {
     if (std::holds_alternative<StringTest>(test)) {
-        // Few strings are collected behind the test, and plain ones are compared where they lie.
+        // Few strings are collected after the test, and plain ones are compared in place.
         return values_.codec == ValueCodec::kFsst && share_.load(std::memory_order_relaxed) * kRowsPerMatch > 1.0;
     }
     if (!std::holds_alternative<RangeTest>(test) || !is_fixed() || is_looked_up()) return false;

@@ -1,5 +1,5 @@
-// Values of mini-block pages, whatever lists and structs are around them: those of fixed width, byte strings, and
-// dictionaries of both.
+// Values of mini-block pages inside any lists and structs: values of fixed width, byte strings, and dictionaries of
+// both.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct MiniBlockValues {
     bool keeps_indices;
 };
 
-// Items of up to 16 bytes, each in a place of its own: they are copied without a branch.
+// Items of up to 16 bytes, each in its own slot: they are copied without a branch.
 struct ShortStrings {
     static constexpr int64_t kBytes = 16;
 
@@ -74,7 +74,7 @@ class MiniBlockReader : public PageReader {
 
   private:
     bool is_variable() const { return values_.codec == ValueCodec::kVariable || values_.codec == ValueCodec::kFsst; }
-    // Whether single values can be told apart in decoded chunks.
+    // Whether single values can be addressed in decoded chunks.
     bool is_fixed() const {
         const int64_t bits = values_.bits;
         return has_fixed_width(values_.codec) && bits >= 8 && bits <= 128 && (bits & (bits - 1)) == 0;
@@ -90,7 +90,7 @@ class MiniBlockReader : public PageReader {
     Bytes item_keys() const;
     void mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
     void mask_decoded(const Chunks& chunks, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
-    // Null where the test cannot be told from codes. rows: that are about to be tested
+    // Null if codes cannot decide the test. rows: that are about to be tested
     std::shared_ptr<const SymbolMatcher> symbol_matcher(const StringTest& test, const Chunks& chunks,
                                                         const Ranges& rows) const;
     FixedWidthEncoding fixed_encoding() const { return {values_.codec, values_.bits}; }
@@ -136,7 +136,7 @@ class MiniBlockReader : public PageReader {
         int64_t position_ = 0;
     };
 
-    // Whether what chunks hold becomes something else.
+    // Whether values of chunks are converted.
     bool is_looked_up() const { return values_.dictionary || (is_fixed() && values_.bits != values_.format.bits); }
 
     const ChunkTable& table_;
@@ -144,11 +144,11 @@ class MiniBlockReader : public PageReader {
     std::unique_ptr<ShortStrings> strings_;
     // Owned.
     mutable std::atomic<const std::vector<uint64_t>*> item_keys_ = nullptr;
-    // How many bytes one byte of codes stood for when the page was last read.
+    // Decoded bytes per code byte at the last read of the page.
     mutable std::atomic<double> expansion_ = 3.0;
-    // Of the rows that were last tested, those that passed.
+    // The rows that passed the last test.
     mutable std::atomic<double> share_ = 1.0;
-    // Of the last test of strings.
+    // Result of the last test of strings.
     mutable std::mutex matcher_mutex_;
     mutable std::shared_ptr<const SymbolMatcher> matcher_;
 };

@@ -14,14 +14,14 @@ namespace lance {
 
 namespace {
 
-// FSST strings that pass in runs of so many on average are decoded where they lie, others as codes that are moved
-// together before.
+// FSST strings that pass in runs of this average length are decoded in place; the codes of others are moved together
+// first.
 constexpr int64_t kStringsPerLongRun = 32;
 
 // So many strings are decoded, tested and moved together before the next ones.
 constexpr int64_t kStringsTogether = kSpareRows;
 
-// Calls visit(rows, position) for at most so many of the rows at a time; position: of the first of them.
+// Calls visit(rows, position) for at most this many rows at a time; position: of the first of them.
 template <class Visit>
 void for_each_run(const Ranges& rows, int64_t most_rows, Visit visit) {
     std::vector<int64_t> pairs;
@@ -46,7 +46,7 @@ void for_each_run(const Ranges& rows, int64_t most_rows, Visit visit) {
     flush();
 }
 
-// Of so many strings at least, where there are as many, the first codes tell what most of a page begin with.
+// The number of strings sampled for the codes that most strings of a page begin with.
 constexpr int64_t kSampledStrings = 16;
 
 // The bytes of some strings of the first chunk of the rows; none of one that is damaged, for it may not be needed.
@@ -139,8 +139,8 @@ void MiniBlockReader::mask_decoded(const Chunks& chunks, const Ranges& rows, con
     keep_strings(decoded, test, flags);
 }
 
-// Some thousands of strings at a time: the codes of those that match are decoded while they are in a cache, or what is
-// decoded moves together.
+// Some thousands of strings at a time: the codes of matches are decoded while they are in a processor cache, or decoded
+// strings are moved together.
 void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, const StringTest& test,
                                      MutableBytes flags, ColumnBuilder& out) const {
     if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
@@ -174,7 +174,7 @@ void MiniBlockReader::filter_decoded(const Chunks& chunks, const Ranges& run, co
     out.add_bytes(lance::filter_strings(decoded, test, flags));
 }
 
-// The strings that have a flag, of which there are num_flags; rows are not counted in.
+// The num_flags strings with a flag; does not count the rows.
 void MiniBlockReader::append_flagged(const Chunks& chunks, const Ranges& rows, Bytes flags, int64_t num_flags,
                                      ColumnBuilder& out) const {
     if (num_flags == 0) return;
@@ -225,7 +225,7 @@ void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, 
     out.bytes(static_cast<int64_t>(room) + 2 * kSymbolSlack);
 }
 
-// Strings behind those of `out`, in whose memory they lie without being counted in.
+// Strings after those of `out`, in its memory, but not yet counted.
 DecodedStrings MiniBlockReader::decode_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
     const int64_t before = out.num_bytes();
     if (values_.codec == ValueCodec::kFsst) {

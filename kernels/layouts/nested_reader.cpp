@@ -1,4 +1,4 @@
-// Levels of the pages are taken apart, values of all are read into one array, layers are put around.
+// Splits the levels of the pages, reads all values into one array, and wraps it in the layers.
 #include "layouts/nested_reader.h"
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace lance {
 
 namespace {
 
-// Some rows of a page: what is around their values, and where these are.
+// Rows of a page: the structure around their values, and the positions of the values.
 struct Unravelled {
     size_t part;
     std::vector<NodeSlots> layers;
@@ -115,7 +115,7 @@ ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> 
         std::vector<NodeSlots> slots;
         for (Unravelled& each : pieces) slots.push_back(std::move(each.layers[layer]));
         NodeSlots all = concatenate(std::move(slots), layers[layer].offset_bits);
-        // with room for what comes, which nobody would release if there were none
+        // with room for the next entry, so that it is always released
         inside.arrays[0] = around(std::exchange(inside.arrays, std::vector<ArrowArray>(1)), std::move(all));
     }
     return std::exchange(inside.arrays[0], ArrowArray{});

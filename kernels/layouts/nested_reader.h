@@ -1,4 +1,5 @@
-// Pages of values inside of lists and structs: levels say what is around each value, a reader of its own reads values.
+// Pages of values inside lists and structs: levels hold the structure around each value, and another reader reads the
+// values.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@ namespace lance {
 class NestedReader : public PageReader {
   public:
     // layers: from the inside, the first is that of the values
-    // are_null: no value is there, whatever the reader of values makes of it
-    // values: outlives this object; tells by itself which values are NULL where the first layer has no levels
+    // are_null: no value exists, whatever the reader of values returns
+    // values: outlives this object; reports which values are NULL if the first layer has no levels
     NestedReader(const PageReader& values, std::vector<NestedLayer> layers, std::unique_ptr<const LevelSource> levels,
                  int64_t num_rows, bool are_null);
 
@@ -43,7 +44,7 @@ class NestedReader : public PageReader {
 };
 
 // The rows of pages with the same layers as one array, in which each layer has one child.
-// flags: a byte for each row, 1 for those that are wanted; number: of the part that is looked at, for failures
+// flags: a byte for each row, 1 for wanted ones; number: of the current part, for failures
 ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> flags, size_t& number);
 
 }  // namespace lance

@@ -34,7 +34,7 @@ void check_words(Bytes values, int64_t word_bits, int64_t num_values) {
 
 int64_t padded(int64_t size) { return (size + 7) / 8 * 8; }
 
-// The values of chunks behind each other, and where those of each begin.
+// The values of chunks in sequence, and the first value of each chunk.
 struct ChunkedNumbers {
     std::vector<uint8_t> packed;  // of plain values nothing
     std::vector<int64_t> starts;
@@ -56,7 +56,7 @@ ChunkedNumbers chunked(Bytes values, int64_t word_bits, int64_t num_values, cons
     return made;
 }
 
-// Size and number of items of a chunk; that of the last one's items is what is left.
+// Size and number of items of a chunk; the last one has the remaining items.
 void put_word(int64_t chunk_bytes, int64_t log2_items, bool large, uint8_t* to) {
     const int64_t word = (chunk_bytes / 8 - 1) << 4 | log2_items;
     if (large) {
@@ -92,7 +92,7 @@ NumberPage number_page(Bytes values, int64_t word_bits, int64_t num_values, int6
     std::vector<int64_t> starts{0};
     for (int64_t i = 0; i < num_chunks; ++i) {
         const auto chunk = static_cast<size_t>(i);
-        // the number of levels, of which there are none, and the size of the values
+        // the number of levels, which is 0, and the size of the values
         const int64_t size = padded(2 + word_bytes) + padded(numbers.starts[chunk + 1] - numbers.starts[chunk]);
         if (size > most_bytes) fail("a chunk of ", size, " bytes");
         put_word(size, i + 1 < num_chunks ? log2_items : 0, large, page.words.data() + i * word_bytes);

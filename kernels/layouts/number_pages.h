@@ -7,7 +7,7 @@
 
 namespace lance {
 
-// What decides how the numbers of a page are encoded.
+// Properties that decide how the numbers of a page are encoded.
 struct NumberFacts {
     int64_t num_changes;   // how many differ from the one before
     int64_t packed_bytes;  // bit-packed, in groups of 1024

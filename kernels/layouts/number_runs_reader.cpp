@@ -1,4 +1,4 @@
-// Which run a row is in, and which rows have numbers in a range.
+// Finds the run of a row, and the rows whose numbers are in a range.
 #include "layouts/number_runs_reader.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What pages without levels show of their values to whoever learns the bounds of zones.
+// Passes values of pages without levels to the observers that learn the bounds of zones.
 #include <algorithm>
 #include <array>
 

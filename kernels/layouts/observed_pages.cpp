@@ -1,4 +1,4 @@
-// What pages show of their values to those who learn bounds of them.
+// Passes values of pages to the observers that learn their bounds.
 #include <cstring>
 #include <memory>
 
@@ -32,7 +32,7 @@ uint64_t decoded_key(const SymbolTable& table, const uint8_t* codes, int64_t len
     return __builtin_bswap64(word);
 }
 
-// Whether all values within the bounds are in the range, or none is; nothing where some may be.
+// Whether all values within the bounds are in the range, or none is; nothing if only some may be.
 std::optional<bool> answer_of_all(const KeyBounds& bounds, const RangeLoop& range) {
     if (bounds.num_nans != 0) return std::nullopt;
     if (bounds.high < range.low || bounds.low > range.high) return !range.inside;
@@ -64,7 +64,7 @@ void MiniBlockReader::observe(const PageBytes& bytes, const Ranges& rows, int64_
     });
 }
 
-// Of chunks whose values lie together the bounds answer the test.
+// The bounds answer the test for chunks whose values are close together.
 void MiniBlockReader::mask_observed(const PageBytes& bytes, const Ranges& rows, const PageTest& test,
                                     MutableBytes flags, int64_t first_row, ZoneObserver& out) const {
     const auto* range = std::get_if<RangeTest>(&test);
@@ -121,8 +121,8 @@ void MiniBlockReader::observe_items(const PageBytes& bytes, const Ranges& rows, 
     });
 }
 
-// Made when they are first asked for: most pages are not learned. Of two threads that make them one gives its own up; a
-// lock could be held for ever in a forked process.
+// Built at the first use: most pages are not learned. If two threads build them, one discards its own; a lock could be
+// held forever in a forked process.
 Bytes MiniBlockReader::item_keys() const {
     const DictionaryItems& items = *values_.dictionary;
     const std::vector<uint64_t>* keys = item_keys_.load(std::memory_order_acquire);

@@ -1,4 +1,4 @@
-// One opened page, whatever its layout and encoding: rows to values, rows to the answers of a test.
+// One opened page of any layout and encoding: returns the values of rows, and the results of a test.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct PageBytes {
     Bytes data;
     int64_t start;
     std::optional<ReplacedBuffers> replaced;
-    const Extents* extents = nullptr;  // of `data`, where that has parts of a file in which the page begins at `start`
+    const Extents* extents = nullptr;  // of `data`, if that has parts of a file in which the page begins at `start`
 
     int64_t size() const { return size_of(data) + (replaced ? size_of(replaced->data) : 0); }
 };
@@ -31,7 +31,7 @@ struct PageBytes {
 class NestedReader;
 class ZoneObserver;
 
-// An array to which `filter` or `take` append has room for so many rows more than are left.
+// Additional rows that an array for `filter` or `take` must have room for.
 constexpr int64_t kSpareRows = 4096;
 
 // Immutable, but for what it has learnt of sizes; any number of threads may use one.
@@ -44,8 +44,8 @@ class PageReader {
 
     // The bytes that hold the rows, among those of the page: start and end.
     virtual std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const = 0;
-    // The same bytes without those between that are not needed, as pairs of start and end, where they are most: rows
-    // that are far apart. Nothing where they are not.
+    // The needed bytes as pairs of start and end, if the rows are far apart and most bytes between them are not needed;
+    // otherwise nothing.
     virtual std::vector<int64_t> scattered_bytes_of(const Ranges&) const { return {}; }
     // Whether bytes may be those alone.
     virtual bool takes_extents() const { return false; }
@@ -58,7 +58,7 @@ class PageReader {
     // Appends those of the rows that have passed, to an array with spare rows.
     virtual void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed,
                       ColumnBuilder& out) const = 0;
-    // Whether values are decoded once where `filter` takes the place of `mask` and `take`.
+    // Whether `filter` decodes values once, instead of `mask` and `take`.
     virtual bool filters_at_once(const PageTest&) const { return false; }
     // Clears the flags of rows that do not match, and appends those that are left.
     virtual void filter(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
@@ -67,11 +67,11 @@ class PageReader {
         const Bytes left = flags.first(static_cast<size_t>(rows.num_items()));
         take(bytes, rows, PassedRows(left, count_flags(left)), out);
     }
-    // The rows as they lie in the page, where that is how Arrow has them; none of them is NULL.
+    // The rows as stored in the page, if that is Arrow's layout and none of them is NULL.
     virtual std::optional<Bytes> stored_values(const PageBytes&, const Ranges&) const { return std::nullopt; }
-    // Itself, where what it reads is inside of lists or structs.
+    // Itself, if its values are inside lists or structs.
     virtual const NestedReader* nested() const { return nullptr; }
-    // Shows the values of the rows, where they are of a kind that has bounds; first_row: of the page in the file.
+    // Passes the values of the rows to an observer, if their kind has bounds; first_row: of the page in the file.
     virtual void observe(const PageBytes&, const Ranges&, int64_t, ZoneObserver&) const {}
     // Both, of values that are decoded once; all of the flags are set.
     virtual void mask_observed(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,

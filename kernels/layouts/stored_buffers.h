@@ -1,4 +1,4 @@
-// Buffers among the bytes of a page, and where the strings in them end.
+// Buffers among the bytes of a page, and the ends of the strings in them.
 #pragma once
 
 #include "encodings/chunks.h"
@@ -24,7 +24,7 @@ void for_each_range(const Ranges& rows, Visit visit) {
     }
 }
 
-// Where strings end.
+// Ends of strings.
 class Ends {
   public:
     Ends(Bytes ends, int64_t num_bytes, int64_t null_adjustment)
@@ -35,7 +35,7 @@ class Ends {
         bool is_null;
     };
 
-    // row: from -1 on, behind which the first string begins
+    // row: from -1 on, which is the start of the first string
     End of(int64_t row) const {
         if (row < 0) return {0, false};
         const auto stored = load<uint64_t>(ends_.data() + kEndBytes * row);

@@ -35,7 +35,7 @@ NodeSlots item_slots(const Entries& entries, const std::vector<NestedLayer>& lay
     const ItemLayerResult sizes = item_layer(*entries.def, entries.num_entries, hidden_from, base,
                                              all_of(validity, bytes_for_bits(entries.num_entries)));
     slots.num_slots = sizes.num_slots;
-    // without levels of its own, a slot is hidden or valid
+    // without own levels, a slot is hidden or valid
     slots.num_null = layers[at].num_levels == 0 ? 0 : sizes.num_slots - sizes.num_valid;
     if (slots.num_null > 0) slots.validity = std::move(validity);
     return slots;

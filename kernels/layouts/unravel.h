@@ -8,7 +8,7 @@
 
 namespace lance {
 
-// One layer of a page, the value itself or what is around it, with the ways in which its slots are absent there.
+// One layer of a page, the value or a structure around it, with the ways in which its slots are absent.
 struct NestedLayer {
     int64_t offset_bits;  // of a list; 0: a struct, or the value
     int64_t num_levels;   // 0 to 2
@@ -21,7 +21,7 @@ struct NestedLayer {
 // num_values: that belong to the entries
 std::vector<NodeSlots> unravel(Entries& entries, const std::vector<NestedLayer>& layers, int64_t num_values);
 
-// The slots of one layer in several parts, one behind the other.
+// The slots of one layer in several consecutive parts.
 NodeSlots concatenate(std::vector<NodeSlots> parts, int64_t offset_bits);
 
 }  // namespace lance

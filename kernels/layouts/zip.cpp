@@ -97,7 +97,7 @@ void unzip_fixed(Bytes data, int64_t data_start, const Ranges& ranges, int64_t b
 
 namespace {
 
-// The entries that begin at `row_starts`: one per row, as there are no lists.
+// The entries that begin at `row_starts`: one per row, without lists.
 template <class Visit>
 void for_each_row(Bytes data, Bytes row_starts, int64_t num_rows, const ZipShape& shape, Visit visit) {
     require_input(row_starts, 8 * num_rows, "row_starts");

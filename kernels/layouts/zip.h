@@ -43,7 +43,7 @@ struct ZipEntry {
     int64_t value_bytes;
 };
 
-// Reads entries of data[position, end); every one lies inside.
+// Reads entries of data[position, end); every one is inside.
 class ZipCursor {
   public:
     ZipCursor(Bytes data, int64_t start, int64_t end, const ZipShape& shape)

@@ -1,4 +1,4 @@
-// Values that have a flag, one behind the other.
+// Collects the values with a flag.
 #pragma once
 
 #include <cstring>

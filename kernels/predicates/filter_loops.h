@@ -7,7 +7,7 @@
 
 namespace lance {
 
-// How the bits of a value become an unsigned key, so that keys are ordered as values are.
+// Converts the bits of a value to an unsigned key with the order of the values.
 enum class ValueOrder : int {
     kUnsigned = 0,
     kSigned = 1,
@@ -24,7 +24,7 @@ struct Wide {
     uint64_t high;
 };
 
-// The same for signed values of 128 bits.
+// For signed values of 128 bits.
 using KeepWideRange = void (*)(const uint8_t* values, int64_t num_values, Wide low, Wide high, bool inside,
                                uint8_t* flags);
 
@@ -37,12 +37,12 @@ struct Compacted {
     int64_t num_items;   // written
 };
 
-// Writes the items that have a flag, eight values at a time, and stops where room for fewer than eight is left: items
-// behind the last one are overwritten.
+// Writes the items with a flag, eight values at a time, and stops if there is room for fewer than eight: items after
+// the last one are overwritten.
 using CompactItems = Compacted (*)(const uint8_t* values, const uint8_t* flags, int64_t num_values, uint8_t* out,
                                    int64_t room);
 
-// Writes the positions of set flags, and stops where there is no room for the next; returns how many it has written.
+// Writes the positions of set flags, and stops without room for the next; returns the number written.
 using FindFlags = int64_t (*)(const uint8_t* flags, int64_t num_flags, int64_t* positions, int64_t room);
 
 // The keys of some values.
@@ -53,7 +53,7 @@ struct KeyBounds {
     int64_t num_nans = 0;
 };
 
-// Widens the bounds to some values; levels: u16 for each, 0 where it is not NULL, or null without NULLs.
+// Widens the bounds to some values; levels: u16 for each, 0 if it is not NULL, or null without NULLs.
 using BoundKeys = void (*)(const uint8_t* values, const uint8_t* levels, int64_t num_values, KeyBounds& bounds);
 
 struct FilterLoops {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kTogether = 8;
 constexpr uint64_t kAllFlags = 0x0101010101010101;
-// Of eight strings that have more flags than this all are copied, and overwritten by the next ones where they have
+// If more than this many of eight strings have flags, all are copied, and overwritten by the next ones where they have
 // none: a branch for each that cannot be predicted takes longer.
 constexpr uint64_t kFewFlags = 2;
 
@@ -32,7 +32,7 @@ void for_each_flagged_piece(const Chunks& chunks, const Ranges& rows, Bytes flag
     });
 }
 
-// Copies strings behind those that it has copied before.
+// Appends copies of strings.
 template <class Offset, class OutOffset>
 class Copies {
   public:
@@ -42,7 +42,7 @@ class Copies {
         store<OutOffset>(offsets_, 0);
     }
 
-    // Those of the strings of a piece that have a flag.
+    // The strings of a piece that have a flag.
     void add(const VariableChunk<Offset>& chunk, const Piece& piece, const uint8_t* flags) {
         const int64_t first = piece.first;
         const int64_t num_items = piece.size();
@@ -80,7 +80,7 @@ class Copies {
 
     using Block = std::array<uint8_t, kFlaggedSlack>;
 
-    // Refuses strings [first, last) that do not lie in the chunk; those between are not looked at.
+    // Rejects strings [first, last) outside the chunk; those between are not checked.
     int64_t bytes_between(const VariableChunk<Offset>& chunk, int64_t first, int64_t last) const {
         const Offset start = chunk.offset(first);
         const Offset end = chunk.offset(last);
@@ -97,7 +97,7 @@ class Copies {
     void add_any(const VariableChunk<Offset>& chunk, int64_t item, int64_t flag) {
         const Offset start = chunk.offset(item);
         auto size = static_cast<int64_t>((chunk.offset(item + 1) - start) * static_cast<Offset>(flag));
-        // Of most strings all bytes are in one block, which may be read and written.
+        // For most strings all bytes are in one block, which may be read and written.
         const bool is_block = static_cast<uint64_t>(size) <= kFlaggedSlack && start >= heads_ && start <= last_block_ &&
                               position_ + kFlaggedSlack <= size_of(bytes_);
         if (is_block) {
@@ -116,7 +116,7 @@ class Copies {
         add_any(chunk, item, 1);
     }
 
-    // Strings [first, last), which lie together.
+    // Strings [first, last), which are adjacent.
     void add_run(const VariableChunk<Offset>& chunk, int64_t first, int64_t last) {
         if (last - first > room_ - count_) fail("more flags than ", room_);
         if (!rises<Offset>(chunk.offsets(first), last - first))
@@ -139,7 +139,7 @@ class Copies {
     int64_t position_ = 0;
     int64_t count_ = 0;
     uint64_t heads_ = 0;       // bytes of a chunk that are its offsets
-    uint64_t last_block_ = 0;  // where the last block of a chunk begins
+    uint64_t last_block_ = 0;  // start of the last block of a chunk
 };
 
 }  // namespace

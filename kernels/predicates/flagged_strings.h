@@ -1,5 +1,5 @@
-// Byte strings of chunks that have a flag, one behind the other: as they are stored, so that codes are moved instead of
-// the longer strings that they stand for.
+// Collects the byte strings of chunks that have a flag, as stored: codes are moved instead of the longer strings that
+// they encode.
 #pragma once
 
 #include "encodings/chunks.h"
@@ -7,21 +7,20 @@
 
 namespace lance {
 
-// Behind the last string anything may be written in so many bytes.
+// This many bytes after the last string may be overwritten.
 constexpr int64_t kFlaggedSlack = 16;
 
-// How many bytes the strings have whose flags are set, one flag for each of the rows.
+// Bytes of the strings whose flags are set, one flag for each of the rows.
 int64_t num_flagged_bytes(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, Bytes flags);
 
-// Writes those strings, and where they begin and end: one offset more than there are, from 0 on. Returns how many bytes
-// they have.
+// Writes those strings, and their offsets: one more than strings, from 0 on. Returns their number of bytes.
 //
 // offset_bits: of the offsets in the chunks; out_offset_bits: of those that are written, for `count` strings
 // bytes: with kFlaggedSlack bytes more than the strings have
 int64_t copy_flagged(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, Bytes flags, int64_t count,
                      MutableBytes offsets, int64_t out_offset_bits, MutableBytes bytes);
 
-// The same in memory of its own.
+// A copy in new memory.
 class FlaggedStrings {
   public:
     FlaggedStrings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, Bytes flags, int64_t count);

@@ -45,7 +45,7 @@ std::vector<int64_t> passing_keys(Bytes keys, int64_t width, Bytes flags) {
     return with_width(width, [&](auto number) {
         using T = decltype(number);
         const size_t count = keys.size() / sizeof(T);
-        // written in any case, and kept where the flag is set: no branch has to be foretold
+        // always written, and kept if the flag is set: no branch to predict
         std::vector<int64_t> indices;
         int64_t block[kBlock];
         for (size_t start = 0; start < count; start += kBlock) {

@@ -1,4 +1,4 @@
-// Which of many keys cannot be among some others, by one look into a table each.
+// Excludes keys that cannot be in a set, with one table lookup for each.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace lance {
 
-// The flags of some keys: 2^bits bytes, 1 where the hash of a key is. keys: numbers of `width` bytes, 1, 2, 4 or 8.
+// The flags of a set of keys: 2^bits bytes, 1 at the hash of each key. keys: numbers of `width` bytes, 1, 2, 4 or 8.
 std::vector<uint8_t> key_filter(Bytes keys, int64_t width, int64_t bits);
 
 // The positions of keys whose flag is set, ascending. flags: as of `key_filter`.

@@ -1,4 +1,4 @@
-// Chunks are decoded one by one where flags are left; packed ones only where their bits do not tell.
+// Chunks are decoded one by one while flags are left; packed ones only if their bit width does not decide.
 #include "predicates/matching.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ std::optional<std::array<uint32_t, 8>> bits_of_few(Bytes answers) {
 
 bool at_most(Wide a, Wide b) { return a.high < b.high || (a.high == b.high && a.low <= b.low); }
 
-// Calls then(Item{}, keep), where keep(values, num_values, flags) clears the flags of values outside of the range.
+// Calls then(Item{}, keep), where keep(values, num_values, flags) clears the flags of values outside the range.
 template <class Then>
 void with_range(const FixedWidthEncoding& encoding, const KeyRange& range, Then then) {
     if (encoding.num_bits == 128) {
@@ -81,7 +81,7 @@ void with_range(const FixedWidthEncoding& encoding, const KeyRange& range, Then 
     with_word(encoding.num_bits, [&](auto word) { then(word, loop); });
 }
 
-// What is known of the values of a piece without unpacking them.
+// Knowledge about the values of a piece without unpacking them.
 class GroupAnswers {
   public:
     // chunks: outlive this object

@@ -1,7 +1,7 @@
-// Which values of mini-block pages match: those in a range, those whose dictionary item does, those that are NULL.
+// Matches values of mini-block pages: values in a range, values whose dictionary item matches, NULLs.
 //
-// Answers are flags, one byte for each item: 1 stays where the value matches, and becomes 0 elsewhere. Chunks of which
-// no flag is left are not decoded.
+// Answers are flags, one byte for each item: 1 stays if the value matches, and becomes 0 otherwise. Chunks without
+// flags are not decoded.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct KeyRange {
     ValueOrder order;
     Bytes low;
     Bytes high;
-    bool inside;  // false: those outside of the range match
+    bool inside;  // false: those outside the range match
 };
 
 // The loop for a range of keys of at most 64 bits.
@@ -46,13 +46,13 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
 void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, Bytes answers,
                  const std::optional<LevelEncoding>& definition, MutableBytes flags);
 
-// Clears the flags of values, which lie side by side, that are not in the range.
+// Clears the flags of adjacent values that are not in the range.
 void match_values(Bytes values, int64_t num_bits, const KeyRange& range, MutableBytes flags);
 
-// Clears the flags of values, the indices of items that lie side by side, whose answers are 0.
+// Clears the flags of adjacent indices whose items have the answer 0.
 void match_indices(Bytes indices, int64_t num_bits, Bytes answers, MutableBytes flags);
 
-// The same as match_range; writes the values of the items whose flags stay, and returns how many they are.
+// As match_range; also writes the values of the items whose flags stay, and returns their number.
 int64_t append_matches(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
                        const KeyRange& range, const std::optional<LevelEncoding>& definition, MutableBytes flags,
                        MutableBytes out);

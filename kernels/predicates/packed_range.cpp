@@ -11,7 +11,7 @@ PackedRange::PackedRange(int64_t word_bits, ValueOrder order, uint64_t low, uint
     : word_bits_(word_bits), is_float_(order == ValueOrder::kFloat), inside_(inside) {
     const uint64_t top = uint64_t{1} << (word_bits - 1);
     if (is_float_) {
-        // Of what is not negative the key has the highest bit set as well, and that of every NaN has all bits.
+        // The keys of non-negative values have the highest bit set as well; those of NaN have all bits.
         const uint64_t infinity = (word_bits == 32 ? uint64_t{0x7F800000} : uint64_t{0x7FF0000000000000}) | top;
         const bool has_nan = high == low_bits(word_bits);
         is_empty_ = high < top || (low > infinity && !has_nan);
@@ -22,8 +22,8 @@ PackedRange::PackedRange(int64_t word_bits, ValueOrder order, uint64_t low, uint
     span_ = high - low;
 }
 
-// By how far values are above the least one of the range, in words that wrap around: where that does not happen between
-// the smallest value and the greatest one, these two tell.
+// By the distance of values from the lowest one of the range, in words that wrap around: without a wrap between the
+// smallest value and the greatest one, these two decide.
 std::optional<bool> PackedRange::answer(Bytes packed) const {
     const auto num_bits = with_word(word_bits_, [&](auto word) { return inline_width<decltype(word)>(packed); });
     // with all bits in use values may be negative

@@ -1,4 +1,4 @@
-// What the number of bits of a bit-packed group says of a range: nothing is unpacked where that is enough.
+// Compares the bit width of a bit-packed group with a range: if that decides, nothing is unpacked.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ class PackedRange {
     // word_bits: 8 to 64; keys of as many bits
     PackedRange(int64_t word_bits, ValueOrder order, uint64_t low, uint64_t high, bool inside);
 
-    // Whether all values match, or none does; nothing where some may.
+    // Whether all values match, or none does; nothing if some may.
     //
     // packed: a word with the number of bits, then the group
     std::optional<bool> answer(Bytes packed) const;

@@ -1,4 +1,4 @@
-// What rows of a page have to pass.
+// Test for rows of a page.
 #pragma once
 
 #include <optional>

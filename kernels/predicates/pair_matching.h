@@ -9,7 +9,7 @@
 
 namespace lance {
 
-// What the left value may be; a bit for each.
+// Accepted orders of the left value; a bit for each.
 enum class Outcome : uint8_t { kLess = 1, kEqual = 2, kGreater = 4 };
 
 struct PairComparison {

@@ -8,7 +8,7 @@
 
 namespace lance {
 
-// Of rows that pass in runs of fewer than this on average, and that are more than one in so many, all are decoded.
+// If rows pass in runs shorter than this on average, and more than one in this many passes, all are decoded.
 inline constexpr int64_t kRowsPerRun = 8;
 
 // Calls visit(start, end) for each run of flags that are set.
@@ -46,7 +46,7 @@ inline std::vector<int64_t> flagged_ranges(const Ranges& rows, Bytes flags) {
 
 inline int64_t count_runs(Bytes flags) {
     if (flags.empty()) return 0;
-    // So few that a byte counts them: the loop becomes vectors.
+    // Few enough for a byte to count them, so that the loop is vectorized.
     constexpr size_t most = 255;
     int64_t runs = flags[0];
     for (size_t start = 1; start < flags.size(); start += most) {

@@ -1,4 +1,4 @@
-// Which of some rows have passed a filter.
+// The rows that have passed a filter.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace lance {
 
-// Of few rows the positions are known, so that the flags of all others need not be looked at.
+// For few rows the positions are stored, so that the flags of other rows need not be read.
 class PassedRows {
   public:
-    // flags: a byte for each of the rows, 1 for those that have passed; count: how many these are
-    // positions: where they are, counted from `first` on; empty where that is not known
+    // flags: a byte for each of the rows, 1 for those that have passed; count: their number
+    // positions: counted from `first` on; empty if unknown
     PassedRows(Bytes flags, int64_t count, std::span<const int64_t> positions = {}, int64_t first = 0)
         : flags_(flags), count_(count), positions_(positions), first_(first) {}
 
@@ -30,10 +30,10 @@ class PassedRows {
     int64_t first_;
 };
 
-// Of more rows than one in so many the positions are not worth knowing.
+// If more than one row in this many passed, positions are not stored.
 constexpr int64_t kRowsPerPlace = 24;
 
-// Where the flags are that are set, of which there are `count`.
+// Positions of the `count` set flags.
 inline std::vector<int64_t> places_of(Bytes flags, int64_t count) {
     std::vector<int64_t> result(static_cast<size_t>(count));
     if (filter_loops.find_flags(flags.data(), size_of(flags), result.data(), count) != count)

@@ -22,8 +22,8 @@ int64_t append_bits(const uint8_t* levels, const uint8_t* flags, int64_t count, 
     return num_null;
 }
 
-// Single values that are collected in order, some time after it is known where they are: by then they are on their way
-// to the processor, whichever chunks they lie in.
+// Collects single values in order, some time after their positions are known: they are prefetched by then, from any
+// chunks.
 template <class Item, class Place>
 class Awaited {
   public:
@@ -54,7 +54,7 @@ class Awaited {
     size_t count_ = 0;
 };
 
-// A value that lies in memory as it is.
+// A value stored without encoding.
 struct StoredValue {
     const uint8_t* at;
     static constexpr int64_t next = 0;
@@ -65,10 +65,10 @@ struct StoredValue {
     }
 };
 
-// The beginnings of so many chunks are on their way, for it says how their values are packed.
+// The headers of this many chunks are prefetched, because they describe how the values are packed.
 constexpr int64_t kChunksAhead = 4;
 
-// Calls visit(piece, first, last) for pieces with items that have passed: which of the positions lie in it.
+// Calls visit(piece, first, last) for pieces with items that have passed, with the range of their positions.
 template <class Visit>
 void for_each_passed(const Chunks& chunks, const Ranges& ranges, const PassedRows& passed, Visit visit) {
     size_t i = 0;
@@ -82,7 +82,7 @@ void for_each_passed(const Chunks& chunks, const Ranges& ranges, const PassedRow
     });
 }
 
-// Of so few rows that most chunks have a handful.
+// For few rows, so that most chunks have a handful.
 template <class Item>
 void append_places(Collector<Item>& collector, const Chunks& chunks, const Ranges& ranges, PieceValues& values,
                    PieceLevels* levels, const PassedRows& passed, BitWriter* validity, int64_t& num_null) {
@@ -106,7 +106,7 @@ void append_places(Collector<Item>& collector, const Chunks& chunks, const Range
             packed.finish();
             const uint8_t* data = values.of(piece);
             for_each_place([&](int64_t index) { stored.add({data + index * static_cast<int64_t>(sizeof(Item))}); });
-            // what was decoded goes with the next piece
+            // decoded values are moved with the next piece
             if (!values.are_stored()) stored.finish();
         }
         if (levels == nullptr) return;

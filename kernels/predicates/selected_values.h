@@ -11,9 +11,9 @@
 
 namespace lance {
 
-// The values of the items that have passed, one after the other; returns how many of them are valid.
+// Writes the values of the items that have passed; returns the number of valid ones.
 //
-// validity: gets a bit for each of them, behind those that it has, where there is a definition
+// validity: a bit for each is appended if there are definition levels
 int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
                         const std::optional<LevelEncoding>& definition, const PassedRows& passed, MutableBytes out,
                         BitWriter* validity);

@@ -1,4 +1,4 @@
-// Bounds are compared by their first bytes, without a branch; the rest counts only where these are equal.
+// Bounds are compared by their first bytes, without a branch; the rest counts only if these are equal.
 #include "predicates/string_matching.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ uint64_t in_order(uint64_t bytes) {
     return bytes << 32 | bytes >> 32;
 }
 
-// Strings are compared with the beginnings of bounds by so many bytes at once.
+// Strings are compared with the first bytes of bounds, this many at once.
 constexpr size_t kTogether = 32;
 
 // A string that others are compared with. is_short: it has no more than kTogether bytes
@@ -35,7 +35,7 @@ class Bound {
         if (is_short) copy(padded_.data(), bytes.data(), size_of(bytes));
     }
 
-    // Whether a string comes before this one; `readable`: bytes from its first one on.
+    // Whether a string is below this one; `readable`: bytes from its first one on.
     bool is_above(const uint8_t* string, size_t size, size_t readable) const {
 #ifdef __SSE2__
         if (is_short && readable >= kTogether) return is_above_at_once(string, size);
@@ -53,7 +53,7 @@ class Bound {
 
   private:
 #ifdef __SSE2__
-    // Without a branch: where strings differ cannot be predicted.
+    // Without a branch: the first difference of strings cannot be predicted.
     bool is_above_at_once(const uint8_t* string, size_t size) const {
         const auto equal = [&](size_t i) {
             const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(string + i));
@@ -105,7 +105,7 @@ class BetweenBounds {
     bool inside_;
 };
 
-// Calls then(matches), where matches(string, size, readable) says whether a string matches.
+// Calls then(matches); matches(string, size, readable) returns whether a string matches.
 template <class Then>
 decltype(auto) with_matcher(const StringTest& test, Then then) {
     const auto with_bounds = [&](auto is_short) {
@@ -138,7 +138,7 @@ class Front {
   public:
     explicit Front(const DecodedStrings& strings) : strings_(strings), first_(offset(0)), position_(first_) {}
 
-    // Strings [start, end), behind those that were added before.
+    // Appends strings [start, end).
     void add(int64_t start, int64_t end) {
         if (start != end_) {
             flush();
@@ -196,9 +196,9 @@ class Front {
     int64_t end_ = 0;
 };
 
-// Clears the flags of strings that do not match, of which there is one for each of the flags.
+// Clears the flags of strings that do not match; there is one string for each flag.
 //
-// num_bytes: that may be read from `data` on
+// num_bytes: readable from `data` on
 template <class Offset, class Matches>
 void keep_matches(const uint8_t* offsets, const uint8_t* data, int64_t num_bytes, const Matches& matches,
                   MutableBytes flags) {
@@ -213,8 +213,8 @@ void keep_matches(const uint8_t* offsets, const uint8_t* data, int64_t num_bytes
     }
 }
 
-// Clears the flags of strings that do not match, where there is one for each flag that is set, and calls keep(string)
-// for those that do.
+// Clears the flags of strings that do not match, of which there is one for each set flag, and calls keep(string) for
+// matches.
 template <class Offset, class Matches, class Keep>
 void keep_flagged(const DecodedStrings& strings, const Matches& matches, MutableBytes flags, Keep keep) {
     int64_t string = 0;
@@ -237,8 +237,8 @@ void keep_all(const DecodedStrings& strings, const Matches& matches, MutableByte
     keep_matches<Offset>(strings.offsets, strings.data, strings.num_bytes, matches, flags);
 }
 
-// Moves strings one by one, those that are to be dropped as well, which the next ones overwrite: a branch for each that
-// cannot be predicted takes longer.
+// Moves strings one by one, also dropped ones, which the next ones overwrite: an unpredictable branch for each takes
+// longer.
 template <class Offset>
 int64_t compact_mixed(const DecodedStrings& strings, Bytes flags) {
     constexpr int64_t width = sizeof(Offset);
@@ -263,7 +263,7 @@ int64_t compact_mixed(const DecodedStrings& strings, Bytes flags) {
     return static_cast<int64_t>(position - first);
 }
 
-// Of strings of which more than one in so many is another than most, the next one cannot be predicted.
+// If more than one string in this many differs from most, the next one cannot be predicted.
 constexpr int64_t kStringsPerChange = 8;
 
 template <class Offset>

@@ -1,4 +1,4 @@
-// Which byte strings match, and moving those that do.
+// Matches byte strings, and moves the matches together.
 #pragma once
 
 #include "predicates/page_test.h"
@@ -15,19 +15,19 @@ struct DecodedStrings {
     bool are_flagged;  // these are the strings that have a flag; false: one for each of the flags
 };
 
-// Clears the flags of strings that do not match, where they lie in chunks as they are.
+// Clears the flags of strings in uncompressed chunks that do not match.
 void match_strings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, const StringTest& test,
                    MutableBytes flags);
 
-// Clears the flags of strings that do not match, which lie in `data`.
+// Clears the flags of strings in `data` that do not match.
 //
-// offsets: u64, ascending, one more than there are flags; none is behind the end of `data`
+// offsets: u64, ascending, one more than flags; none is past the end of `data`
 void match_stored_strings(Bytes offsets, Bytes data, const StringTest& test, MutableBytes flags);
 
 // Clears the flags of strings that do not match.
 void keep_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags);
 
-// The same; those that match move to the front, with their offsets. Returns how many bytes they have.
+// Also moves the matches and their offsets to the front; returns their number of bytes.
 int64_t filter_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags);
 
 }  // namespace lance

@@ -21,8 +21,8 @@ uint64_t to_bits(const std::array<uint8_t, kBlock>& flags) {
     return bits;
 }
 
-// The first position from `at` on where the text begins, of those before `end`; `end` where there is none. So many
-// bytes as the text has lie behind each position.
+// The first position in [at, end) at which the text begins, or `end`. Each position is followed by as many bytes as the
+// text has.
 const uint8_t* find(const uint8_t* at, const uint8_t* end, Bytes text) {
     const uint8_t first = text.front();
     const uint8_t last = text.back();
@@ -64,13 +64,13 @@ void contains(Bytes offsets, int64_t num_strings, Bytes data, Bytes text, Mutabl
     const auto size = size_of(text);
     const uint8_t* const begin = data.data();
     const uint8_t* at = begin + offset(0);
-    // behind it no string has room for the text
+    // after it no string has room for the text
     const uint8_t* const end = begin + std::max(before - size + 1, offset(0));
     int64_t string = 0;
     while ((at = find(at, end, text)) != end) {
         const int64_t position = at - begin;
         while (offset(string + 1) <= position) ++string;
-        // Where there is no room for the text up to the end of the string, there is none behind this position either.
+        // Without room for the text up to the end of the string, later positions have none either.
         if (offset(string + 1) - position >= size) {
             out[static_cast<size_t>(string / 8)] |= static_cast<uint8_t>(1 << string % 8);
         }

@@ -1,10 +1,10 @@
-// Which strings of an Arrow array contain a text.
+// Finds the strings of an Arrow array that contain a text.
 //
 //     data     | the quick fox | jumps over | a fo | x and a dog |     all strings as one text
-//                          ^^^ found                ^^^ found, but it lies in two strings
+//                          ^^^ found                ^^^ found, but across two strings
 //
-// Positions where the first and the last byte of the text fit are looked for in blocks. Each string is left behind at
-// the first position where the text begins, whether it ends in the same string or not.
+// Searches blocks for positions at which the first and the last byte of the text match. Moves on to the next string
+// after the first position at which the text begins, whether it ends in the same string or not.
 #pragma once
 
 #include "system/bytes.h"

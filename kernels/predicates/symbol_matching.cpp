@@ -8,7 +8,7 @@ namespace lance {
 
 namespace {
 
-// How many bytes of a bound a string begins with; kDecided where it is known which of both comes first.
+// Number of bytes of a bound that a string begins with; kDecided if the order of both is decided.
 constexpr int64_t kDecided = -1;
 
 struct Progress {
@@ -20,23 +20,23 @@ struct Progress {
 
 enum class Verdict { kRejected, kAccepted, kOpen };
 
-// Of strings, byte by byte.
+// The automaton over bytes of strings.
 class ByteAutomaton {
   public:
     explicit ByteAutomaton(const StringTest& test) : test_(test) {}
 
     Progress start() const {
-        // what is empty is below everything
+        // the empty string is below all others
         return {test_.low.empty() ? kDecided : 0, test_.end ? 0 : kDecided};
     }
 
-    // What is known of a string before its next byte.
+    // State of a string before its next byte.
     Verdict verdict(const Progress& at) const {
         if (test_.end && at.end == size_of(*test_.end)) return outside();
         return at.low == kDecided && at.end == kDecided ? inside() : Verdict::kOpen;
     }
 
-    // What a string is that ends here: it comes before bounds that go on.
+    // Result for a string that ends here: it is below longer bounds.
     Verdict verdict_at_end(const Progress& at) const { return at.low == kDecided ? inside() : outside(); }
 
     // Moves on by a byte, of a string whose verdict is open.
@@ -61,17 +61,17 @@ class ByteAutomaton {
     const StringTest& test_;
 };
 
-// So many codes of a string are looked at whether they are needed or not: most strings are decided by then, and a
-// processor looks at those of many strings at a time where no branch is between them.
+// This many codes of a string are always read: most strings are decided by then, and without branches a processor reads
+// those of many strings at a time.
 constexpr size_t kCodesTogether = 4;
 constexpr int64_t kStringsTogether = 8;
 constexpr uint64_t kAllFlags = 0x0101010101010101;
 
-// Codes that are read at once: those of the lead, and some behind it, which decide nearly all strings.
+// Codes that are read at once: those of the lead, and some after it, which decide nearly all strings.
 constexpr size_t kWord = sizeof(uint64_t);
 constexpr size_t kBehindLead = 2;
 constexpr size_t kLongestLead = kWord - kBehindLead;
-// Of the sample at least so many in four have the lead.
+// At least this many of four sampled strings have the lead.
 constexpr size_t kQuarters = 3;
 
 }  // namespace
@@ -91,7 +91,7 @@ std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, con
     };
 
     std::vector<Progress> states;
-    // The row of a state, which gets one where it has none.
+    // The row of a state, created if it has none.
     const auto add = [&](const Progress& at, Verdict verdict) -> uint8_t {
         if (verdict != Verdict::kOpen) return row_of(verdict);
         const auto state = std::find(states.begin(), states.end(), at);
@@ -177,7 +177,7 @@ void SymbolMatcher::keep_of_piece(const uint8_t* offsets, int64_t num_strings, B
     const size_t least_size = lead_size_ + kBehindLead;
     const uint64_t lead = lead_;
     const uint64_t mask = (uint64_t{1} << num_bits) - 1;
-    // Behind this a word is not inside of the chunk.
+    // After this a word is not inside the chunk.
     const size_t word_end = chunk.size() >= kWord ? chunk.size() - kWord + 1 : 0;
     const auto offset = [&](int64_t i) { return load<Offset>(offsets + i * static_cast<int64_t>(sizeof(Offset))); };
     uint8_t seen = 0;

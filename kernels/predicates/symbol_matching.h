@@ -1,12 +1,12 @@
-// Which FSST strings match, told from their codes: nothing is decoded.
+// Matches FSST strings by their codes, without decoding.
 //
 // A test of strings is an automaton over their bytes: it knows how much of its bounds a string begins with, until the
 // first other byte decides. One that steps from code to code follows from it, for a code stands for the same bytes
 // everywhere. Most strings are decided after a few codes.
 //
 //     codes of a string    | 17 | 203 | 4 | 91 | ..
-//                            lead: those that most strings begin with, compared at once; nothing is decided behind them
-//                                       the two codes behind it decide nearly all strings
+//                            lead: those that most strings begin with, compared at once; they decide nothing
+//                                       the two codes after it decide nearly all strings
 #pragma once
 
 #include <optional>
@@ -21,28 +21,28 @@ namespace lance {
 
 class SymbolMatcher {
   public:
-    // Nothing where the bounds are too long for a table that stays in a cache, or codes are not in use.
+    // Nothing if the bounds are too long for a table that stays in a processor cache, or codes are not used.
     //
-    // sample: the codes of some of the strings, in any number
+    // sample: the codes of any number of the strings
     static std::optional<SymbolMatcher> make(const SymbolTable& symbols, const StringTest& test,
                                              std::span<const Bytes> sample);
 
     bool is_for(const StringTest& test) const;
 
-    // Clears the flags of strings that do not match. Of a string whose flag is not set nothing is looked at.
+    // Clears the flags of strings that do not match. Strings without a flag are not read.
     //
     // offset_bits: of the offsets in the chunks
     void keep(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, MutableBytes flags) const;
 
   private:
-    // Rows of the table; each other state has two rows, the second one for behind an escape.
+    // Rows of the table; each other state has two rows, the second one for the code after an escape.
     enum : uint8_t { kRejected, kAccepted, kDamaged, kFirst };
     static constexpr int64_t kMostRows = 256;
 
     SymbolMatcher() = default;
 
     void find_lead(std::span<const Bytes> sample);
-    // What a string is: the first of its codes are looked at together.
+    // Result for a string: its first codes are tested together.
     uint8_t follow(const uint8_t* at, const uint8_t* end) const;
     // chunk: the bytes that the offsets count from, all of which may be read
     template <bool has_lead, class Offset>
@@ -58,10 +58,10 @@ class SymbolMatcher {
 
     uint8_t start_ = kAccepted;
     std::vector<uint8_t> next_;       // [row, code]
-    std::vector<uint8_t> pairs_;      // [code, code]: the row behind the first two of a string; empty with a lead
+    std::vector<uint8_t> pairs_;      // [code, code]: the row after the first two codes of a string; empty with a lead
     uint64_t lead_ = 0;               // the codes that most strings begin with, the first one in the lowest byte
     size_t lead_size_ = 0;            // 0: strings begin with no codes in common, or they are decided by these
-    uint8_t lead_state_ = kAccepted;  // the row behind it
+    uint8_t lead_state_ = kAccepted;  // the row after it
     std::vector<uint8_t> at_end_;     // what a string is that ends here: kRejected, kAccepted or kDamaged
 };
 

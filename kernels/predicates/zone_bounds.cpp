@@ -1,4 +1,4 @@
-// The bounds of some values, and runs of rows that become one where they meet.
+// Bounds of values, and runs of rows that are joined if they are adjacent.
 #include "predicates/zone_bounds.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace lance {
 
 namespace {
 
-// Held by whoever holds a lock of bounds, and by a process while it forks, so that no lock is held in the child by a
-// thread that it does not have.
+// Held together with any lock of bounds, and by a process while it forks, so that no lock in the child belongs to a
+// missing thread.
 std::shared_mutex* fork_gate = new std::shared_mutex;
 
 }  // namespace
@@ -42,7 +42,7 @@ void merge(KeyBounds& into, const KeyBounds& other) {
     into.num_nans += other.num_nans;
 }
 
-// Of signed values of 128 bits the keys of 64: what does not fit becomes the least or the greatest of them.
+// Keys of 64 bits for signed values of 128 bits: values that do not fit become the least or the greatest key.
 void bound_wide_keys(const uint8_t* values, const uint8_t* levels, int64_t num_values, KeyBounds& into) {
     for (int64_t i = 0; i < num_values; ++i) {
         if (levels != nullptr && load<uint16_t>(levels + 2 * i) != 0) continue;
@@ -69,7 +69,7 @@ BoundKeys loop_for(ValueOrder order, int64_t num_bits) {
     return loop;
 }
 
-// u16 for each bit of a bitmap: 0 where it is set.
+// u16 for each bit of a bitmap: 0 if it is set.
 class BitmapLevels {
   public:
     BitmapLevels(std::optional<Bytes> validity, int64_t offset, int64_t count) : validity_(validity), offset_(offset) {
@@ -94,12 +94,12 @@ class BitmapLevels {
 
 std::atomic<uint64_t> last_number = 0;
 
-// Of fewer zones all are learned at once.
+// Fewer zones are all learned at once.
 constexpr int64_t kFewZones = 16;
-// One batch in so many is learned though its zones are like all others.
+// One batch in this many is learned although its zones are like all others.
 constexpr int64_t kUnlikelyShare = 16;
 
-// The number that a key of floats stands for.
+// The number of a key of floats.
 double number_of(uint64_t key, int64_t num_bits) {
     if (num_bits == 32) {
         const auto bits = static_cast<uint32_t>(key);
@@ -176,8 +176,7 @@ void ZoneBounds::add(const std::vector<SeenRows>& runs) {
             merge(seen.keys, run.keys);
             seen.start = run.start;
         } else if (run.end - run.start > seen.end - seen.start) {
-            // what counts twice cannot be told from NULLs: of runs that overlap, or have a gap between them, one is
-            // kept
+            // rows counted twice look like NULLs: of two runs that overlap, or have a gap between them, one is kept
             seen = run;
         }
         num_known_ += is_known(zone);
@@ -195,7 +194,7 @@ bool ZoneBounds::is_worth_learning(const std::vector<SeenRows>& samples) {
     const std::lock_guard lock(mutex_);
     for (const SeenRows& each : samples) merge(sampled_, each.keys);
     for (const SeenRows& each : samples) {
-        // NULLs alone, or one value alone where there are others, or few of all values
+        // only NULLs, or one value among others, or few of all values
         if (each.keys.low > each.keys.high || !(2 * width_of(each.keys) >= width_of(sampled_))) return true;
     }
     return sampled_.low == sampled_.high || num_unlikely_++ % kUnlikelyShare == kUnlikelyShare - 1;
@@ -286,7 +285,7 @@ std::vector<KeyBounds> bound_runs(ValueOrder order, int64_t num_bits, Bytes valu
     BitmapLevels levels(validity, offset, edges.back());
     std::vector<KeyBounds> bounds(edges.size() - 1);
     for (size_t run = 0; run < bounds.size(); ++run) {
-        // without NULLs all at once, otherwise as many as levels are made for
+        // all at once without NULLs, otherwise as many as have levels
         const int64_t most = validity ? kTogether : edges[run + 1] - edges[run];
         for (int64_t done = edges[run]; done < edges[run + 1]; done += most) {
             const int64_t now = std::min(most, edges[run + 1] - done);

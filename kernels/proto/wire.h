@@ -22,12 +22,12 @@ class WireReader {
 
     bool done() const { return at_ == message_.size(); }
 
-    // Where the next field begins.
+    // Start of the next field.
     int64_t position() const { return static_cast<int64_t>(at_); }
 
     WireField next();
 
-    // The next number, where numbers stand without tags: a packed field.
+    // The next number of a packed field, whose numbers have no tags.
     uint64_t varint() {
         // most tags, lengths and small numbers
         if (at_ < message_.size() && message_[at_] < 0x80) return message_[at_++];

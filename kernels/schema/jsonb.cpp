@@ -1,5 +1,5 @@
-// JSON text to its stored form. A value is parsed into an arena in which its payload is the last thing; a list or
-// object then replaces the payloads of its members by itself.
+// Converts JSON text to its stored form. A value is parsed into an arena that ends with its payload; a list or object
+// then replaces the payloads of its members.
 #include "schema/jsonb.h"
 
 #include <algorithm>
@@ -136,7 +136,7 @@ class Parser {
         if (depth > kMaxDepth) throw Invalid{"more than 200 levels"};
     }
 
-    // Replaces what lies behind `base` by a value with these entries.
+    // Replaces the bytes after `base` by a value with these entries.
     Entry pack(uint32_t kind, size_t count, const std::vector<Entry>& entries, size_t base) {
         if (count > kMaxMembers) throw Invalid{"a list or object of 2^29 values or more"};
         packed_.clear();

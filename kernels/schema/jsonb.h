@@ -1,4 +1,4 @@
-// The kernel that stores JSON, as bind/jsonb.cpp binds it; lance_sql/_kernels.pyi says what it does.
+// The kernel that stores JSON, bound by bind/jsonb.cpp; documented in lance_sql/_kernels.pyi.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lance {
 
-// Where the first text that cannot be stored is, and why; index -1 when there is none.
+// Index of the first text that cannot be stored, and the reason; -1 if there is none.
 struct JsonFault {
     int64_t index;
     std::string reason;

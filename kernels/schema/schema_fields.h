@@ -7,7 +7,7 @@
 
 namespace lance {
 
-// What most fields consist of; see message Field.
+// Common members of fields; see message Field.
 struct StoredField {
     Bytes name;
     int32_t id = 0;

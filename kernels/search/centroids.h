@@ -6,12 +6,12 @@
 
 namespace lance {
 
-// Centroids as the loops want them: 32 side by side, value by value; see `distance_loops.h`.
+// Centroids in the layout of the loops: 32 adjacent, value by value; see `distance_loops.h`.
 std::vector<float> side_by_side(Bytes centroids, int64_t num_centroids, int64_t dimension);
 
-// numbers[i], u32 = the centroid nearest to row i, by the squared distance, which is distances[i], f32, where there are
-// any. Rows are f32, `stride` values from one to the next, of which `dimension` count from `first` on. Centroids are
-// f32 [num_centroids, dimension].
+// numbers[i], u32 = the centroid nearest to row i, by the squared distance distances[i], f32, if there are any. Rows
+// are f32, `stride` values from one to the next, of which `dimension` count from `first` on. Centroids are f32
+// [num_centroids, dimension].
 void nearest_centroids(Bytes rows, int64_t num_rows, int64_t stride, int64_t first, Bytes centroids,
                        int64_t num_centroids, int64_t dimension, MutableBytes numbers, MutableBytes distances);
 

@@ -1,4 +1,4 @@
-// The innermost loops of vector search: distances between rows that lie side by side and one query.
+// The innermost loops of vector search: distances between adjacent rows and one query.
 #pragma once
 
 #include "system/bytes.h"
@@ -28,7 +28,7 @@ struct DistanceLoops {
     ToCentroids to_centroids;
 };
 
-// Those for this processor.
+// The loops for this processor.
 extern const DistanceLoops& distance_loops;
 
 }  // namespace lance

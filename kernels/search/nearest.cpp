@@ -95,7 +95,7 @@ template <int64_t kBits>
 void sum_rows(const uint8_t* codes, int64_t num_rows, int64_t num_codes, int64_t stride_byte, int64_t stride_row,
               const float* table, float* out) {
     std::fill_n(out, num_rows, 0.0f);
-    // several codes at once: sums stay in registers, where one code after the other would write and read them each time
+    // several codes at once: sums stay in registers, instead of being written and read for each code
     constexpr int64_t kAtOnce = 8;
     int64_t j = 0;
     for (; j + kAtOnce <= num_codes; j += kAtOnce) {
@@ -113,7 +113,7 @@ void check(const Codebook& book) {
     require_input(book.items, multiply(multiply(parts << bits, size), 4), "items");
 }
 
-// What each code of a partition adds to a distance.
+// Contribution of each code of a partition to a distance.
 std::vector<float> code_distances(const Codebook& book, Bytes asked) {
     const int64_t items = int64_t{1} << book.num_bits;
     std::vector<float> table(static_cast<size_t>(book.num_parts * items));
@@ -233,7 +233,7 @@ void add_multivectors(NearestRows& nearest, const Queries& queries, Bytes values
             for (int64_t query = 0; query < queries.num_queries; ++query) {
                 comparer.compare(query, values.data() + start * comparer.row_bytes(), count, distances.data());
                 float least = std::numeric_limits<float>::quiet_NaN();
-                // NaN stays only where no distance is finite
+                // NaN stays only if no distance is finite
                 for (const float distance : distances)
                     if (std::isfinite(distance) && !(distance >= least)) least = distance;
                 sum += least;

@@ -18,8 +18,8 @@ struct Neighbour {
     }
 };
 
-// The k nearest of the rows that it was shown, of each query; by distance, then by number. Rows without a finite
-// distance are left out. Not for several threads at once: each has one of its own, and they are joined.
+// The k nearest rows of each query among those added; by distance, then by number. Rows without a finite distance are
+// excluded. Not thread-safe: each thread has its own, and they are merged.
 class NearestRows {
   public:
     // k: 0 for all rows. Distances are from `low` on and below `high`.
@@ -70,31 +70,32 @@ struct Queries {
 void add_vectors(NearestRows& nearest, const Queries& queries, Bytes values, Bytes validity, int64_t first_bit,
                  Bytes rows, int64_t num_rows);
 
-// The same for rows of several vectors: those of row i are offsets[i] to offsets[i + 1] of `values`. Its distance is
-// the sum, over the vectors of the one query, of the smallest distance to any of them.
+// For rows of several vectors: those of row i are offsets[i] to offsets[i + 1] of `values`. Its distance is the sum,
+// over the vectors of the one query, of the smallest distance to any of them.
 void add_multivectors(NearestRows& nearest, const Queries& queries, Bytes values, Bytes offsets, Bytes rows,
                       int64_t num_rows);
 
 // Shows rows with distances, f32, to `nearest`, for one query; those whose byte of `allowed` is 0 are left out.
 void add_distances(NearestRows& nearest, int64_t query, Bytes distances, Bytes allowed, Bytes rows, int64_t num_rows);
 
-// A codebook of product codes, f32 [num_parts, 2^num_bits, size], and what is coded: vectors, for dot products, or what
-// is left of them without the centroids of their partitions.
+// A codebook of product codes, f32 [num_parts, 2^num_bits, size], for vectors (dot product), or for their residuals
+// from the centroids of their partitions.
 struct Codebook {
     Bytes items;
     int64_t num_parts, num_bits, size;
     bool of_products;
 };
 
-// A partition of product codes. asked: the query, or what is left of it without the centroid, f32. codes: of 8 bits, or
-// 4: the low ones of a byte first. rows: i64, negative for those that are not there.
+// A partition of product codes. asked: the query or its residual, f32. codes: of 8 bits, or 4: the low ones of a byte
+// first. rows: i64, negative for missing rows.
 struct CodedPartition {
     Bytes asked, codes, rows;
     int64_t num_rows;
 };
 
-// Shows the rows of partitions to `nearest`, for one query; several threads share them. columns: byte j of row i is at
-// j * num_rows + i; else at i * (bytes of a row) + j. Byte r of `allowed`: whether row r takes part. How many did.
+// Adds the rows of partitions to `nearest`, for one query; several threads share them. columns: byte j of row i is at j
+// * num_rows + i; else at i * (bytes of a row) + j. Byte r of `allowed`: whether row r takes part. Returns the number
+// of such rows.
 int64_t add_product_codes(NearestRows& nearest, int64_t query, const Codebook& book,
                           const std::vector<CodedPartition>& partitions, bool columns, Bytes allowed);
 

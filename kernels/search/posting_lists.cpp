@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kBlock = 128;
 constexpr int64_t kLanes = 4;
 constexpr int64_t kValuesPerLane = 32;
-// Blocks that one more impact stands for.
+// Blocks that one more impact covers.
 constexpr size_t kBlocksTogether = 32;
 constexpr uint32_t kLeftOut = 0xffffffff;
 

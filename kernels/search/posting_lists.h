@@ -1,4 +1,4 @@
-// Lists of documents being built: which documents have each word, how often, and where.
+// Builder of posting lists: the documents of each word, with frequencies and positions.
 #pragma once
 
 #include <vector>
@@ -17,13 +17,13 @@ struct EncodedLists {
     void end_list() { list_ends.push_back(static_cast<int32_t>(item_ends.size() - 1)); }
 };
 
-// What the file of lists has of each word.
+// Entry of each word in the file of lists.
 struct EncodedPostings {
     EncodedLists blocks;
     EncodedLists impacts;
     std::vector<float> max_scores;
     std::vector<uint32_t> counts;
-    // with positions: bytes of each word, and for each of its blocks where they begin
+    // with positions: bytes of each word, and the start of each of its blocks
     std::vector<uint8_t> positions;
     std::vector<int64_t> position_ends{0};
     std::vector<uint32_t> position_starts;
@@ -33,12 +33,12 @@ struct EncodedPostings {
 // The documents of a partition. Not for several threads at once.
 class PostingLists {
   public:
-    // has_positions: where words are is kept; all are at place 0 where `has_no_order`.
+    // has_positions: positions of words are stored; all are 0 if `has_no_order`.
     PostingLists(bool has_positions, bool has_no_order) : has_positions_(has_positions), has_no_order_(has_no_order) {}
 
-    // Adds texts: the words of text i are ends[i - 1] to ends[i] of `tokens`, u32, with `ends` of i64. words: u32, for
-    // each number of `tokens` the word that it is, or 0xffffffff for one that is left out but has its place. A text
-    // without words is no document; byte i of is_document says what text i is.
+    // Adds texts: the words of text i are ends[i - 1] to ends[i] of `tokens`, u32, with `ends` of i64. words: u32, the
+    // word of each number of `tokens`, or 0xffffffff for an excluded one, which still has a position. A text without
+    // words is not a document; byte i of is_document is 1 for a document.
     void add(Bytes tokens, Bytes ends, int64_t num_texts, Bytes words, MutableBytes is_document);
 
     int64_t num_documents() const { return static_cast<int64_t>(lengths_.size()); }

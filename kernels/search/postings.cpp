@@ -70,7 +70,7 @@ void full_block(Reader& reader, int64_t count, Values& documents, Values& freque
     uint32_t before = reader.word();
     unpack(reader, count, reader.byte(), documents);
     for (int64_t i = 0; i < count; ++i) {
-        // wraps around where it is damaged, which is found as documents that do not ascend
+        // wraps around if it is damaged, which is detected because documents do not ascend
         before += documents[static_cast<size_t>(i)];
         documents[static_cast<size_t>(i)] = before;
     }

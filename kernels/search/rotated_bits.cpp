@@ -1,4 +1,4 @@
-// The step of each row that keeps its direction best, and where the bits of a value lie in a block of 64.
+// The step size that keeps the direction of each row best, and the positions of the bits of a value in a block of 64.
 #include "search/rotated_bits.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int64_t kBlock = 64;
 // A bound that holds in nearly all cases, as RaBitQ chooses it.
 constexpr double kErrorFactor = 1.9;
 
-// Some bits of a code and where they are in its block: bits `from` and up of the value are at bit `to` of `byte`.
+// Some bits of a code and their position in its block: bits `from` and up of the value are at bit `to` of `byte`.
 struct Piece {
     int byte, from, to, mask;
 };
@@ -28,7 +28,7 @@ void pieces_of(int64_t bits, int value, std::vector<Piece>& pieces) {
         case 1: pieces.push_back({value / 8, 0, value % 8, 1}); break;
         case 2: pieces.push_back({position, 0, 2 * run, 3}); break;
         case 4:
-            // alone, eights are beside each other; below a fifth bit, sixteens
+            // alone, eights are adjacent; below a fifth bit, sixteens
             if (bits == 4) {
                 pieces.push_back({8 * run + position % 8, 0, position / 8 * 4, 15});
             } else {
@@ -49,7 +49,7 @@ void pieces_of(int64_t bits, int value, std::vector<Piece>& pieces) {
     pieces.push_back({static_cast<int>(8 * base) + top / 8, base, top % 8, 1});
 }
 
-// The bits beside the signs: how large a value is, in steps.
+// The bits other than the signs: the size of a value in steps.
 class Magnitudes {
   public:
     Magnitudes(int64_t dimension, int64_t bits)
@@ -70,8 +70,8 @@ class Magnitudes {
     const std::vector<int32_t>& choose(const std::vector<float>& sizes) {
         const float greatest = *std::max_element(sizes.begin(), sizes.end());
         for (size_t i = 0; i < sizes.size(); ++i) shares_[i] = sizes[i] / greatest;
-        // The best number of steps in the greatest value is near 2^bits: less where the others fit so, more where it is
-        // an outlier that is better cut off. It is looked for in equal distances, then between two of them.
+        // The best number of steps in the greatest value is near 2^bits: lower if the other values fit better, higher
+        // if it is an outlier that is better cut off. The search tries equal distances, then between two of them.
         const float all = static_cast<float>(top_ + 1);
         const float low = all / 4, distance = (all + 4 - low) / kCoarse;
         float best = 0, best_closeness = closeness(0);
@@ -203,7 +203,7 @@ class RowCoder {
         store(to + 4, to_float(-ratio));
     }
 
-    // Of distances by the signs alone, whose squares are 1/4: from the angle between the row and its code.
+    // Error of distances by the signs alone, whose squares are 1/4: from the angle between the row and its code.
     double error(double product) const {
         if (!(product > 0)) return 0;
         const double tangent = std::max(squares_ * static_cast<double>(dimension_) / 4 / (product * product) - 1, 0.0);

@@ -5,7 +5,7 @@
 
 namespace lance {
 
-// What is left of vectors without the centroids of their partitions, turned, and the turned centroids. Values are f32.
+// Rotated residuals of vectors from the centroids of their partitions, and the rotated centroids. Values are f32.
 struct TurnedRows {
     Bytes rows;  // [num_rows, dimension]
     int64_t num_rows;
@@ -15,8 +15,8 @@ struct TurnedRows {
     int64_t num_centroids;
 };
 
-// Codes of `num_bits` bits a value, 1 to 9. Value i of a row is taken as step * (c - (2^num_bits - 1) / 2), where the
-// highest bit of c is its sign, and the step is chosen for the row so that the direction is kept best. A row of `out`:
+// Codes of `num_bits` bits a value, 1 to 9. Value i of a row is step * (c - (2^num_bits - 1) / 2). The highest bit of c
+// is its sign, and the step of the row preserves its direction best. A row of `out`:
 //
 //     dimension / 8 bytes           bit i of them: whether value i is above 0
 //     3 f32                         of the signs alone: summand, factor, bound of the error

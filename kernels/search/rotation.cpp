@@ -10,10 +10,10 @@ namespace lance {
 namespace {
 
 constexpr int64_t kMaxDimension = int64_t{1} << 20;
-// Rows that are turned together: value i of all of them lies side by side, so that every step is one of vectors.
+// Rows that are rotated together: value i of all of them is adjacent, so that every step works on vectors.
 constexpr int64_t kLanes = 8;
 
-// (x, y) becomes (x + y, x - y) for `count` pairs that lie `count` values apart.
+// (x, y) becomes (x + y, x - y) for `count` pairs at a distance of `count` values.
 inline void sums_and_differences(float* at, int64_t count) {
     float* far = at + count * kLanes;
     for (int64_t i = 0; i < count * kLanes; ++i) {

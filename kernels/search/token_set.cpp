@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kVersion = 3;
 constexpr uint64_t kNoAddress = 0;
-// Nodes that are known to be equal to later ones; what is forgotten only makes the set larger.
+// Nodes found equal to later ones; evicted ones only make the set larger.
 constexpr size_t kMostKnown = 1 << 20;
 constexpr char kCommon[] = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGW";
 
@@ -113,7 +113,7 @@ class Writer {
         if (node.leads_on) node.add += rest;
     }
 
-    // Writes the nodes behind the first `depth` bytes of the last word.
+    // Writes the nodes after the first `depth` bytes of the last word.
     void close(int64_t depth) {
         uint64_t to = kNoAddress;
         bool has_child = false;

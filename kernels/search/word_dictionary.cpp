@@ -12,7 +12,7 @@ constexpr uint32_t kNone = 0xffffffff;
 constexpr size_t kFirstSlots = 1 << 12;
 constexpr int64_t kMostWords = int64_t{1} << 31;
 
-// The character at `at` and where the next one is; kNone for bytes that are none, of which one is passed over.
+// The character at `at` and the position of the next one; kNone for invalid bytes, of which one is skipped.
 inline uint32_t next_character(const uint8_t*& at, const uint8_t* end) {
     const uint32_t first = *at++;
     if (first < 0x80) return first;
@@ -126,7 +126,7 @@ uint32_t WordDictionary::number_of(const uint8_t* at, int64_t size) {
         const size_t number = slots_[slot] - 1;
         const int64_t start = word_ends_[number];
         if (word_ends_[number + 1] - start != size) continue;
-        // there may be no bytes at all yet, where the only word is the empty one
+        // there may be no bytes yet if the only word is the empty one
         if (size == 0 || std::memcmp(bytes_.data() + start, at, static_cast<size_t>(size)) == 0) {
             return static_cast<uint32_t>(number);
         }

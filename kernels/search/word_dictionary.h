@@ -1,4 +1,4 @@
-// Texts taken apart into words, each distinct word with a number.
+// Splits texts into words; each distinct word has a number.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ namespace lance {
 
 enum class Splitting : int {
     kWords = 0,       // runs of characters of words
-    kWhitespace = 1,  // what is between tabs, line ends and spaces
+    kWhitespace = 1,  // text between tabs, line ends and spaces
     kWhole = 2,       // a text is one word, an empty one too
-    kNgrams = 3,      // all parts of so many characters
+    kNgrams = 3,      // all substrings of this many characters
 };
 
 struct SplittingRule {
@@ -32,12 +32,12 @@ class WordDictionary {
     // UTF-8 stands between words.
     void add(Bytes text, Bytes offsets, int64_t num_texts);
 
-    // Of the last add: the words of all texts by their numbers, and where those of each text end.
+    // Of the last add: the numbers of the words of all texts, and the end of each text.
     const std::vector<uint32_t>& tokens() const { return tokens_; }
     const std::vector<int64_t>& ends() const { return ends_; }
 
     int64_t num_words() const { return static_cast<int64_t>(word_ends_.size()) - 1; }
-    // The bytes of all words side by side, and where each begins, with the end of the last one.
+    // The bytes of all words, the start of each, and the end of the last one.
     const std::vector<uint8_t>& bytes() const { return bytes_; }
     const std::vector<int64_t>& word_ends() const { return word_ends_; }
 
@@ -56,7 +56,7 @@ class WordDictionary {
     std::vector<int64_t> ends_;
     std::vector<uint8_t> bytes_;
     std::vector<int64_t> word_ends_{0};
-    // 0, or the number of a word and one; a power of two of them, with the hash of each beside
+    // 0, or the number of a word and one; a power of two of them, with the hash of each
     std::vector<uint32_t> slots_;
     std::vector<uint32_t> hashes_;
     std::vector<const uint8_t*> characters_;

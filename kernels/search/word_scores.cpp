@@ -19,7 +19,7 @@ constexpr float kSlack = 1.00001f;
 
 int64_t num_windows(int64_t num_documents) { return (num_documents + kWindowDocuments - 1) / kWindowDocuments; }
 
-// What a list has in a window. chooses: documents without any of the words that do are not among the best.
+// Documents of a list in a window. chooses: documents without any choosing word are not among the best.
 struct Part {
     int64_t at, end;
     float bound;
@@ -38,7 +38,7 @@ inline void add(const WordList& word, int64_t i, float& score) {
     for (int64_t time = 1; time < word.times; ++time) score += weight;
 }
 
-// Where the documents of a window begin in a list, and where they end.
+// Start and end of the documents of a window in a list.
 inline std::pair<int64_t, int64_t> part_of(const WordList& word, int64_t window) {
     const int64_t at = load<uint32_t>(word.starts.data() + 4 * window);
     const int64_t end = load<uint32_t>(word.starts.data() + 4 * (window + 1));
@@ -125,7 +125,7 @@ class Scorer {
         if (best_.size() == most_) threshold_ = best_.front();
     }
 
-    // Where the documents of one word are the only ones.
+    // For windows in which only one word has documents.
     void add_word(const WordList& word, int64_t window) {
         const auto [at, end] = part_of(word, window);
         for (int64_t i = at; i < end; ++i) {
@@ -135,8 +135,8 @@ class Scorer {
         }
     }
 
-    // Which words choose: documents with nothing but the others, those of the least bounds, cannot be among the best.
-    // What the others add at most.
+    // The choosing words: documents with none of them, only words with the lowest bounds, cannot be among the best.
+    // Returns the maximum that the others add.
     float choose(int64_t window) {
         for (size_t w = 0; w < words_.size(); ++w) {
             Part& part = parts_[w];
@@ -197,7 +197,7 @@ class Scorer {
         }
         for (size_t j = 0; j < num_left; ++j) scores_[left_[j]] = 0;
         if (needed_ > 1) std::fill_n(counts_, num_left, uint16_t{0});
-        // in the order of the words, so that every bit is that of a sum over all of them
+        // in the order of the words, so that every bit equals that of a sum over all of them
         for (size_t w = 0; w < words_.size() && num_left > 0; ++w) add_to_left(words_[w], parts_[w], num_left);
         for (size_t j = 0; j < num_left; ++j) {
             if (needed_ <= 1 || counts_[j] >= needed_) show(left_[j], scores_[left_[j]]);
@@ -206,7 +206,7 @@ class Scorer {
 
     void add_to_left(const WordList& word, const Part& part, size_t num_left) {
         int64_t i = part.at;
-        // few of them: each is looked for behind the one before
+        // few of them: each search starts after the previous result
         const bool are_few = static_cast<int64_t>(num_left) * 8 < part.end - i;
         for (size_t j = 0; j < num_left && i < part.end; ++j) {
             const int64_t document = first_ + left_[j];
@@ -262,7 +262,7 @@ void prepare_word_list(Bytes documents, Bytes frequencies, int64_t count, Bytes 
             const int64_t document = load<uint32_t>(documents.data() + 4 * i);
             if (document >= end) break;
             const auto frequency = static_cast<float>(load<uint32_t>(frequencies.data() + 4 * i));
-            // in this order, so that every bit is that of the releases that wrote the list
+            // in this order, so that every bit equals that of the releases that wrote the list
             const float ratio = (1.2f + 1.0f) * frequency / (frequency + load<float>(norms.data() + 4 * document));
             store(ratios.data() + 4 * i, ratio);
             most = std::max(most, ratio);

@@ -8,12 +8,12 @@
 
 namespace lance {
 
-// Documents are looked at in windows of so many numbers: what a list may add to a score in one is known before.
+// Documents are scored in windows of this many numbers: the maximum that a list adds in each is known in advance.
 inline constexpr int64_t kWindowDocuments = 512;
 
-// What scores need of a list of documents, u32 ascending, with frequencies, u32: ratios[i], f32 = 2.2 * f / (f + norm)
-// with the norm, f32, of the document. starts: u32, for each window where its documents begin, and the end of the last
-// one; greatest: f32, the greatest ratio in each window.
+// Input of scores for a list of documents, u32 ascending, with frequencies, u32: ratios[i], f32 = 2.2 * f / (f + norm)
+// with the norm, f32, of the document. starts: u32, the first document of each window, and the end of the last one;
+// greatest: f32, the greatest ratio in each window.
 void prepare_word_list(Bytes documents, Bytes frequencies, int64_t count, Bytes norms, int64_t num_documents,
                        MutableBytes ratios, MutableBytes starts, MutableBytes greatest);
 

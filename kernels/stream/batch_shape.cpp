@@ -1,4 +1,4 @@
-// Chains of arrays are taken apart and laid together.
+// Splits and merges chains of arrays.
 #include "stream/batch_shape.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace lance {
 
 namespace {
 
-// A struct is there where any of its chains says so.
+// A struct is valid if any of its chains is.
 NodeSlots merged_slots(std::vector<NodeParts>& parts) {
     NodeSlots slots = std::move(parts[0].slots);
     for (size_t i = 1; i < parts.size(); ++i) {

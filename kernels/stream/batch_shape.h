@@ -1,4 +1,4 @@
-// How the columns of a batch are put together from the columns that are read: leaves of structs, lists and maps.
+// Assembles the columns of a batch from the columns that are read: leaves of structs, lists and maps.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,8 @@ namespace lance {
 
 enum class ShapeKind : int { kStruct = 0, kList = 1, kMap = 2 };
 
-// A column that is read and becomes one of the batch as it is, or what several of them are laid together to: each is a
-// chain of arrays with one child that leads from the outside to a leaf. Or a column of NULLs, for which nothing is
-// read.
+// A column of the batch: one column that is read, or several merged ones, each a chain of arrays with one child from
+// the outside to a leaf; or a column of NULLs, for which nothing is read.
 struct StreamedShape {
     std::optional<size_t> column;
     std::optional<ShapeKind> kind;       // neither: NULLs

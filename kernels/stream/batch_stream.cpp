@@ -14,7 +14,7 @@ namespace lance {
 
 namespace {
 
-// Where fewer than one row in so many passes, a batch costs as much as its rows.
+// If fewer than one row in this many passes, a batch costs as much as its rows.
 constexpr int64_t kFewPassing = 16;
 
 }  // namespace
@@ -52,7 +52,7 @@ class BatchSlot {
         finish();
     }
 
-    // What came of it. The fragment is let go of here, by the consumer: its memory may be Python's.
+    // The result. The consumer releases the fragment here: its memory may belong to Python.
     std::optional<ArrowArray> take(BatchSource& source) {
         run();
         wait();
@@ -62,7 +62,7 @@ class BatchSlot {
         return std::exchange(batch_, std::nullopt);
     }
 
-    // Nothing is left of it, so that whichever thread lets go of it last has nothing to release.
+    // Everything is released, so that the last thread that drops it has nothing to release.
     void give_up() noexcept {
         int expected = kWanted;
         if (!state_.compare_exchange_strong(expected, kDone)) wait();
@@ -169,7 +169,7 @@ std::optional<ArrowArray> BatchStream::next() {
             const std::shared_ptr<BatchSlot> slot = std::move(pending_.front());
             pending_.pop_front();
             std::optional<ArrowArray> batch = slot->take(*source_);
-            // A consumer that comes back wants the rest as well.
+            // A consumer that calls again wants the rest as well.
             if (batch) {
                 window_ = most_ahead_;
                 give_out(*batch);

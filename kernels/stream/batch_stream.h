@@ -12,14 +12,14 @@
 
 namespace lance {
 
-// Where batches come from: fragments to be read, and batches that were read elsewhere. Asked by one thread at a time.
+// Source of batches: fragments to read, and batches that were read elsewhere. Called by one thread at a time.
 class BatchSource {
   public:
-    struct NotYet {};  // more comes, and whoever does not want to wait for it asks later
+    struct NotYet {};  // more will come; a caller that does not wait calls again later
     using Next = std::variant<std::monostate, std::shared_ptr<const FragmentRows>, ArrowArray, NotYet>;
 
     virtual ~BatchSource() = default;
-    // may_wait: if not, NotYet comes instead of what somebody far away has still to send.
+    // may_wait: if false, returns NotYet while a remote store has not answered.
     virtual Next next(bool may_wait) = 0;
     // Throws what a failure of the fragment is called.
     [[noreturn]] virtual void raise(const FragmentRows& fragment, const PageFailure& failure) = 0;
@@ -27,7 +27,7 @@ class BatchSource {
 
 class BatchSlot;
 
-// Which share of rows the filter of a stream has let pass, of those that were read last. Thread-safe.
+// The share of recently read rows that passed the filter of a stream. Thread-safe.
 class RecentShare {
   public:
     void add(int64_t num_rows, int64_t num_passed);
@@ -76,7 +76,7 @@ class BatchStream {
     int64_t next_batch_ = 0;
     bool was_decoded_ = false;    // the last one that the source gave
     bool has_ended_ = false;      // the source has nothing more
-    std::exception_ptr failure_;  // of the source, behind the batches that are pending
+    std::exception_ptr failure_;  // of the source, after the pending batches
     bool has_failed_ = false;
 };
 

@@ -21,7 +21,7 @@ std::vector<int64_t> to_numbers(Bytes bytes) {
 
 // Rows between two ranges, deleted ones for example, are learned as well, so that zones become whole.
 constexpr int64_t kLearnedGap = 4096;
-// Of fewer rows nothing is learned: what finds single rows is to stay cheap.
+// Nothing is learned from fewer rows, so that lookups of single rows stay cheap.
 constexpr int64_t kFewestLearned = 8192;
 
 std::vector<int64_t> widened(const std::vector<int64_t>& rows) {
@@ -36,7 +36,7 @@ std::vector<int64_t> widened(const std::vector<int64_t>& rows) {
     return wide;
 }
 
-// Of a batch so many rows are looked at, in two places, before it is learned as a whole.
+// This many rows of a batch are sampled, in two places, before it is learned as a whole.
 constexpr int64_t kSampledRows = 512;
 
 std::vector<int64_t> sampled(const std::vector<int64_t>& rows) {
@@ -48,7 +48,7 @@ std::vector<int64_t> sampled(const std::vector<int64_t>& rows) {
     return samples;
 }
 
-// Whether zones of a column can be told apart, by some of its values.
+// Whether zones of a column have different bounds, by a sample of its values.
 bool is_worth_learning(const StreamedTest& test, const std::vector<int64_t>& rows) {
     const std::vector<int64_t> some = sampled(rows);
     ZoneObserver sampler(*test.learned);
@@ -68,8 +68,8 @@ bool looks_at_all(const StreamedTest& test, const std::vector<int64_t>& rows) {
     return true;
 }
 
-// Learns what is to be learned of the rows. Of the test that comes first that is left to whoever tests it, with the
-// observer that comes back, so that its values are decoded once.
+// Learns statistics of the rows. For the first test this is left to the caller of the test, with the returned observer,
+// so that its values are decoded once.
 std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const FilterSteps& steps,
                                   const std::vector<int64_t>& rows) {
     std::optional<ZoneObserver> shown;
@@ -92,13 +92,13 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
             test.reader->observe(Ranges(as_bytes(wide), test.reader->num_rows()), test.parts, observer);
             observer.finish();
         } catch (const std::invalid_argument&) {
-            // What is damaged has its error when it is read.
+            // Damage raises its error when it is read.
         }
     }
     return shown;
 }
 
-// Whether bounds of the keys of values can decide a test, as those of pages are told of it.
+// Whether bounds of the keys of values can decide a test, given as for pages.
 bool is_of_keys(const StreamedTest& test) {
     const auto answer = std::ranges::find_if(
         *test.answers, [](const PageAnswer& each) { return each.kind == PageAnswer::kTest && each.test != nullptr; });

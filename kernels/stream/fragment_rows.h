@@ -14,7 +14,7 @@
 
 namespace lance {
 
-// What the values of a column are from a row on: indices of items, or strings that become indices.
+// Form of the values of a column from a row on: indices of items, or strings that become indices.
 struct StreamedItems {
     int64_t first_row;
     std::variant<SharedArray, int64_t> items;  // or the bits of the strings' offsets
@@ -25,15 +25,15 @@ struct StreamedColumn {
     const ColumnReader* reader;
     FileParts parts;
     bool nullable;                     // whether what it is the first column of may be NULL in a batch
-    std::vector<StreamedItems> items;  // ascending; none where values are handed over as they are
-    std::vector<LentBytes> lent;       // of parts whose values may be handed over as they are
+    std::vector<StreamedItems> items;  // ascending; none if values are passed unchanged
+    std::vector<LentBytes> lent;       // of parts whose values may be passed unchanged
 };
 
 struct StreamedTest {
     const ColumnReader* reader;
     FileParts parts;
     const std::vector<PageAnswer>* answers;
-    ZoneBounds* learned;  // what is to be learned of the column, if anything
+    ZoneBounds* learned;  // statistics to learn for the column, if any
 };
 
 struct StreamedPair {
@@ -44,11 +44,11 @@ struct StreamedPair {
     PairComparison comparison;
 };
 
-// What the steps of a filter look at.
+// Inputs of the steps of a filter.
 struct StreamedFilter {
     std::vector<StreamedTest> tests;
     std::vector<StreamedPair> pairs;
-    FilterSteps steps;  // what rows have to pass, nothing where there are none
+    FilterSteps steps;  // tests for rows, nothing without any
 };
 
 // The rest of a filter, which is evaluated elsewhere, on values of the rows that have passed all steps.
@@ -79,7 +79,7 @@ class FragmentRows {
     // Rows of some batches that follow each other, before any is tested.
     int64_t num_rows(int64_t first, int64_t end) const { return ends_[static_cast<size_t>(end) - 1] - start_of(first); }
 
-    // The batch behind the last one that can be read with another as one, where few rows pass the filter.
+    // End of the batches that can be read together if few rows pass the filter.
     int64_t end_of_joined(int64_t first) const;
 
     // The rows of batches [first, end) that pass the filter, as a struct; nothing where none does. Throws PageFailure,
@@ -109,7 +109,7 @@ class FragmentRows {
     int64_t most_joined_;
 };
 
-// Of a column that has a NULL and must not; no page is known.
+// For a column with a NULL that may not have one; the page is unknown.
 constexpr size_t kUnknownPage = SIZE_MAX;
 
 }  // namespace lance

@@ -1,4 +1,4 @@
-// Which bytes are lent: those that lie as Arrow has them.
+// Lends bytes that are stored in Arrow's layout.
 #include "stream/lent_values.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace lance {
 
 namespace {
 
-// Where values of any type may begin.
+// Alignment for values of any type.
 constexpr uintptr_t kAlignment = 8;
 
 struct LentArray {

@@ -1,4 +1,4 @@
-// Arrays over bytes of a file that are already Arrow's, without a copy: large vectors above all.
+// Arrays over bytes of a file in Arrow's layout, without a copy: mainly large vectors.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace lance {
 
-// The bytes of one of the parts of a column, which stay where they are as long as somebody holds them.
+// The bytes of one part of a column, which do not move while they are held.
 struct LentBytes {
     size_t page;
     SharedArray owner;
 };
 
-// The rows as an array over the bytes of their page; nothing where they have to be copied or decoded.
+// The rows as an array over the bytes of their page; nothing if they must be copied or decoded.
 std::optional<ArrowArray> lend(const ColumnReader& column, const FileParts& parts, const std::vector<LentBytes>& lent,
                                const Ranges& rows);
 

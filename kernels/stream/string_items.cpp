@@ -18,7 +18,7 @@ namespace {
 // A larger dictionary costs a consumer more per batch than it saves.
 constexpr int64_t kMostItems = 1 << 16;
 
-// Of strings of at most one byte the items are always the same: the characters of ASCII, and no character.
+// Strings of at most one byte always have the same items: the characters of ASCII, and the empty string.
 constexpr int32_t kEmpty = 128;
 
 struct Strings {
@@ -49,7 +49,7 @@ void add_characters(ColumnBuilder& items) {
     }
 }
 
-// Numbers strings of at most one character of ASCII; false where there are others.
+// Numbers strings of at most one character of ASCII; false if there are others.
 template <class Offset>
 bool number_characters(const Strings& strings, int32_t* indices, ColumnBuilder& items) {
     const auto* offsets = reinterpret_cast<const Offset*>(strings.offsets.data());
@@ -70,7 +70,7 @@ bool number_characters(const Strings& strings, int32_t* indices, ColumnBuilder& 
     return true;
 }
 
-// Numbers strings of any length; false where too many of them are distinct.
+// Numbers strings of any length; false if too many of them are distinct.
 template <class Offset>
 bool number_distinct(const Strings& strings, int32_t* indices, ColumnBuilder& items) {
     const PooledBuffer firsts(kMostItems * 8);

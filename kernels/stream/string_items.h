@@ -7,8 +7,8 @@
 
 namespace lance {
 
-// Replaces strings by an array of 32-bit indices with a dictionary. Meant for a few short strings that repeat; of
-// others each is an item of its own. strings: made by a ColumnBuilder, with offsets of so many bits
+// Replaces strings by an array of 32-bit indices with a dictionary. Meant for a few short strings that repeat; each
+// other string is its own item. strings: built by a ColumnBuilder, with offsets of this many bits
 void number_items(ArrowArray& strings, int64_t offset_bits);
 
 }  // namespace lance

@@ -17,11 +17,11 @@ inline int64_t count_ones(uint64_t bits) {
     return static_cast<int64_t>((bits * 0x0101010101010101) >> 56);
 }
 
-// How many bytes are 1; the others are 0.
+// Counts the bytes that are 1; the others are 0.
 inline int64_t count_flags(Bytes flags) {
     int64_t count = 0;
     size_t i = 0;
-    // Bytes are added up side by side, so often that none of them overflows.
+    // Bytes are summed in separate lanes, few enough times that none overflows.
     while (i + 8 <= flags.size()) {
         const size_t end = i + 8 * std::min<size_t>((flags.size() - i) / 8, 255);
         uint64_t sums = 0;

@@ -1,4 +1,4 @@
-// Blocks begin and end anywhere in what is given.
+// Blocks begin and end anywhere in the given bytes.
 #include "system/block_hasher.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace lance {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// From here on memory comes from the system and goes back to it, past the allocator; smaller buffers are not kept.
+// Buffers from this size on are allocated from the system directly; smaller ones are not recycled.
 constexpr int64_t kLargeBytes = 64 * 1024;
 constexpr int64_t kMostBytes = int64_t{1} << 40;
 
@@ -131,7 +131,7 @@ class BufferPool {
     int64_t most_ = 0;
 };
 
-// Never destroyed: arrays may be let go of after everything else.
+// Never destroyed: arrays may be released after everything else.
 BufferPool* pool = new BufferPool;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Memory for values that are handed over as Arrow arrays. It is kept for the next batch while scans run, whoever lets
-// go of it on whichever thread: fresh memory costs more than decoding into it.
+// Memory for values that are exported as Arrow arrays. While scans run it is recycled for the next batch, on whichever
+// thread it is released: fresh memory costs more than decoding into it.
 #pragma once
 
 #include "system/bytes.h"
@@ -16,12 +16,12 @@ class PooledBuffer {
     ~PooledBuffer();
 
     uint8_t* data() const { return data_; }
-    // At least as many as were asked for.
+    // At least as many as requested.
     int64_t capacity() const { return capacity_; }
 
     // Room for num_bytes; the first num_used bytes stay as they are.
     void grow(int64_t num_bytes, int64_t num_used);
-    // Gives back what lies behind the first num_used bytes, if that is most of it.
+    // Releases the memory after the first num_used bytes, if that is most of it.
     void shrink(int64_t num_used);
 
   private:
@@ -29,7 +29,7 @@ class PooledBuffer {
     int64_t capacity_ = 0;
 };
 
-// Up to so many bytes that nobody holds are kept from now on; more goes back to the system at once.
+// Recycles up to this many unused bytes from now on; more is returned to the system at once.
 void keep_buffers(int64_t most_bytes);
 
 struct KeptBuffers {

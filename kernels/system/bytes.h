@@ -13,12 +13,12 @@ namespace lance {
 using Bytes = std::span<const uint8_t>;
 using MutableBytes = std::span<uint8_t>;
 
-// Every count, position and size that comes from Python is within 0..kMaxCount (see Count in python.h),
-// so sums of a few of them, and products with a bit width of a value, stay inside int64_t.
+// Every count, position and size that comes from Python is within 0..kMaxCount (see Count in python.h), so sums of a
+// few of them, and products with a bit width of a value, fit into int64_t.
 inline constexpr int64_t kMaxCount = int64_t{1} << 48;
 
-// Bytes, counts or positions that do not fit together: a damaged file. In Python a ValueError of its own, so that
-// mistakes of the code around are not taken for damage.
+// Bytes, counts or positions that contradict each other: a damaged file. In Python a separate ValueError, so that
+// mistakes in calling code are not taken for damage.
 class InvalidData : public std::invalid_argument {
   public:
     using std::invalid_argument::invalid_argument;
@@ -50,7 +50,7 @@ inline void copy(uint8_t* to, const uint8_t* from, int64_t num_bytes) {
     if (num_bytes > 0) std::memcpy(to, from, static_cast<size_t>(num_bytes));
 }
 
-// Memory that is read soon, on a processor that can be told.
+// Prefetches memory that is read soon, if the processor supports it.
 inline void prefetch([[maybe_unused]] const uint8_t* at) {
 #if defined(__GNUC__)
     __builtin_prefetch(at);

@@ -1,4 +1,4 @@
-// How many threads there are, and how they end.
+// Number of threads, and their end.
 #include "system/decode_threads.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Threads that decode batches ahead of whoever wants them, and help with long readings; all of the process share them.
-// They never need the interpreter's lock; interpreter_calls.h has the threads that do.
+// Threads that decode batches ahead, and help with long reads; shared by the process. They never need the interpreter's
+// lock; interpreter_calls.h has the threads that do.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace lance {
 
-// How many there are at most; those that run already stay.
+// Maximum number of threads; running ones stay.
 void limit_decode_threads(int64_t most);
 
 // Runs work on one of them, some time; work throws nothing. Once decoding has stopped, nothing is run.
 void decode_ahead(std::function<void()> work);
 
-// At exit: returns when no thread is at work and none will be, except for those of others inside of a stream, which
-// are waited for at most so many seconds.
+// At exit: returns when no thread works or will work. Waits at most this many seconds for other threads inside a
+// stream.
 void stop_decoding(double most_seconds);
 bool has_decoding_stopped();
 
@@ -22,7 +22,7 @@ bool has_decoding_stopped();
 void forget_decode_threads();
 uint64_t process_number();
 
-// While one lives, a thread of somebody else is inside of a stream.
+// During its lifetime, a thread of an engine is inside a stream.
 class InsideStream {
   public:
     InsideStream();

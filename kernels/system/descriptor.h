@@ -34,7 +34,7 @@ class Descriptor {
     }
     operator int() const { return number_; }
 
-    // Nothing where it could not be opened, or is not a plain file.
+    // Nothing if it could not be opened, or is not a plain file.
     std::optional<int64_t> file_size() const {
         struct stat status;
         if (number_ < 0 || fstat(number_, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;

@@ -40,7 +40,7 @@ void FileMapping::give_back() const {}
 FileMapping::FileMapping(int descriptor, int64_t num_bytes) : num_bytes_(num_bytes) {
     struct stat status;
     if (fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category());
-    // what lies behind the end of a file can be mapped, and ends the process that looks at it
+    // bytes past the end of a file can be mapped, and reading them ends the process
     if (num_bytes < 1 || status.st_size < num_bytes) fail("the file has ", status.st_size, " bytes, not ", num_bytes);
     void* memory = mmap(nullptr, static_cast<size_t>(num_bytes), PROT_READ, MAP_SHARED, descriptor, 0);
     if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category());

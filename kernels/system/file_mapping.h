@@ -1,5 +1,5 @@
-// The bytes of a whole file as memory, for as long as they are looked at. The mapping needs no descriptor, of which a
-// process may have a thousand only.
+// The bytes of a whole file as mapped memory. The mapping needs no descriptor, of which a process may have only a
+// thousand.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class FileMapping {
     const uint8_t* data() const { return data_; }
     int64_t num_bytes() const { return num_bytes_; }
 
-    // Takes what was looked at out of the memory of the process; it is read again when it is looked at again.
+    // Removes read pages from the memory of the process; the next access reads them again.
     void give_back() const;
 
   private:

@@ -1,4 +1,4 @@
-// What the process has a bounded number of, shared by several holders.
+// A resource of which the process has a bounded number, shared by several holders.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class ProcessShare {
     ProcessShare& operator=(const ProcessShare&) = delete;
     ~ProcessShare() { num_shared -= num_taken_; }
 
-    // How many of so many more it may have, where all holders have `most` at the most.
+    // How many more it may take, if all holders together have at most `most`.
     int64_t take(int64_t number, int64_t most) {
         int64_t taken = num_shared;
         int64_t granted = 0;

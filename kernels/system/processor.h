@@ -1,5 +1,5 @@
-// Which of the builds of a source file this processor can run; see CMakeLists.txt. LANCE_SQL_PROCESSOR=baseline or v3
-// holds it down, so that one machine can test them all.
+// Selects the build of a source file that this processor can run; see CMakeLists.txt. LANCE_SQL_PROCESSOR=baseline or
+// v3 limits it, so that one machine can test them all.
 #pragma once
 
 #include <cstdlib>

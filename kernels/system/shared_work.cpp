@@ -1,4 +1,4 @@
-// Who helps takes turns until none is left; one that comes late finds nothing to do.
+// Helpers take turns until none is left; a late one finds nothing to do.
 #include "system/shared_work.h"
 
 #include <atomic>

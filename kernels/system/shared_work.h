@@ -10,8 +10,8 @@ namespace lance {
 // begun any more.
 using Turn = std::function<bool(size_t turn, size_t worker)>;
 
-// Does the turns 0 to num_turns - 1, each once, by this thread and at most so many others. Returns when none is at work
-// any more: false where a turn said so. What the first failing turn threw is thrown then.
+// Does the turns 0 to num_turns - 1, each once, by this thread and at most this many others. Returns after all have
+// finished: false if a turn returned false. Rethrows the exception of the first failing turn.
 bool share_work(size_t num_turns, size_t num_helpers, Turn turn);
 
 }  // namespace lance

@@ -58,7 +58,7 @@ void WorkerThreads::serve() {
         --num_idle_;
         if (has_stopped_) return;
         {
-            // What the work holds is let go of without the lock.
+            // Objects of the work are released without the lock.
             const std::function<void()> work = std::move(work_.front());
             work_.pop_front();
             lock.unlock();

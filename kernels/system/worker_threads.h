@@ -15,11 +15,11 @@ class WorkerThreads {
   public:
     explicit WorkerThreads(int64_t most) : most_(most) {}
 
-    // How many there are at most; those that run already stay.
+    // Maximum number of threads; running ones stay.
     void limit(int64_t most);
 
-    // Runs work on one of them, some time; work throws nothing. False where there is no thread and none can be started,
-    // or all were stopped: the work is not run then.
+    // Runs work on one of them later; work throws nothing. Returns false without running it if no thread can be
+    // started, or all were stopped.
     bool run(std::function<void()> work);
 
     // Returns when no thread is at work; nothing is run any more.

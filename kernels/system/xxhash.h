@@ -27,7 +27,7 @@ inline uint64_t merge(uint64_t hash, uint64_t lane) { return (hash ^ take_in(0, 
 
 class Lanes {
   public:
-    // Takes whole stripes in; returns where the rest begins.
+    // Adds whole stripes; returns the start of the rest.
     const uint8_t* take(const uint8_t* at, int64_t num_stripes) {
         std::array<uint64_t, 4> lanes = lanes_;
         for (; num_stripes > 0; --num_stripes) {
@@ -51,7 +51,7 @@ class Lanes {
     std::array<uint64_t, 4> lanes_{kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1};
 };
 
-// The hash of what has been taken in, and of fewer bytes than a stripe behind it.
+// The hash of the added bytes, followed by fewer bytes than a stripe.
 inline uint64_t finish(uint64_t hash, const uint8_t* at, int64_t num_bytes) {
     for (; num_bytes >= 8; at += 8, num_bytes -= 8) {
         hash = std::rotl(hash ^ take_in(0, load<uint64_t>(at)), 27) * kPrime1 + kPrime4;

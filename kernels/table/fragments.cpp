@@ -32,7 +32,7 @@ struct Bounds {
         greatest = std::max(greatest, other.greatest);
     }
 
-    // What says nothing: any value may be there.
+    // No bounds: any value is possible.
     static Bounds unknown() { return {0, kLargest}; }
 };
 
@@ -128,8 +128,8 @@ Bounds bounds_of_versions(Bytes sequence) {
     return bounds;
 }
 
-// What a sequence is bounded by. A message that cannot be walked through bounds nothing: whoever reads it says what is
-// wrong with it, and the other fragments can be read.
+// Bounds of a sequence. An unreadable message has no bounds: its reader reports the error, and other fragments can be
+// read.
 template <class Find>
 Bounds found(Bytes sequence, Find find) {
     try {
@@ -141,7 +141,7 @@ Bounds found(Bytes sequence, Find find) {
 }
 
 void set_sequence(Row& row, FragmentColumn form_column, SequenceForm form, const Bounds& bounds) {
-    // least and greatest stand behind the form
+    // least and greatest follow the form
     row[form_column] = static_cast<uint64_t>(form);
     row[form_column + 1] = bounds.least;
     row[form_column + 2] = bounds.greatest;
@@ -175,7 +175,7 @@ uint64_t num_deleted_rows(Bytes file) {
     return count;
 }
 
-// What a sequence is bounded by, where that is asked for.
+// Bounds of a sequence, if requested.
 template <class Find>
 Bounds found_if(bool wanted, Bytes sequence, Find find) {
     return wanted ? found(sequence, find) : Bounds::unknown();

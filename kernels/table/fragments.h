@@ -7,10 +7,10 @@
 
 namespace lance {
 
-// How a sequence of row ids or row versions is stored.
+// Form of a stored sequence of row ids or row versions.
 enum class SequenceForm : int { kNone = 0, kInline = 1, kExternal = 2, kHiddenColumn = 3 };
 
-// What the columns of a fragment table are, in their order; lance_sql/_kernels.pyi says what each holds.
+// Columns of a fragment table, in order; documented in lance_sql/_kernels.pyi.
 enum FragmentColumn : int {
     kStart,
     kSize,
@@ -43,8 +43,8 @@ struct SplitManifest {
 
 SplitManifest split_manifest(Bytes manifest);
 
-// One row for each of the fragments, kNumFragmentColumns wide. Without bounds, which take a walk over all that
-// sequences consist of, these say nothing of the values.
+// One row for each fragment, kNumFragmentColumns wide. Without `bounds`, which walks all segments of sequences, the
+// bounds are open.
 std::vector<int64_t> fragment_table(Bytes fragments, bool with_bounds);
 
 }  // namespace lance

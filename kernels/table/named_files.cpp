@@ -11,12 +11,12 @@ namespace lance {
 namespace {
 
 constexpr int64_t kManifestFragments = 2;
-// Longer messages have row ids of their own, and are not like those of other versions.
+// Longer messages have own row ids, and differ from those of other versions.
 constexpr size_t kMostKeptBytes = 4096;
 constexpr uint64_t kLargestId = 0xFFFF'FFFF;
 constexpr std::array kDeletionSuffixes = {".arrow", ".bin"};
 
-// Thrown for what is left to the caller.
+// Thrown for fragments left to the caller.
 struct Unusual {};
 
 std::string ascii(Bytes text) {
@@ -80,7 +80,7 @@ NamedFile external_file(Bytes file) {
     return named;
 }
 
-// Which of the fields stand for one another, so that the last one counts: 0 for the others.
+// Groups fields that replace one another, so that the last one counts: 0 for other fields.
 int group_of(int64_t number) {
     switch (number) {
         case 3: return 1;

@@ -1,5 +1,5 @@
-// Which files the fragments of versions name. Versions beside each other have most fragments in common: each fragment
-// is looked at once.
+// Collects the files that the fragments of versions name. Neighboring versions have most fragments in common: each
+// fragment is read once.
 #pragma once
 
 #include <mutex>
@@ -23,13 +23,13 @@ struct NamedFile {
 
 struct NamedFiles {
     std::vector<NamedFile> files;
-    std::vector<int64_t> left;  // indices of fragments that are left to the caller: what is unusual, or damaged
+    std::vector<int64_t> left;  // indices of fragments left to the caller: unusual or damaged ones
 };
 
 // Thread-safe.
 class FragmentNames {
   public:
-    // What the fragments name that were not given before; fragments: as in `fragment_table`.
+    // Files of the fragments that were not given before; fragments: as in `fragment_table`.
     NamedFiles add(Bytes fragments);
 
   private:

@@ -1,8 +1,8 @@
 // FROM 'x.lance' in DuckDB: an extension that turns a table of such a name into a call of a table macro.
 //
-// DuckDB asks replacement scans for the tables that it does not know. One can be added with a handle of the database
-// only, which Python connections do not give out and extensions get. The interface is DuckDB's stable one for
-// extensions in C (C_STRUCT v1.2.0), which DuckDB 1.2 and later load: a table of functions, whose order never changes.
+// DuckDB calls replacement scans for unknown tables. Adding one needs a handle of the database, which extensions get
+// and Python connections do not expose. The interface is DuckDB's stable one for extensions in C (C_STRUCT v1.2.0),
+// which DuckDB 1.2 and later load: a table of functions, whose order never changes.
 //
 // Source: headers duckdb.h and duckdb_extension.h of DuckDB 1.5.
 
@@ -14,7 +14,7 @@ namespace {
 using Pointer = void*;
 using Function = void (*)();
 
-// Places in the table of functions, and what is there.
+// Indices in the table of functions, and the functions.
 constexpr std::size_t DESTROY_VALUE = 92;
 constexpr std::size_t CREATE_VARCHAR = 93;
 constexpr std::size_t ADD_REPLACEMENT_SCAN = 274;
@@ -28,7 +28,7 @@ using AddReplacementScan = void (*)(Pointer database, Replacement replacement, P
 using SetFunctionName = void (*)(Pointer info, const char* name);
 using AddParameter = void (*)(Pointer info, Pointer value);
 
-// What an extension is given when it is loaded.
+// Argument of an extension when it is loaded.
 struct Access {
     void (*set_error)(Pointer info, const char* message);
     Pointer* (*get_database)(Pointer info);
