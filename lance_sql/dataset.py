@@ -540,7 +540,7 @@ class Dataset(ArrowDataset):
         when_not_matched: "insert" the row or "ignore" it; rows of the source with equal keys are all inserted
         delete_unmatched: delete rows of the table that no row of the source matches, all or those that pass a filter
         unique: refuse keys of the source that occur twice, in the source or in the table, including rows that other
-            writers insert meanwhile
+            writers insert concurrently
         raises: InvalidArgument for rows that do not fit, when two rows of the source match one row, and for keys that
             `unique` refuses; CommitConflict
 
@@ -654,7 +654,7 @@ class Dataset(ArrowDataset):
     ) -> Dataset:
         """Builds an index over the newest version. Filters or searches of this library and of pylance use it.
 
-        kind: "zonemap" for columns whose values lie together, "btree" for many distinct values, "bitmap" for few,
+        kind: "zonemap" for clustered columns, "btree" for many distinct values, "bitmap" for few,
             "bloomfilter" for `=` and `IN` alone; "ivf_pq", "ivf_sq", "ivf_rq" or "ivf_flat" for vectors, "inverted"
             for words
         name: defaults to `<column>_idx`

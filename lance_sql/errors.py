@@ -157,7 +157,7 @@ class DamagedLineage(CorruptFile):
 
 
 class InvalidArgument(LanceError, ValueError):
-    """The caller asked for something that does not fit this table."""
+    """An argument is wrong, or does not fit the table."""
 
 
 class TagExists(InvalidArgument):

@@ -1,4 +1,4 @@
-"""Where PySpark looks for the format "lance": `spark.read.format("lance")` works without any registration."""
+"""The module in which PySpark finds the format "lance": `spark.read.format("lance")` works without registration."""
 
 from lance_sql.providers.spark.data_source import LanceDataSource as DefaultSource
 

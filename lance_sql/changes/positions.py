@@ -56,7 +56,7 @@ def text(cursor_id: str, position: int, commit: str | None) -> str:
 def check(record: CursorRecord, history: BranchHistory, position: int, commit: str | None, holder: str) -> bool:
     """Checks that a position still refers to the same commit.
 
-    holder: says who refers to it, for the message
+    holder: the object that refers to it, for the message
     returns: False if the commit is not known, or was cleaned up
     raises: VersionNotFound
     """

@@ -145,7 +145,7 @@ def is_verb(text: str) -> bool:
 
 
 def is_whole(typed: str, connection: Any) -> bool:
-    """Whether the input is complete: a command, nothing, or statements up to a semicolon outside of texts."""
+    """Whether the input is complete: a command, nothing, or statements up to a semicolon outside string literals."""
     text = typed.strip()
     if not text or text.startswith(".") or text.lower() in _PLAIN or is_verb(text):
         return True

@@ -20,7 +20,7 @@ from lance_sql.one_sql.connections import may_be_ours
 class Consent:
     """Consent given in advance, as for the verbs that change tables.
 
-    yes: do not ask
+    yes: skips the confirmation
     every: allow statements that remove or change every row
     dry_run: change nothing
     """

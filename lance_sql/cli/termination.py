@@ -1,4 +1,4 @@
-"""SIGTERM, as sent by service managers and CI: aborts work like Ctrl-C, so that no file is left behind."""
+"""SIGTERM, as sent by service managers and CI: aborts work like Ctrl-C, so that no file remains."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class WriteJob:
             insert.remove_folders([folder, os.path.dirname(folder)])
 
     def write(self, data: object) -> Dataset:
-        """Runs both steps; a failed write leaves nothing behind.
+        """Runs both steps; a failed write leaves no files.
 
         raises: as `write_fragments` and `commit`; errors of the data
         """

@@ -4,8 +4,8 @@
     fragments = job.write_fragments(rows)        # here or in another process: jobs and fragments are picklable
     job.commit(fragments)                        # or job.abort()
 
-No file of a job belongs to a version before its commit. The names of its files begin with its id, so that files left
-behind by failed or repeated tasks are found and removed.
+No file of a job belongs to a version before its commit. The names of its files begin with its id, so that files of
+failed or repeated tasks are found and removed.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def write(
     branch: str | None = None,
     **options: Unpack[WriteOptions],
 ) -> Dataset:
-    """Writes a table, or appends to one; a failed write leaves nothing behind.
+    """Writes a table, or appends to one; a failed write leaves no files.
 
     uri: a path or URI; or a `Dataset`, whose branch is then used
     data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,

@@ -76,7 +76,7 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
 
 
 def _variables_of_caller() -> Mapping[str, Any]:
-    """Returns the variables of the innermost frame outside of this package and of DuckDB."""
+    """Returns the variables of the innermost frame outside this package and of DuckDB."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("duckdb", "lance_sql"):
         frame = frame.f_back

@@ -75,7 +75,7 @@ class Words:
         return self._words[position] if position < len(self._words) else ""
 
     def find(self, words: Sequence[str], start: int, end: int | None = None) -> int:
-        """Returns the first of some keywords outside of all parentheses and CASE; the end if there is none."""
+        """Returns the first of some keywords outside all parentheses and CASE; the end if there is none."""
         end = len(self.tokens) if end is None else end
         level = self._levels[start] if start < len(self.tokens) else 0
         for position in range(start, end):

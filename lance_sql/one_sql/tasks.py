@@ -29,7 +29,7 @@ class Task(ABC):
         return True
 
     def perform(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
-        """Runs the statement outside of transactions; see `run`.
+        """Runs the statement outside transactions; see `run`.
 
         raises: as `Engine.check_no_transaction`
         """

@@ -194,7 +194,7 @@ def _measure_lists(query: exp.Expr, sources: Mapping[str, Source]) -> None:
 
 
 def _ordered_outside(query: exp.Expr) -> exp.Expr:
-    """Moves ORDER BY and LIMIT outside of QUALIFY, which becomes a subquery; they would be inside it.
+    """Moves ORDER BY and LIMIT outside QUALIFY, which becomes a subquery; they would be inside it.
 
     raises: UnsupportedFeature for an order by an expression that is not selected
     """

@@ -224,7 +224,7 @@ class LruCache(Generic[K, V]):
 
 
 class Measured:
-    """Memory outside of an `LruCache`, counted by a function.
+    """Memory outside an `LruCache`, counted by a function.
 
     clear: frees it; without one it is freed with its tables
     """

@@ -51,7 +51,7 @@ class Sink(Protocol):
         """Makes the file durable: once this returns, it survives a crash."""
 
     def abort(self) -> None:
-        """Removes what was written; never raises, and does nothing after `close`."""
+        """Removes the written bytes; never raises, and does nothing after `close`."""
 
 
 class MappedFile(Protocol):
@@ -128,7 +128,7 @@ class Store(Protocol):
         """Yields the names of the folders directly in a folder ("" is the root)."""
 
     def modified(self, path: str) -> datetime | None:
-        """Returns the time of the last write of a file, UTC, or None if the store does not know it."""
+        """Returns the time of the last write of a file, UTC, or None if the store has no times."""
 
     def identity(self, path: str) -> str | None:
         """Returns a text that identifies the file among all that have been or will be in its place. None if there is no
@@ -175,7 +175,7 @@ def check_path(path: str) -> None:
 
 
 def check_range(wanted: ByteRange, size: int) -> None:
-    """Makes sure that a range lies inside a file of `size` bytes.
+    """Makes sure that a range is inside a file of `size` bytes.
 
     raises: CorruptFile
     """

@@ -36,7 +36,7 @@ class UnconfirmedError(OSError):
 
 
 def create(path: str, data: bytes | pa.Buffer) -> None:
-    """Writes a file that must not exist. Of several writers at once one succeeds.
+    """Writes a file that must not exist. One of several concurrent writers succeeds.
 
     raises: FileExistsError; UnsupportedFeature on file systems without hard links; UnconfirmedError if the file
         exists, and may be gone after a crash

@@ -38,7 +38,7 @@ class FsspecStore:
 
         scheme = uri.partition("://")[0]
         try:
-            # An instance of its own, because shared ones cache listings: they would miss changes of other writers and
+            # A separate instance, because shared ones cache listings: they would miss changes of other writers and
             # return old sizes.
             self._fs, root = fsspec.core.url_to_fs(uri, **self._options, skip_instance_cache=True)
         except (ImportError, ValueError) as error:

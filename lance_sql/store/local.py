@@ -192,7 +192,7 @@ class LocalStore:
         check_path(path)
         full = os.path.join(self._root, path)
         folder = os.path.dirname(full)
-        # Before the folder is created: it may lie behind a link.
+        # Before the folder is created: it may be behind a link.
         self._containment.check(folder, path)
         if makes_folder:
             durable.make_folder(folder)

@@ -28,7 +28,7 @@ PART_BYTES: Final = 4 * 1024 * 1024
 """Longer ranges are requested in parts of this size, over several connections."""
 
 LEAST_OVER_READ: Final = 4 * 1024 * 1024
-"""So many unneeded bytes may always be read; more only if four times as many are wanted."""
+"""This many unneeded bytes may always be read; more only if four times as many are wanted."""
 
 
 class Placement(NamedTuple):
@@ -119,12 +119,12 @@ def _add_parts(
     parts.extend(ByteRange(start, end) for start, end in pairwise(edges))
     for i in members:
         number, offset = divmod(ranges[i].start - stretch.start, length)
-        # an empty range may lie at the very end
+        # an empty range may be at the very end
         placements[i] = Placement(first + number, offset) if number < count else Placement(first, 0)
 
 
 def _joined(placement: Placement, size: int, contents: Sequence[pa.Buffer]) -> pa.Buffer:
-    """Joins a range that lies in several parts. Copies without the interpreter's lock, into recycled memory."""
+    """Joins a range that is in several parts. Copies without the interpreter's lock, into recycled memory."""
     joined = pa.allocate_buffer(size)
     into = np.frombuffer(joined, np.uint8)
     part, offset = placement

@@ -36,7 +36,7 @@ def concurrently(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T
 
 
 def innermost(calls: Sequence[Callable[[], _T]]) -> list[_T]:
-    """Runs calls like `concurrently`. They wait only for a store, so that they may run inside of it."""
+    """Runs calls like `concurrently`. They wait only for a store, so that they may run inside it."""
     if len(calls) <= 1:
         return [call() for call in calls]
     others = [_innermost_executor().submit(call) for call in calls[1:]]

@@ -90,7 +90,7 @@ class TouchedBlocks:
         return None if self._has_given_back else self._num_touched
 
     def takes_too_much(self, resident: int | None) -> bool:
-        """Whether the files take more memory than their bound, if so many blocks of files are resident."""
+        """Whether the files take more memory than their bound, if this many blocks of files are resident."""
         before = self._resident_before
         return resident is not None and before is not None and resident - before > self.most_kept
 

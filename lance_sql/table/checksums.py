@@ -50,7 +50,7 @@ class Record:
 def record_path(transaction_file: str, files: Iterable[str]) -> str:
     """Returns the path of the record with the checksums of a commit.
 
-    files: their paths; another attempt at the same transaction, with other files, has a record of its own
+    files: their paths; another attempt at the same transaction, with other files, has its own record
     """
     digest = hashlib.blake2b("\n".join(sorted(files)).encode(), digest_size=4).hexdigest()
     return f"{CHECKSUMS}/{transaction_file.removesuffix('.txn')}-{digest}{_SUFFIX}"

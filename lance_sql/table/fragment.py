@@ -30,7 +30,7 @@ class DataFile:
 
     path: below `data` or the base path
     fields: field ids; negative ones are special, and unknown ones were dropped from the schema
-    column_indices: parallel to `fields`, -1 for a field without a column of its own; empty for legacy files
+    column_indices: parallel to `fields`, -1 for a field without its own column; empty for legacy files
     file_version: (major, minor) from the manifest; the file's own footer is authoritative
     size_bytes: 0 when unknown
     base_id: the base path that holds the file; None for the table's own folder

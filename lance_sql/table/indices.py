@@ -174,7 +174,7 @@ def without_values(section: bytes | None, changed: Mapping[int, Collection[int]]
         if not fragments:
             return index
         if covered is None:
-            # The coverage is not recorded, so none of it can be trusted any longer.
+            # The coverage is not recorded, so none of it can be trusted any more.
             return None
         if covered & fragments:
             index.fragment_bitmap = _bitmap(covered - fragments)

@@ -30,7 +30,7 @@ class ListedColumns:
     is_by_id: bool
 
     def has_column(self, field_id: int) -> bool:
-        """Whether a field of the file has a column of its own."""
+        """Whether a field of the file has its own column."""
         return self.is_by_id or field_id in self.columns
 
 

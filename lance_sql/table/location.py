@@ -122,7 +122,7 @@ def table_name(uri: str) -> str:
 
 
 def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | None) -> Store:
-    """Returns the store of a branch, which is a table root of its own.
+    """Returns the store of a branch, which is its own table root.
 
     raises: InvalidArgument for an invalid branch name
     """

@@ -2,7 +2,7 @@
 
     _versions/18446744073709551614.manifest    version 1, counted down from 2^64 - 1 (scheme V2)
     _versions/1.manifest                       version 1 (scheme V1)
-    _versions/d9223372036854775809.manifest    a detached version, outside of the history
+    _versions/d9223372036854775809.manifest    a detached version, outside the history
     data/<path of a data file>
     _deletions/<fragment>-<read version>-<id>.arrow | .bin
 

@@ -1,6 +1,6 @@
 """Transactions: records of the commits that made versions.
 
-A transaction is stored in a file of its own, `_transactions/<read version>-<uuid>.txn`, in a section of the
+A transaction is stored in its own file, `_transactions/<read version>-<uuid>.txn`, in a section of the
 manifest file with a u32 length and the message, or in both. Old versions may have neither.
 
 Source: message lance.table.Transaction; Manifest.transaction_file and Manifest.transaction_section.
@@ -80,7 +80,7 @@ def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None
 
 
 def read_file(store: Store, name: str) -> RecordedTransaction | None:
-    """Reads the transaction in a file of its own, by its name in the manifest; None without a name, and as `read`.
+    """Reads the transaction in its own file, by its name in the manifest; None without a name, and as `read`.
 
     raises: CorruptFile
     """

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 MIN_ROWS: Final = 256 * 1024
 MIN_BYTES: Final = 32 * 1024 * 1024
-"""From so many rows or bytes on, waiting for more batches has no benefit."""
+"""From this many rows or bytes on, waiting for more batches has no benefit."""
 
 
 def gathered(

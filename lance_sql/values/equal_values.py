@@ -18,7 +18,7 @@ Comparison: TypeAlias = Callable[[pa.Array, pa.Array], BoolMask]
 def same(a: pa.Array, b: pa.Array, floats: Comparison | None = None) -> BoolMask:
     """Compares two arrays of one type and length, row by row.
 
-    floats: another comparison of floats, in columns and inside of nested ones
+    floats: another comparison of floats, in columns and inside nested ones
     """
     if isinstance(a, pa.ExtensionArray):
         return same(a.storage, b.storage, floats)

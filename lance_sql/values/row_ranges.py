@@ -23,7 +23,7 @@ MAX_HELD: Final = 1 << 27
 
 
 def check_held(num_rows: int) -> None:
-    """Makes sure that a number for each of so many rows fits in memory.
+    """Makes sure that a number for each of this many rows fits in memory.
 
     raises: UnsupportedFeature
     """

@@ -222,7 +222,7 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
     # an open database file remains usable after the folder is removed
     with tempfile.TemporaryDirectory(prefix=_VIEWS, ignore_cleanup_errors=True) as folder:
         file = literal(os.path.join(folder, "views.duckdb"))
-        # in a transaction of its own
+        # in its own transaction
         cursor = duckdb.DuckDBPyConnection.cursor(connection)
         _add_macros(cursor)
         cursor.execute(f"ATTACH {file} AS {made} (READ_WRITE)")

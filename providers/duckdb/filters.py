@@ -158,7 +158,7 @@ class _Translator:
 
 
 def _member(schema: pa.Schema, parts: Sequence[str]) -> pa.DataType:
-    """Returns the type of a column, or of a member of a struct inside of it."""
+    """Returns the type of a column, or of a member of a struct inside it."""
     index = schema.get_field_index(parts[0]) if parts else -1
     if index < 0:
         raise UntranslatableError(parts)

@@ -1,8 +1,8 @@
 """Results of DuckDB that are read several times, concurrently or while their connection runs another query.
 
 A connection has one open result. In DuckDB 1.5, a second one ends or mixes with the first, and a query that reads a
-result of its own connection deadlocks. DuckDB 2.0 refuses both. A result therefore gets its own connections, if its
-rows depend on nothing but the query.
+result of its own connection deadlocks. DuckDB 2.0 raises an error for both. A result therefore gets its own
+connections, if its rows depend on nothing but the query.
 """
 
 from __future__ import annotations

@@ -33,5 +33,5 @@ class LancePartition(InputPartition):
 
 
 def partition_count(num_rows: int) -> int:
-    """Returns a suitable number of partitions for so many rows."""
+    """Returns a suitable number of partitions for this many rows."""
     return max(os.cpu_count() or 1, num_rows // _ROWS_PER_PARTITION)

@@ -141,7 +141,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return Offset(version, version, commit=self._token(dataset, version))
         dataset = self._options.open_version(dataset.version)
         scan, most = self._stored_scan(dataset), self._options.max_rows
-        # includes deleted rows: a part has at most so many rows
+        # includes deleted rows: a part has at most this many rows
         rows = sum(task.num_candidates for task in scan.tasks(1))
         shares = -(-rows // most) if most is not None else self._options.partitions or partition_count(rows)
         parts = len(scan.tasks(shares))

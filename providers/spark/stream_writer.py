@@ -2,7 +2,7 @@
 
     frame.writeStream.format("lance").option("checkpointLocation", ...).start("events.lance")
 
-Spark numbers the batches of a query, and after a restart writes one again if it does not know its outcome. The option
+Spark numbers the batches of a query, and after a restart writes one again if the outcome is unknown. The option
 `txnAppId`, or else the id of the query, which its checkpoint stores, names the writer, because the numbers alone are
 the same in every query. A committed batch is not written again. Another checkpoint starts at batch 0 again. A
 `txnAppId` therefore belongs to one checkpoint: batches of another query that count as committed are an error.

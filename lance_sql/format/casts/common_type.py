@@ -28,7 +28,7 @@ _EXACT_BITS: Final = {16: 11, 32: 24, 64: 53}
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     """Returns a type that represents the values of both exactly, in one form for text, bytes and lists, or None.
 
-    Integers with floats, and seconds with nanoseconds, may have values outside of it: `to_type` refuses these.
+    Integers with floats, and seconds with nanoseconds, may have values outside it: `to_type` refuses these.
     """
     a, b = plain(a), plain(b)
     if a == b or pa.types.is_null(b):

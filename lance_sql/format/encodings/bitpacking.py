@@ -1,4 +1,4 @@
-"""Bit-packing: words truncated to the bits in use, in groups of 1024 words in FastLanes order, or side by side.
+"""Bit-packing: words truncated to the bits in use, in groups of 1024 words in FastLanes order, or contiguously.
 
 In groups, signed integers and floats are packed as their unsigned bit patterns.
 Source: messages InlineBitpacking, OutOfLineBitpacking and Bitpacked; Afroozeh and Boncz, "The FastLanes Compression

@@ -97,7 +97,7 @@ _NOTHING = pa.py_buffer(b"")
 
 
 def _num_bytes(values: FixedWidth | VariableWidth, num_items: float) -> float:
-    """Returns the size of a dictionary of so many items, with its indices, if the items are like the values."""
+    """Returns the size of a dictionary of this many items, with its indices, if the items are like the values."""
     return num_items * _item_bytes(values) + _index_bytes(values.num_values, num_items)
 
 

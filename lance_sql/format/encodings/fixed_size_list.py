@@ -1,4 +1,4 @@
-"""Fixed-size lists: the items of all lists side by side, after a bitmap for each level with nulls."""
+"""Fixed-size lists: the items of all lists contiguously, after a bitmap for each level with nulls."""
 
 import math
 from dataclasses import replace
@@ -166,7 +166,7 @@ def _has_bits(nested: list[Lists], items: FixedWidth) -> bool:
 
 
 def encode_values(lists: Lists) -> tuple[Encoding, int, pa.Buffer]:
-    """Encodes the lists for a full-zip page: the encoding, the bits of a value, the values side by side."""
+    """Encodes the lists for a full-zip page: the encoding, the bits of a value, the contiguous values."""
     nested, items, encoding = shape(lists)
     num_values = lists.num_values
     if not _has_bits(nested, items):

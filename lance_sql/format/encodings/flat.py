@@ -1,4 +1,4 @@
-"""Flat: values side by side, the same bytes in every context."""
+"""Flat: contiguous values, the same bytes in every context."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Packed structs: the fields of a row side by side."""
+"""Packed structs: the fields of a row contiguously."""
 
 from itertools import pairwise
 

@@ -26,7 +26,7 @@ class Compression(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Flat(Encoding):
-    """Values side by side, `bits_per_value` bits each, least significant bit first."""
+    """Contiguous values, `bits_per_value` bits each, least significant bit first."""
 
     bits_per_value: int
 

@@ -102,7 +102,7 @@ def bounds_of(values: VariableWidth) -> npt.NDArray[np.signedinteger[Any]]:
 
 
 def _largest(bounds: npt.NDArray[np.signedinteger[Any]], log2: int) -> int:
-    """Returns the bytes of the largest chunk of so many strings, with their offsets."""
+    """Returns the bytes of the largest chunk of this many strings, with their offsets."""
     edges = np.append(bounds[: len(bounds) - 1 : 1 << log2], bounds[-1])
     return int(np.diff(edges).max(initial=0)) + ((1 << log2) + 2) * bounds.itemsize
 

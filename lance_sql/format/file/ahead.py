@@ -84,7 +84,7 @@ def of_open_page(data: ByteRange | None, num_rows: int, rows: RowRanges) -> list
 
 
 def _are_dense(rows: RowRanges, num_rows: int) -> bool:
-    """Whether reading only these rows saves hardly any part of so many rows."""
+    """Whether reading only these rows saves hardly any part of this many rows."""
     return row_ranges.count(rows) * _MOST >= num_rows or len(rows) * _ROWS_PER_RANGE >= num_rows
 
 

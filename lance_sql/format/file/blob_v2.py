@@ -3,7 +3,7 @@
     kind 0  inline     bytes of the data file itself
     kind 1  packed     part of `<data file>/<id>.blob`
     kind 2  dedicated  all of such a file
-    kind 3  external   a URI of its own, or a path below a base path of the table
+    kind 3  external   its own URI, or a path below a base path of the table
 
 Source: extension type lance.blob.v2.
 """
@@ -96,7 +96,7 @@ class BlobSource:
     def resolve(self, descriptors: pa.StructArray) -> pa.Array:
         """Reads the bytes of descriptors, as large_binary; NULL for a NULL descriptor.
 
-        raises: UnsupportedFeature for managed blobs and for URIs outside of the table's base paths
+        raises: UnsupportedFeature for managed blobs and for URIs outside the table's base paths
         """
         count = len(descriptors)
         columns = [descriptors.field(i).to_numpy(zero_copy_only=False) for i in range(4)]

@@ -26,7 +26,7 @@ from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
 BLOB_BYTES = 256 * 1024
-"""Assumed size of a blob that may lie outside the data file."""
+"""Assumed size of a blob that may be outside the data file."""
 
 SHORT_BYTES = 2.5
 """Strings up to this average size, with levels and gaps between chunks, may become dictionary indices."""

@@ -269,7 +269,7 @@ class MetadataV2:
 def parse_column(data: pa.Buffer, file_size: int) -> ColumnMetadata:
     """Parses a serialized ColumnMetadata.
 
-    raises: InvalidDataError for buffers outside of the file of `file_size` bytes, and for bytes that are not a message
+    raises: InvalidDataError for buffers outside the file of `file_size` bytes, and for bytes that are not a message
     """
     encoding, stored = _kernels.parse_column(data, file_size)
     pages = tuple(

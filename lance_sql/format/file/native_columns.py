@@ -276,7 +276,7 @@ class NativeColumn:
     def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:
         """Passes the test for a page to the kernels, and returns whether they can answer it."""
         page = self._pages.get(number)
-        # a reader also knows the NULLs of a page that it does not support
+        # a reader also has the NULLs of a page that it does not support
         if page is None or (self._forms[number] is None and test.wants_null is None):
             return False
         with self.where(number):

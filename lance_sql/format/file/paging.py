@@ -16,7 +16,7 @@ MAX_ENTRIES = 1 << 20
 """Maximum entries of a page with levels, which are encoded all at once."""
 
 MAX_GAP = 1 << 14
-"""Longer runs of entries without items get their own page, because a chunk of items can hold only so many."""
+"""Longer runs of entries without items get their own page, because a chunk of items can hold only this many."""
 
 
 class LeafPages:

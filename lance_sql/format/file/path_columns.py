@@ -1,4 +1,4 @@
-"""Columns of file versions 0.1 and 2.0, in which every list is a column of its own that points into the next one.
+"""Columns of file versions 0.1 and 2.0, in which every list is a separate column that points into the next one.
 
     list<struct<a, b>>      rows -> column of the list -> items -> column of a
                                                                `-> column of b

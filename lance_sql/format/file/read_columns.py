@@ -69,7 +69,7 @@ class Column(Protocol):
         ...
 
     def has_dictionaries(self, most_items: int) -> bool | None:
-        """Whether a page has a dictionary with at most so many items, or strings that are short enough to become
+        """Whether a page has a dictionary with at most this many items, or strings that are short enough to become
         indices of one. None if a page has other values."""
         ...
 

@@ -247,7 +247,7 @@ class FileWriter:
             self._put_out(_MAX_JOBS)
 
     def _put_out(self, most_waiting: int) -> None:
-        """Writes encoded pages until at most so many wait."""
+        """Writes encoded pages until at most this many wait."""
         while len(self._jobs) > most_waiting:
             job, made = self._jobs.popleft()
             page = made.result() if isinstance(made, Future) else made

@@ -60,7 +60,7 @@ _PREFIXED = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, p
 
 
 def new_bounds(kind: KeyKind, num_rows: int) -> _kernels.ZoneBounds:
-    """Returns empty bounds for a column of so many rows."""
+    """Returns empty bounds for a column of this many rows."""
     return _kernels.ZoneBounds(kind.order, kind.num_bits, num_rows, ROWS_PER_ZONE)
 
 

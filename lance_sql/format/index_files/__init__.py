@@ -1,1 +1,1 @@
-"""Index files, one kind per module. This package does not know the tables of their rows."""
+"""Index files, one kind per module. This package does not use the tables of their rows."""

@@ -63,7 +63,7 @@ def _read(file: IndexFile) -> ZoneMap:
         elif pa.types.is_floating(type):
             mins, maxs = _without_nan(mins), _without_nan(maxs)
         num_values = pa.array(file_zones.ends - file_zones.starts)
-    # copies, because these arrays may lie in the mapping of the file
+    # copies, because these arrays may be in the mapping of the file
     statistics = PageStatistics(num_values, nulls, mins, maxs, nan_counts=nans).take(np.arange(file.num_rows))
     size = file_zones.num_bytes + mins.nbytes + maxs.nbytes + 32 * file.num_rows
     return ZoneMap(file_zones, statistics, type, size)

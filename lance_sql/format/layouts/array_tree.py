@@ -266,7 +266,7 @@ class ArrayPage:
         return source.size if isinstance(source, pa.Buffer) else source.end - source.start
 
     def _check(self, encoding: Encoding, num_values: int) -> None:
-        """Raises CorruptFile if a buffer is too small for so many values."""
+        """Raises CorruptFile if a buffer is too small for this many values."""
         if num_values > MAX_ITEMS:
             raise CorruptFile(f"{num_values} values in a page")
         match encoding:

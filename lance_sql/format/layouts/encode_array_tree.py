@@ -2,7 +2,7 @@
 
     numbers               Nullable(bitmap, Flat); all NULL: nothing
     strings               Binary: ends, bytes; few distinct ones: Dictionary with 0 for NULL
-    dictionaries          Dictionary; NULL is an item of its own
+    dictionaries          Dictionary; NULL is a separate item
     fixed-size lists      FixedSizeList around the numbers
     lists                 List: ends; the items are another column
 
@@ -195,7 +195,7 @@ def _dictionary(values: pa.DictionaryArray, buffers: _Buffers) -> Dictionary:
 
 
 def _packed(values: pa.StructArray, buffers: _Buffers) -> PackedStruct:
-    """Encodes the members side by side; NULLs are not supported."""
+    """Encodes the members contiguously; NULLs are not supported."""
     if values.null_count or any(values.field(i).null_count for i in range(values.type.num_fields)):
         raise InvalidArgument("a packed struct, or a member of it, is NULL, and packed structs keep no NULLs")
     block = from_array(values)

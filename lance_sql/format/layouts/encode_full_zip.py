@@ -18,7 +18,7 @@ _MAX_LENGTH = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class FixedValues:
-    """Values of whole bytes side by side."""
+    """Values of whole bytes contiguously."""
 
     encoding: Encoding
     bits_per_value: int

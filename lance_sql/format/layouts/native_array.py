@@ -59,7 +59,7 @@ def array_page(
     where = ByteRange(min(each.start for each in ranges), max(each.end for each in ranges))
 
     def range_of(stored: Encoding, bits: int) -> tuple[int, int] | None:
-        """Returns the position of values of so many bits, relative to the page's bytes."""
+        """Returns the position of values of this many bits, relative to the page's bytes."""
         if not isinstance(stored, Stored) or stored.values != Flat(bits):
             return None
         buffer = buffers[stored.buffer_index]

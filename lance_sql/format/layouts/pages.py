@@ -17,7 +17,7 @@ from lance_sql.store import ByteRange
 class Opening:
     """Functions that open pages of a layout.
 
-    head_ranges: takes the layout and the buffers of a page; raises CorruptFile if the layout cannot have so many
+    head_ranges: takes the layout and the buffers of a page; raises CorruptFile if the layout cannot have this many
     open_page: takes the layout, the buffers, the number of rows, and the bytes of the `head_ranges`
     """
 
@@ -28,7 +28,7 @@ class Opening:
 def head_ranges(layout: PageLayout, buffers: Sequence[ByteRange]) -> list[ByteRange]:
     """Returns the byte ranges that `open_page` needs.
 
-    raises: CorruptFile if the layout cannot have so many buffers
+    raises: CorruptFile if the layout cannot have this many buffers
     """
     return _opening(layout).head_ranges(layout, buffers)
 

@@ -1,6 +1,6 @@
 """Pages of version 0.1 as trees of encodings: the type of the field determines what the file leaves out.
 
-fixed width     position -> values side by side; no NULLs
+fixed width     position -> contiguous values; no NULLs
 strings         position -> offsets, one more than rows, that are positions in the file; their bytes come before
 lists           position -> offsets, one more than rows, among the items of the same batch
 dictionaries    position -> indices; the values are in the manifest
@@ -40,7 +40,7 @@ def values_page(type: pa.DataType, position: int, length: int, file_size: int, *
     """Returns a page of `length` values of `type`, which is not nested.
 
     empty_is_null: strings without bytes are NULL
-    raises: CorruptFile for a page outside of the file
+    raises: CorruptFile for a page outside the file
     """
     _check_length(length)
     if pa.types.is_null(type):
@@ -58,7 +58,7 @@ def values_page(type: pa.DataType, position: int, length: int, file_size: int, *
 def lists_page(type: pa.DataType, position: int, length: int, file_size: int, num_items: int) -> PlainPage:
     """Returns a page of the offsets of lists into `num_items` items; `length` is one more than the lists.
 
-    raises: CorruptFile for a page outside of the file
+    raises: CorruptFile for a page outside the file
     """
     _check_length(length)
     bits = 64 if pa.types.is_large_list(type) else 32

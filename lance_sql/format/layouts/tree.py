@@ -89,7 +89,7 @@ class MiniBlock(PageLayout):
 
 @dataclass(frozen=True, slots=True)
 class FullZip(PageLayout):
-    """Levels and value side by side for each entry; see `full_zip`."""
+    """Levels and value, contiguous for each entry; see `full_zip`."""
 
     values: Encoding
     bits_rep: int

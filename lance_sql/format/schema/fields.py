@@ -92,12 +92,12 @@ class Field(NamedTuple):
 
     @property
     def is_blob_v1(self) -> bool:
-        """Whether the values may lie outside the pages, in the form of files up to 2.1."""
+        """Whether the values may be outside the pages, in the form of files up to 2.1."""
         return self.logical_type in ("binary", "large_binary") and "lance-encoding:blob" in self.metadata
 
     @property
     def is_blob_v2(self) -> bool:
-        """Whether the values lie outside the pages, or the file, behind a packed descriptor."""
+        """Whether the values are outside the pages, or the file, behind a packed descriptor."""
         return self.extension_name == "lance.blob.v2"
 
     @property

@@ -21,7 +21,7 @@ from lance_sql.values.equal_values import same
 class ColumnRule:
     """Rule for the values of one column.
 
-    rtol, atol: tolerance of floats, also inside of nested values: |actual - expected| <= atol + rtol * |expected|
+    rtol, atol: tolerance of floats, also inside nested values: |actual - expected| <= atol + rtol * |expected|
     """
 
     rtol: float = 0.0
@@ -43,7 +43,7 @@ class ColumnRule:
         return same(self.normalized(expected), self.normalized(actual), self._close)
 
     def normalized(self, values: pa.Array) -> pa.Array:
-        """Returns texts without what is ignored of them."""
+        """Returns texts without the ignored case or spaces."""
         if self.ignores_case:
             values = pc.utf8_lower(values)
         if self.ignores_spaces:

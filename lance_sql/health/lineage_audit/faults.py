@@ -145,7 +145,7 @@ class Audited:
     faults: tuple[Fault, ...]
 
     def lines(self) -> Iterator[str]:
-        """Yields the faults as lines of text, and what was not audited."""
+        """Yields the faults and the parts that were not audited as lines of text."""
         for fault in self.faults:
             yield f"  {fault}"
             if fault.newest is not None:

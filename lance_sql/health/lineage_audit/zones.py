@@ -23,7 +23,7 @@ from lance_sql.values import row_ranges
 
 
 def check(snapshot: Snapshot, seen: set[UUID], findings: Findings) -> None:
-    """Finds live rows outside of all zones of an index that covers their fragment.
+    """Finds live rows outside all zones of an index that covers their fragment.
 
     seen: segments checked in earlier versions; those of this one are added
     raises: CorruptFile for a damaged index section

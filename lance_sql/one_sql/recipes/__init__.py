@@ -2,7 +2,7 @@
 
 -- How many rows each commit changed, after a version, tag or time.
 -- :since (version) after which the changes begin
--- :limit (number) = 100 at most so many rows
+-- :limit (number) = 100 at most this many rows
 SELECT .. FROM lance_changes(:table, since => :since) LIMIT :limit
 
 The first line describes the query. The next lines are its parameters: a name, a kind, and an optional default.

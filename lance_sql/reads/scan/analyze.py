@@ -80,7 +80,7 @@ def _columns_of(snapshot: Snapshot, names: Sequence[str] | None) -> dict[str, Fi
 
 
 def _paths(field: Field) -> Iterator[tuple[Field, ...]]:
-    """Yields the paths of fields, through structs, to each value with a column of its own."""
+    """Yields the paths of fields, through structs, to each value with its own column."""
     if is_leaf(field):
         yield (field,)
     elif field.logical_type == "struct":

@@ -58,7 +58,7 @@ class FragmentScans(Sequence[FragmentScan]):
     indices: of the chosen ones in `fragments`, ascending: int64[k]
     counts: their rows, before `skipped` and `left_over` are left out: int64[k]
     parts: rows of partial fragments, by index; without deleted rows
-    passing: for each source of evidence that knows some, the rows that are known to pass; numbers as in `KnownRows`
+    passing: for each source of evidence with such rows, the rows that are known to pass; numbers as in `KnownRows`
     skipped, left_over: rows at the beginning of the first fragment and at the end of the last that are left out
     """
 

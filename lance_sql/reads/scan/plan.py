@@ -158,7 +158,7 @@ class ReadPlan:
 
     @cached_property
     def can_join(self) -> bool:
-        """Whether columns of several fragments can be concatenated: each fragment has dictionaries of its own."""
+        """Whether columns of several fragments can be concatenated: each fragment has its own dictionaries."""
         types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]
         return not any(_has_dictionary(type) for type in types)
 

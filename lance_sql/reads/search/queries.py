@@ -34,7 +34,7 @@ class Nearest:
     def over(self, snapshot: Snapshot, k: int | None, *, use_index: bool = True) -> VectorQuery:
         """Returns the query over a version, with its k best rows.
 
-        use_index: unless the query says it
+        use_index: unless the query sets it
         raises: InvalidArgument for a query that does not fit the column; ColumnNotFound, UnsupportedFeature
         """
         options = {each.name: getattr(self, each.name) for each in fields(self)[2:]}
@@ -139,7 +139,7 @@ _OF_BOTH: Final = ("alpha", "oversample_factor", "fusion")
 class SearchRequest:
     """A search by at least one of the queries, for any version.
 
-    use_index: for queries that do not say it
+    use_index: for queries that do not set it
     """
 
     nearest: Nearest | None
@@ -179,7 +179,7 @@ def search_request(
 
     method: for messages
     queries: of `nearest` and `words`, or a vector
-    options: instead of queries, or beside them for what belongs to both
+    options: instead of queries, or with them for shared options
     raises: InvalidArgument for two queries of one kind; TypeError for unknown keywords
     """
     check_keywords(method, options, tuple(SearchOptions.__annotations__))

@@ -39,7 +39,7 @@ class Ranker(Protocol):
 
     @property
     def leading(self) -> tuple[pa.Field, ...]:
-        """Columns of its own before those of the table."""
+        """Own columns before those of the table."""
         ...
 
     @property

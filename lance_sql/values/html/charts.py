@@ -110,7 +110,7 @@ def area(values: Sequence[int | None], height: float) -> str:
 
 
 def strip(sizes: Sequence[int]) -> list[tuple[float, float]]:
-    """Returns start and end of sections side by side that fill the width, each as wide as its size."""
+    """Returns start and end of adjacent sections that fill the width, each as wide as its size."""
     total = sum(sizes) or 1
     bounds = [0.0]
     for each in sizes:

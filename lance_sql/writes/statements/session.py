@@ -138,7 +138,7 @@ class WriteSession:
         return self.snapshot.with_commit(summary.to_properties())
 
     def reserve_fragments(self, count: int) -> int:
-        """Reserves ids for `count` fragments in a version of its own, and returns the first one."""
+        """Reserves ids for `count` fragments in its own version, and returns the first one."""
         summary = summarize("reserve_fragments", RowCounts(), (), time.time(), self.properties)
         reserved = committer.commit(self.snapshot, ReserveFragments(count), properties=summary.to_properties())
         return (reserved.manifest.max_fragment_id or 0) - count + 1

@@ -59,7 +59,7 @@ class Decoded:
     pairs: tuple[tuple[str, str], ...]
 
     def serialize(self, function: Call) -> bytes:
-        """Serializes one call of the tree as an expression of its own, in Arrow's format."""
+        """Serializes one call of the tree as a separate expression, in Arrow's format."""
         start, end = function.pairs
         metadata = pa.KeyValueMetadata(list(self.pairs[start:end]))
         batch = self.batch.replace_schema_metadata(metadata)
@@ -73,7 +73,7 @@ def decode(expression: object) -> Decoded:
     """Parses a `pyarrow.compute.Expression` into a tree.
 
     raises: UnsupportedFeature for an expression that Arrow cannot serialize (a column given by its position),
-    or serializes in a form that this module does not know
+    or serializes in an unknown form
     """
     try:
         payload = expression.__reduce__()[1][0]

@@ -314,7 +314,7 @@ def _literal_text(value: Value, type: pa.DataType) -> str:
 
 
 def _temporal_text(value: int, type: pa.DataType) -> str:
-    """Formats a date, time or timestamp as text; as the bare number with its type outside of Python's calendar."""
+    """Formats a date, time or timestamp as text; as the bare number with its type outside Python's calendar."""
     try:
         if pa.types.is_date(type):
             days = value if pa.types.is_date32(type) else value / 86_400_000

@@ -2,7 +2,7 @@
 
     filter on one column --> zones, pages, keys that may match --> rows
 
-All answers are supersets: a row outside of them does not pass. Each function takes the opened segment, the covered
+All answers are supersets: a row outside them does not pass. Each function takes the opened segment, the covered
 fragments, and the question. It returns None if reading the column costs less, or if the index has no answer, and
 raises CorruptFile for damage.
 

@@ -5,7 +5,7 @@ of a fragment (`_kernels.FragmentRows`) stay valid as long as the bytes of its f
 
     a fragment, columns, filter, how batches are cut    -->    the mapped file, and its prepared runs
 
-Entries of a file end with its mapping. Of the rest, the most recently used ones stay, within a memory limit.
+Entries of a file end with its mapping. The most recently used other entries stay, within a memory limit.
 """
 
 from __future__ import annotations
