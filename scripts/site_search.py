@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-
 # factors of the score, by the beginning of a page's path
 _BOOSTS = {
     "decisions/": 0.01,
