@@ -1,4 +1,4 @@
-"""Which process runs which tests, where pytest-xdist has several (`-n 2 --dist loadfile`).
+"""Distributes tests over the processes of pytest-xdist (`-n 2 --dist loadfile`).
 
 The tests of a file stay together, for its fixtures, and all files of Spark are one piece, since a second session costs
 more than it saves. The pieces that took longest when `--record-durations` was last given come first, so that no process

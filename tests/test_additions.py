@@ -1,4 +1,6 @@
-"""An encoding, a layout and a kind of index that the format does not have, added as docs/architecture.md says."""
+"""An encoding, a layout and a kind of index that the format does not have, added by the steps of
+docs/architecture.md.
+"""
 
 from __future__ import annotations
 

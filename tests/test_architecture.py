@@ -193,7 +193,7 @@ def test_providers_and_the_command_line_use_the_public_interface() -> None:
     assert not private
 
 
-def test_the_core_knows_no_engine() -> None:
+def test_the_core_imports_no_engine() -> None:
     engines = [
         f"{name} imports {found}"
         for name in itertools.filterfalse(is_user, graph())

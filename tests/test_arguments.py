@@ -1,4 +1,4 @@
-"""Arguments of other kinds than asked for, and keywords that a function does not have: refused by name."""
+"""Arguments of wrong types and unknown keywords: refused by name."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_age_is_a_text_or_a_timedelta(table: Dataset) -> None:
 
 
 @pytest.mark.parametrize("age", ["soon", "", "7", "d", "-1d", "1.5d", "7 days", "999999999w", 7, 1.5])
-def test_what_is_no_age(table: Dataset, age: Any) -> None:
+def test_invalid_ages_are_refused(table: Dataset, age: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"is not an age such as 30d|not a timedelta|pass a shorter age"):
         table.cleanup(older_than=age)
 
@@ -162,7 +162,7 @@ def public(owner: Any, seen: set[Any]) -> Iterator[tuple[str, Callable[..., Any]
             yield name, value
 
 
-def test_who_takes_any_keyword_is_known() -> None:
+def test_functions_with_any_keyword_are_listed() -> None:
     seen: set[Any] = set()
     for module in (lance_sql, lance_sql.testing):
         for name, function in public(module, seen):
@@ -204,7 +204,7 @@ def test_keywords_of_pylance_name_what_to_call(table: Dataset, keyword: str, cur
             method(**{keyword: 5})
 
 
-def test_what_arrow_is_told_besides_is_taken(table: Dataset) -> None:
+def test_arguments_of_arrow_scanners_are_accepted(table: Dataset) -> None:
     options: dict[str, Any] = {"use_threads": True, "batch_readahead": 4, "memory_pool": None}
     assert table.to_table(["id"], "id > 1", **options).num_rows == 2
     assert table.count_rows("id > 1", batch_size=5, **options) == 2

@@ -134,7 +134,7 @@ def test_values_that_decode_are_found_with_column_and_page(tmp_path: Path) -> No
     assert "version 1" in result.stdout
 
 
-def test_a_long_file_says_which_blocks_differ(tmp_path: Path) -> None:
+def test_the_differing_blocks_of_a_long_file_are_listed(tmp_path: Path) -> None:
     root = tmp_path / "t.lance"
     lance_sql.write({"x": np.random.default_rng(1).random(1_000_000), "y": np.zeros(1_000_000)}, root)
     (file,) = (root / "data").iterdir()
@@ -186,7 +186,7 @@ def test_a_cleanup_makes_few_records_of_many(tmp_path: Path) -> None:
     assert files_of(root) <= known(root)
 
 
-def test_files_of_other_writers_are_said_to_have_none(table: Path) -> None:
+def test_files_of_other_writers_have_no_checksums(table: Path) -> None:
     lance.write_dataset(pa.table({"id": [1], "x": [0.5]}, lance.dataset(table).schema), table, mode="append")
     lance.dataset(table).delete("id = 8000")
     report = lance_sql.verify(table, deep=True)
@@ -205,7 +205,7 @@ def test_a_refused_commit_leaves_no_record(table: Path) -> None:
     assert len(set((table / "_checksums").iterdir()) - before) == 1
 
 
-def test_what_is_recorded_is_checked_before_it_is_used(table: Path) -> None:
+def test_recorded_checksums_are_validated(table: Path) -> None:
     """Records that are none are named; they make no file damaged, and none healthy."""
     folder = table / "_checksums"
     good = json.loads(next(folder.iterdir()).read_text())

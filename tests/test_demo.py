@@ -48,7 +48,7 @@ def test_the_demo_takes_another_table() -> None:
     assert "inserted  6           12" in shown
 
 
-def test_the_example_of_searches_says_what_it_finds(tmp_path: Path) -> None:
+def test_the_search_example_prints_its_results(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "examples/search.py", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
     )

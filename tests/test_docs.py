@@ -1,4 +1,4 @@
-"""docs/types.md says what tables that pylance wrote become."""
+"""docs/types.md matches tables written by pylance."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def row(field: pa.Field, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: f"{field.type}{'-blob' * bool(field.metadata)}")
-def test_a_type_becomes_what_the_document_says(field: pa.Field, tmp_path: Path) -> None:
+def test_types_match_the_document(field: pa.Field, tmp_path: Path) -> None:
     assert row(field, tmp_path) in (ROOT / "docs" / "types.md").read_text().splitlines()
 
 

@@ -1,4 +1,4 @@
-"""Errors: what they are, where they say that something happened, and what becomes one."""
+"""Errors: their classes, their coordinates, and exceptions converted to them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from lance_sql.errors import (
         (BranchExists, InvalidArgument),
     ],
 )
-def test_every_error_has_the_base_and_is_what_python_calls_it(kind: type[LanceError], also: type[Exception]) -> None:
+def test_every_error_has_its_bases(kind: type[LanceError], also: type[Exception]) -> None:
     error = kind("no such thing")
     assert isinstance(error, LanceError)
     assert isinstance(error, also)
@@ -80,7 +80,7 @@ def test_the_inner_coordinates_win() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_decoding_sets_off_is_a_damaged_file(damage: Exception) -> None:
+def test_decoding_errors_become_corrupt_file(damage: Exception) -> None:
     with pytest.raises(CorruptFile, match=r"^f: .*bad") as raised, errors.at(file="f"):
         raise damage
     assert raised.value.__cause__ is damage
@@ -94,7 +94,7 @@ def test_a_missing_file_is_a_damaged_table() -> None:
 @pytest.mark.parametrize(
     "other", [ValueError("ours"), MemoryError("full"), pa.ArrowMemoryError("full"), KeyError("k"), PermissionError()]
 )
-def test_errors_that_say_nothing_about_the_file_pass(other: Exception) -> None:
+def test_errors_unrelated_to_the_file_pass(other: Exception) -> None:
     with pytest.raises(type(other)) as raised, errors.at(file="f"):
         raise other
     assert raised.value is other

@@ -24,7 +24,7 @@ def counts(dataset: lance_sql.Dataset) -> tuple[Any, ...]:
     return change.operation, change.rows_inserted, change.rows_updated, change.rows_deleted
 
 
-def test_a_change_tells_what_it_did(table: lance_sql.Dataset) -> None:
+def test_changes_report_their_operation(table: lance_sql.Dataset) -> None:
     assert counts(table) == ("create", 10, 0, 0)
     assert counts(table.update({"v": "'b'"}, "id < 3")) == ("update", 0, 3, 0)
     assert counts(table.delete("id = 9")) == ("delete", 0, 0, 1)
@@ -39,7 +39,7 @@ def test_a_change_tells_what_it_did(table: lance_sql.Dataset) -> None:
     assert (written.files_written, (written.bytes_written or 0) > 0, written.duration_ms is not None) == (1, True, True)
 
 
-def test_it_is_what_the_history_says(table: lance_sql.Dataset) -> None:
+def test_it_matches_the_history(table: lance_sql.Dataset) -> None:
     made = table.delete("id < 4")
     entry, change = made.history()[-1], made.last_change
     assert change is not None

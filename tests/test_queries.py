@@ -1,6 +1,6 @@
 """Runs queries/*.slt in DuckDB and DataFusion, over tables of several writers; Spark's turn is in tests/providers.
 
-The rows are the same wherever a query runs, whoever wrote the table. queries/<engine>/ is in an engine's own words.
+The rows are equal in every engine, for tables of every writer. queries/<engine>/ is in an engine's own dialect.
 """
 
 from __future__ import annotations

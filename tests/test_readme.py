@@ -1,4 +1,4 @@
-"""The examples of the documents and docstrings run and print what they say."""
+"""The examples of the documents and docstrings run and print their output."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def test_every_example_has_a_kind_that_is_run() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_python_examples_print_what_they_say(document: Path) -> None:
+def test_python_examples_print_their_output(document: Path) -> None:
     skip_before_2_0(str(document.relative_to(ROOT)))
     run_python([block for block in examples(document) if block.kind == "python"])
 
 
 @pytest.mark.parametrize("block", single_blocks(), ids=lambda block: f"{block.document}:{block.line}")
-def test_other_examples_do_what_they_say(block: Example, forks: Forks) -> None:
+def test_other_examples_print_their_output(block: Example, forks: Forks) -> None:
     RUNNERS[block.kind](block, forks)
 
 
@@ -84,7 +84,7 @@ def docstrings() -> list[doctest.DocTest]:
 
 
 @pytest.mark.parametrize("test", docstrings(), ids=lambda test: test.name)
-def test_examples_in_docstrings_print_what_they_say(test: doctest.DocTest, tmp_path: Path) -> None:
+def test_examples_in_docstrings_print_their_output(test: doctest.DocTest, tmp_path: Path) -> None:
     """Examples may write to `path`, and change `orders`, a table of one version."""
     skip_before_2_0(test.name)
     orders = lance_sql.write(lance_sql.open("examples/orders.lance"), tmp_path / "orders.lance")

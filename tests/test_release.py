@@ -196,7 +196,7 @@ def test_versions_that_make_no_sense(checkout: Path, version: str, error: str) -
     assert git(checkout, "status", "--porcelain") == ""
 
 
-def test_what_has_to_be_done_first(checkout: Path) -> None:
+def test_preconditions_of_a_release(checkout: Path) -> None:
     git(checkout, "tag", "v0.2.0")
     assert "a tag v0.2.0 already" in release(checkout, "0.2.0").stderr
     (checkout / "more").write_text("")

@@ -1,4 +1,4 @@
-"""docs/sql-functions.md says which columns the rows of each function have."""
+"""docs/sql-functions.md lists the columns of each function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.documents import ROOT
 ROW = re.compile(r"^\| `(lance_\w+)`[^|]* \| (.*) \|$", re.MULTILINE)
 
 
-def test_the_columns_of_every_function_are_said() -> None:
+def test_the_columns_of_every_function_are_documented() -> None:
     table = lance_sql.open(ROOT / "examples" / "orders.lance")
     text = (ROOT / "docs" / "sql-functions.md").read_text().partition("## Columns\n")[2].partition("\n## ")[0]
     said = {name: re.findall(r"`(\w+)`", columns) for name, columns in ROW.findall(text)}

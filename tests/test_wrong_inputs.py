@@ -1,4 +1,4 @@
-"""What people get wrong, and the one line that they are told, in each surface where they can get it wrong."""
+"""Wrong input and its one-line message, in each interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every catalog does; and what pylance and this library see of one folder."""
+"""The contract of catalogs, and one folder as seen by pylance and this library."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_namespaces_and_tables_are_created_listed_and_dropped(catalog: lance_sql
     assert catalog.namespaces("sales") == []
 
 
-def test_what_is_there_is_not_made_again_and_what_is_not_is_not_found(catalog: lance_sql.Catalog) -> None:
+def test_existing_names_are_refused_and_missing_ones_not_found(catalog: lance_sql.Catalog) -> None:
     catalog.create_namespace("sales")
     catalog.create_table("sales.orders", ROWS)
     for make in (lambda: catalog.create_namespace("sales"), lambda: catalog.create_table("sales.orders", ROWS)):
@@ -98,7 +98,7 @@ def lake(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_pylance_made_is_seen(lake: Path) -> None:
+def test_tables_of_pylance_are_listed(lake: Path) -> None:
     catalog = lance_sql.catalog(lake)
     assert list(catalog.walk()) == [("orders",), ("sales", "empty"), ("sales", "orders"), ("sales", "eu", "orders")]
     assert catalog.properties("sales.eu") == {"of": "eu"}

@@ -1,4 +1,4 @@
-"""What a change feed has to say, from the model's versions of a table alone.
+"""The expected change feed, computed from the model's versions of a table.
 
 Shares no code with the library: versions are lists of rows, compared row by row.
 """

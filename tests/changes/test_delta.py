@@ -1,5 +1,5 @@
-"""The same random histories in a Delta table with its change data feed: both feeds say the same, but where
-docs/change-feed.md lists a difference.
+"""The same random histories in a Delta table with its change data feed: both feeds agree, except for the differences
+that docs/change-feed.md lists.
 
 Commits have other numbers there, so that both are renamed to the number of the operation that made them.
 """

@@ -1,4 +1,4 @@
-"""The feed as a relation: columns, filters, limits, parts, pickles, streams; and what is read for it."""
+"""The feed as a relation: columns, filters, limits, parts, pickles, streams; and the bytes read for it."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_names_of_the_feed_belong_to_the_feed(tmp_path: Path) -> None:
         made.changes()
 
 
-def test_explain_says_what_is_read(table: lance_sql.Dataset) -> None:
+def test_explain_lists_the_columns_to_read(table: lance_sql.Dataset) -> None:
     text = table.changes(2).scan(["id"], "_commit_version = 4 AND s <> 'x'").explain()
     assert text.splitlines() == [
         "changes of t.lance versions 2 to 7, mode all",

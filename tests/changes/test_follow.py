@@ -23,7 +23,7 @@ def append(table: Dataset, *ids: int) -> Dataset:
     return lance_sql.write({"id": list(ids), "v": ["x"] * len(ids)}, table.uri, mode="append")
 
 
-def test_what_is_there_comes_first_and_then_what_comes(table: Dataset) -> None:
+def test_existing_commits_precede_new_ones(table: Dataset) -> None:
     append(table, 3)
     following = table.changes().follow(poll=0.01, timeout=10)
     first, second = next(following), next(following)

@@ -124,7 +124,7 @@ def check_pairs(history: RecordedHistory, count: int) -> None:
 
 
 @seeds(range(6), range(6, 12))
-def test_the_feed_says_what_the_model_says(tmp_path: Path, seed: int) -> None:
+def test_the_feed_matches_the_model(tmp_path: Path, seed: int) -> None:
     history = RecordedHistory(str(tmp_path / "t.lance"), seed)
     history.run(15)
     check_pairs(history, 6)

@@ -1,4 +1,4 @@
-"""Changes of tables whose row ids contradict the commits: refused by name, or told from both versions."""
+"""Changes of tables whose row ids contradict the commits: refused by name, or compared by value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def count(path: Path, start: int, end: int, mode: Mode = "all", *, trust_snapsho
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_history_in_order_is_told(history: Path, mode: Mode) -> None:
+def test_a_history_is_in_order(history: Path, mode: Mode) -> None:
     for start in range(1, OVERWRITE + 1):
         for end in range(start, OVERWRITE + 1):
             trusted = count(history, start, end, mode=mode, trust_snapshots=True)
@@ -77,7 +77,7 @@ def test_row_ids_that_contradict_a_commit_are_refused_by_name(history: Path, tmp
     assert count(path, 1, version - 1) == count(history, 1, version - 1)
 
 
-def test_swapped_ids_are_told_as_updates_then(history: Path, tmp_path: Path) -> None:
+def test_swapped_ids_become_updates(history: Path, tmp_path: Path) -> None:
     version, edit, _ = FAULTS["a compaction that swaps ids"]
     path = planted(history, tmp_path / "t.lance", version, edit)
     for mode in MODES[:2]:
@@ -88,7 +88,7 @@ def test_swapped_ids_are_told_as_updates_then(history: Path, tmp_path: Path) -> 
         assert len(set(found["_rowid"].to_pylist())) == 2
 
 
-def test_what_is_told_then_is_what_both_versions_have(history: Path, tmp_path: Path) -> None:
+def test_trusted_snapshots_are_compared_by_value(history: Path, tmp_path: Path) -> None:
     version, edit, _ = FAULTS["a dropped column that loses rows"]
     path = planted(history, tmp_path / "t.lance", version, edit)
     before = lance_sql.open(path, version=version - 1).scan(["k", "_rowid"]).to_table().to_pylist()

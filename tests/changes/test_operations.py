@@ -1,4 +1,4 @@
-"""What each operation is in the feed, one by one."""
+"""Changes of each operation in the feed."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_by_key_a_row_that_was_written_again_as_it_was_is_unchanged(tmp_path: Pa
     assert changes(made, 2, key="id") == [("update_preimage", 1, 1, 2), ("update_postimage", 1, 9, 2)]
 
 
-def test_what_leaves_rows_alone_has_no_changes(table: lance_sql.Dataset) -> None:
+def test_operations_without_row_changes_have_no_changes(table: lance_sql.Dataset) -> None:
     made = lance_sql.write(pa.table({"id": [4], "s": ["d"]}), table.uri, mode="append")
     start = made.version + 1
     made = made.compact().update_config({"owner": "me"}).rename_columns({"s": "t"})
@@ -216,7 +216,7 @@ def test_values_of_a_renamed_and_of_a_cast_column_come_from_where_they_were(tabl
     assert feed.count_rows("id = 2 AND t = 'b'") == 2
 
 
-def test_values_that_do_not_fit_a_later_type_say_where_to_stop(table: lance_sql.Dataset) -> None:
+def test_values_that_do_not_fit_a_later_type_name_the_last_version(table: lance_sql.Dataset) -> None:
     made = lance_sql.write(pa.table({"id": [70_000], "s": ["big"]}), table.uri, mode="append")
     made = made.delete("id = 70000").alter_column("id", type=pa.int16())
     with pytest.raises(

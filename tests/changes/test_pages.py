@@ -1,4 +1,4 @@
-"""Pages of the feed and of the story of rows say what the relations have."""
+"""Pages of the feed and of row history match the relations."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_many_commits_and_rows_are_counted_and_not_shown(tmp_path: Path, monkeyp
     assert ">100<" in page
 
 
-def test_rows_tell_their_story(table: lance_sql.Dataset) -> None:
+def test_rows_have_a_history(table: lance_sql.Dataset) -> None:
     history = table.row_history()
     found = story_page._values(history, history.predicate("id IN (1, 77)"), 20)
     first, second = found["stories"]
@@ -125,13 +125,13 @@ def test_a_story_has_images_that_the_filter_does_not_pass(table: lance_sql.Datas
     assert table.row_history().of_rows(max_rows=2)["id"].unique().to_pylist() == [0, 1]
 
 
-def test_what_was_there_before_the_range_comes_first(table: lance_sql.Dataset) -> None:
+def test_images_before_the_range_come_first(table: lance_sql.Dataset) -> None:
     history = table.row_history(2)
     [story] = story_page._values(history, history.predicate("id = 0"), 20)["stories"]
     assert [(event.version, event.what) for event in story.events] == [(None, "is there"), (2, "update")]
     assert "before version 2" in history.to_html("id = 0")
 
 
-def test_no_rows_are_said(table: lance_sql.Dataset) -> None:
+def test_empty_tables_are_reported(table: lance_sql.Dataset) -> None:
     assert "No rows." in table.row_history().to_html("id = 1234")
     assert "No changes." in table.changes(since=5).to_html()

@@ -1,4 +1,4 @@
-"""Which versions a range means, and what is said where they are gone or not known."""
+"""Versions of a range, and errors for missing or unknown ones."""
 
 from __future__ import annotations
 
@@ -104,7 +104,9 @@ def test_tags_and_times_are_bounds(table: lance_sql.Dataset) -> None:
         ({"key": "nosuch"}, InvalidArgument, "nosuch"),
     ],
 )
-def test_what_is_wrong_is_said(table: lance_sql.Dataset, bounds: Any, error: type[Exception], message: str) -> None:
+def test_wrong_arguments_are_reported(
+    table: lance_sql.Dataset, bounds: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         table.changes(**bounds)
 
@@ -141,7 +143,7 @@ def test_a_clone_begins_with_its_rows(table: lance_sql.Dataset, tmp_path: Path) 
     assert versions(clone, 4) == [1]
 
 
-def test_what_was_cleaned_up_is_not_known(table: lance_sql.Dataset) -> None:
+def test_cleaned_up_versions_have_no_changes(table: lance_sql.Dataset) -> None:
     table.create_tag("old", 2)
     table.cleanup(retain_versions=3)
     table = lance_sql.open(table.uri)

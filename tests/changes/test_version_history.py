@@ -1,4 +1,4 @@
-"""What the history says of each commit, against what was asked for."""
+"""The recorded history of each commit, compared with the requested change."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_it_says_what_was_asked_for(path: str) -> None:
+def test_it_shows_the_query(path: str) -> None:
     entries = lance_sql.open(path).history()
     found = [
         (entry.operation, entry.rows_inserted, entry.rows_updated, entry.rows_deleted, entry.rows) for entry in entries
@@ -55,7 +55,7 @@ def test_it_says_what_was_asked_for(path: str) -> None:
     assert all(entry.timestamp is not None for entry in entries)
 
 
-def test_it_says_who_wrote_what(path: str) -> None:
+def test_it_shows_the_writers(path: str) -> None:
     entries = lance_sql.open(path).history()
     assert [(entry.writer or "").split()[0] for entry in entries] == ["lance-sql"] * 4 + ["lance"] * 6
     assert entries[1].tags == ("kept",)
@@ -65,7 +65,7 @@ def test_it_says_who_wrote_what(path: str) -> None:
         assert (entry.bytes_written or 0) > 0 or entry.files_written == 0
 
 
-def test_the_newest_versions_are_told_like_all(path: str) -> None:
+def test_the_newest_versions_are_listed_like_all(path: str) -> None:
     dataset = lance_sql.open(path)
     assert dataset.history(3) == dataset.history()[-3:]
     assert dataset.history(0) == ()

@@ -80,7 +80,7 @@ def test_the_same_version_has_no_differences(table: str) -> None:
         (["other.lance"], 2, "has one version"),
     ],
 )
-def test_failures_say_what_to_do(table: str, arguments: list[str], exit_code: int, message: str) -> None:
+def test_failures_name_the_cure(table: str, arguments: list[str], exit_code: int, message: str) -> None:
     lance_sql.write({"id": [1]}, "other.lance")
     result = run(*arguments)
     assert (result.exit_code, message in result.stderr) == (exit_code, True), result.stderr

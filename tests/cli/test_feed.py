@@ -1,4 +1,4 @@
-"""`lance-sql changes`: what is listed, and what is said where that is not possible."""
+"""`lance-sql changes`: its output and its errors."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def test_results_are_json_and_text(table: str) -> None:
         (("2", "--mode", "some"), "some"),
     ],
 )
-def test_what_is_wrong_goes_to_stderr(table: str, arguments: tuple[str, ...], message: str) -> None:
+def test_errors_go_to_stderr(table: str, arguments: tuple[str, ...], message: str) -> None:
     result = run(table, *arguments)
     assert result.exit_code in (2, 3)
     assert message in result.stderr
     assert result.stdout == ""
 
 
-def test_what_a_cleanup_removed_is_said(table: str) -> None:
+def test_removed_versions_are_reported(table: str) -> None:
     lance_sql.open(table).cleanup(retain_versions=1)
     result = run(table, "2")
     assert result.exit_code in (2, 3)

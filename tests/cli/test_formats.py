@@ -60,9 +60,7 @@ def test_types_stand_below_names_on_a_terminal() -> None:
 @pytest.mark.parametrize("boxes", [True, False])
 @pytest.mark.parametrize("batch_rows", [1, 3, 1000])
 @pytest.mark.parametrize(("most", "shown"), [(4, [0, 1, 2, 99]), (8, [0, 1, 2, 3, 4, 5, 98, 99]), (3, [0, 1, 2])])
-def test_of_many_rows_the_first_and_the_last_are_shown(
-    boxes: bool, batch_rows: int, most: int, shown: list[int]
-) -> None:
+def test_many_rows_are_cut_to_the_first_and_last(boxes: bool, batch_rows: int, most: int, shown: list[int]) -> None:
     table = pa.table({"n": range(100)})
     stream = io.StringIO()
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(batch_rows))

@@ -46,7 +46,7 @@ def test_an_index_from_beginning_to_end(table: str) -> None:
     assert [each.name for each in lance_sql.open(table).indices()] == ["id_idx"]
 
 
-def test_explain_says_what_is_ruled_out(table: str) -> None:
+def test_explain_counts_pruned_rows(table: str) -> None:
     run("index", "create", table, "id", "zonemap")
     shown = run("explain", table, "id = 9000", "--columns", "k", "--analyze").stdout
     assert "ruled out by scalar indices: 0 of 1 fragments, 0 of 2 pages, 11808 of 20000 rows" in shown
@@ -72,7 +72,7 @@ def test_what_is_refused(table: str) -> None:
     assert "has no index 'nope'; it has none" in refused.stderr
 
 
-def test_what_analyze_learned_is_found_by_later_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_processes_use_analyzed_statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {"id": range(60_000), "k": [i % 7 for i in range(60_000)], "note": [[1]] * 60_000}
     lance_sql.write(rows, "large.lance")
     refused = run("analyze", "large.lance", "id")

@@ -45,7 +45,7 @@ def test_a_page_names_the_job_that_wrote(table: str) -> None:
     assert "nightly &lt;7&gt;" in page
 
 
-def test_layout_says_why_to_compact(table: str) -> None:
+def test_layout_has_reasons_to_compact(table: str) -> None:
     rows = json.loads(run("layout", table, "-o", "json").stdout)
     assert [(row["rows"], row["deleted_rows"], row["added_version"], row["compact"]) for row in rows] == [
         (7, 3, 1, "fewer than 1,048,576 rows, 30% deleted"),

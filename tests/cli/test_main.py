@@ -1,4 +1,4 @@
-"""The command line, run as users run it: what is on stdout, on stderr, and the exit code."""
+"""The command line, run as users run it: stdout, stderr and the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people get wrong first, and what they are told: each names what was meant, or what to write."""
+"""Frequent mistakes and their messages: each names the intended word, or what to write."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ VERBS = [
 @pytest.mark.parametrize(
     ("statement", "message"), STATEMENTS if duckdb.__version__ < "2" else [*STATEMENTS, *STATEMENTS_OF_2_0]
 )
-def test_a_statement_says_what_was_meant(statement: str, message: str) -> None:
+def test_misspelt_statements_get_a_suggestion(statement: str, message: str) -> None:
     result = run("query", statement, "--yes")
     assert message in result.stderr
     assert result.exit_code in (2, 3)
@@ -120,14 +120,14 @@ def test_a_statement_says_what_was_meant(statement: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "message"), VERBS)
-def test_a_verb_says_what_was_meant(arguments: tuple[str, ...], message: str) -> None:
+def test_misspelt_verbs_get_a_suggestion(arguments: tuple[str, ...], message: str) -> None:
     result = run(*arguments)
     assert message in result.stderr
     assert result.exit_code in (2, 3)
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_what_is_wrong_far_to_the_right_is_in_sight() -> None:
+def test_errors_far_to_the_right_are_visible() -> None:
     result = run("query", "SELECT " + " + ".join(["1"] * 200) + " + * 5 FROM range(3)")
     _, line, mark = result.stderr.splitlines()
     assert len(line) <= 102

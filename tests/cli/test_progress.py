@@ -106,7 +106,7 @@ def test_nothing_is_shown_off_a_terminal(forks: Forks, folder: Path) -> None:
     assert "\x1b[2K" not in done.stderr + done.stdout
 
 
-def test_a_callback_is_told_of_every_step(tmp_path: Path) -> None:
+def test_a_callback_receives_every_step(tmp_path: Path) -> None:
     table = lance_sql.write({"id": list(range(ROWS)), "g": [i % 10 for i in range(ROWS)]}, tmp_path / "t.lance")
     told: list[tuple[int, int | None]] = []
 
@@ -126,7 +126,7 @@ def test_a_callback_is_told_of_every_step(tmp_path: Path) -> None:
     assert told[-1] == (ROWS, ROWS)
 
 
-def test_a_callback_is_told_how_far_statements_and_differences_are(tmp_path: Path) -> None:
+def test_a_callback_receives_the_progress_of_statements_and_diffs(tmp_path: Path) -> None:
     rows = {"id": list(range(ROWS)), "g": [i % 10 for i in range(ROWS)]}
     table = lance_sql.write(rows, tmp_path / "t.lance")
     told: list[tuple[int, int | None]] = []

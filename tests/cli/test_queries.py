@@ -1,4 +1,4 @@
-"""The queries for every day: each runs, in DuckDB and DataFusion, and finds what is in the example table."""
+"""Ready-made queries: each runs in DuckDB and DataFusion and finds the rows of the example table."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_the_sql_is_shown() -> None:
         (["growth", "none.lance"], "No Lance table"),
     ],
 )
-def test_mistakes_are_said(arguments: list[str], message: str) -> None:
+def test_mistakes_are_reported(arguments: list[str], message: str) -> None:
     result = run(*arguments)
     assert result.exit_code in (2, 3)
     assert message in result.stderr

@@ -48,7 +48,7 @@ def test_nothing_is_run_of_what_cannot_be_parsed(folder: Path) -> None:
 def test_arrow_holds_one_table(folder: Path) -> None:
     result = run("SELECT 1; SELECT 2", "-o", "arrow")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "these are 2 statements" in result.stderr
+    assert "the results of 2 statements" in result.stderr
 
 
 def test_rows_are_capped_and_counted(folder: Path) -> None:
@@ -66,7 +66,7 @@ def test_rows_are_capped_and_counted(folder: Path) -> None:
         ("no.lance", "Add a verb for no.lance"),
     ],
 )
-def test_what_is_nearly_a_verb_is_a_mistake(folder: Path, word: str, hint: str) -> None:
+def test_misspelt_verbs_are_mistakes(folder: Path, word: str, hint: str) -> None:
     result = run(word)
     assert (result.exit_code, hint in result.stderr) == (2, True), result.stderr
 
@@ -128,7 +128,7 @@ def test_a_table_fits(widths: list[int], room: int) -> None:
         assert chosen == wanted
 
 
-def test_progress_knows_time_and_rows() -> None:
+def test_progress_shows_time_and_rows() -> None:
     connection = duckdb.connect()
     watch = progress.Watch(connection, hidden=False)
     assert watch.line().startswith("running for 0 s")

@@ -1,4 +1,4 @@
-"""The verbs that change tables: what they do, say, refuse, and leave alone with --dry-run."""
+"""The verbs that change tables: effects, output, errors, and --dry-run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_writing_a_file(table: str) -> None:
     assert lance_sql.open("copy.lance").count_rows() == 13
 
 
-def test_what_cannot_be_written(table: str) -> None:
+def test_unwritable_input_is_refused(table: str) -> None:
     result = run("write", table, "SELECT 1 AS id")
     assert result.exit_code == 3
     assert "Table 'data.lance' exists already, at version 2" in result.stderr
@@ -78,7 +78,7 @@ def test_deleting(table: str) -> None:
     assert run("delete", table, "-w", "idd < 3", "--yes").exit_code == 2
 
 
-def test_a_terminal_is_asked(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_asks_for_confirmation(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lance_sql.cli.agreement._is_terminal", lambda: True)
     refused = CliRunner().invoke(main, ["delete", table, "--all"], input="n\n")
     assert "Delete 12 of 12 rows of data.lance version 2? [y/N]" in refused.stderr
@@ -108,7 +108,7 @@ def test_a_terminal_is_asked(table: str, monkeypatch: pytest.MonkeyPatch) -> Non
         ["tag", "data.lance", "first", "--move"],
     ],
 )
-def test_a_pipe_is_not_asked(table: str, arguments: list[str], answer: str | None) -> None:
+def test_a_pipe_does_not_ask_for_confirmation(table: str, arguments: list[str], answer: str | None) -> None:
     run("tag", "data.lance@2", "first")
     lance_sql.open(table).update_config({"a": "b"})
     result = CliRunner().invoke(main, arguments, input=answer)
@@ -281,7 +281,7 @@ def test_a_branch_is_named_behind_the_path(table: str, arguments: list[str]) -> 
         assert lance_sql.open(table).branches()["inside"].branch == "load"
 
 
-def test_what_is_no_branch(table: str) -> None:
+def test_names_that_are_not_branches_are_refused(table: str) -> None:
     lance_sql.open(table).create_tag("audited")
     for name in ("1", "audited", "nothing"):
         result = run("compact", f"{table}@{name}")

@@ -1,4 +1,4 @@
-"""The shell: what is typed, what is completed, and where it is remembered."""
+"""The shell: input, completion and history."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_connection_keeps_what_was_made(connection: Any, capsys: pytest.Captur
     assert "s\n-\n3\n" in capsys.readouterr().out
 
 
-def test_what_was_typed_is_remembered(connection: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shell_remembers_its_history(connection: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     typed(connection, "SELECT 42 AS answer;\r\x04")
     path = tmp_path / "state" / "lance-sql" / "history"
     assert "SELECT 42 AS answer;" in path.read_text()

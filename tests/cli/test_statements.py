@@ -1,4 +1,4 @@
-"""SQL that writes, through the command line: what it says, asks and does."""
+"""SQL that writes, through the command line: output, confirmation and effects."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def ids(version: int | None = None) -> list[int]:
     return sorted(found)
 
 
-def test_rows_are_inserted_without_being_asked() -> None:
+def test_inserts_need_no_confirmation() -> None:
     result = run("INSERT INTO 't.lance' VALUES (4), (5)")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "t.lance is at version 2: insert 2 rows\n"
     assert ids() == [1, 2, 3, 4, 5]
 
 
-def test_what_removes_rows_is_agreed_to() -> None:
+def test_removing_rows_needs_confirmation() -> None:
     result = run("DELETE FROM 't.lance' WHERE id > 1")
     assert result.exit_code == 2
     assert "No terminal to ask for confirmation: pass --yes to delete 2 rows in t.lance, or --dry-run" in result.stderr
@@ -60,7 +60,7 @@ def test_what_removes_rows_is_agreed_to() -> None:
         ),
     ],
 )
-def test_dry_runs_say_what_would_be_done(text: str, expected: str) -> None:
+def test_dry_runs_describe_the_change(text: str, expected: str) -> None:
     result = run(text, "--dry-run")
     assert (result.exit_code, result.stderr) == (0, expected)
     assert lance_sql.open("t.lance").version == 1
@@ -75,7 +75,7 @@ def test_every_row_is_meant_on_purpose(text: str) -> None:
     assert run(text, "--yes", "--all").exit_code == 0
 
 
-def test_what_the_parser_does_not_know_is_said_once() -> None:
+def test_parser_errors_are_reported_once() -> None:
     result = run("SHOW CREATE SCHEMA 't.lance'")
     assert result.exit_code != 0
     assert "Falling back" not in result.stderr
@@ -139,7 +139,7 @@ def test_the_job_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "INSERT INTO 't.lance' VALUES (4)" in shown
 
 
-def test_the_shell_says_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shell_reports_errors_and_continues(capsys: pytest.CaptureFixture[str]) -> None:
     shell = Shell(lance_sql.connect())
     assert shell.run("DELETE FROM 't.lance';")
     assert shell.run("DELETE FROM 't.lance' WHERE id = 1;")

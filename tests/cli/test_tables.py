@@ -53,7 +53,7 @@ def test_merging(table: str) -> None:
     assert rows(table) == {}
 
 
-def test_a_merge_says_what_it_would_do(table: str) -> None:
+def test_a_merge_describes_its_dry_run(table: str) -> None:
     result = run("merge", table, "new.csv", "--on", "id", "--dry-run")
     assert result.stderr == "Would insert 1 row, update 1 row in t.lance version 1.\n"
     assert lance_sql.open(table).version == 1
@@ -106,7 +106,7 @@ def test_a_damaged_manifest_is_repaired(table: str) -> None:
     assert "cannot be read" in result.stderr
 
 
-def test_what_cannot_be_repaired_says_so(table: str) -> None:
+def test_irreparable_tables_are_reported(table: str) -> None:
     damage(table)
     result = run("repair", table, "--yes")
     assert (result.exit_code, lance_sql.open(table).version) == (3, 1)

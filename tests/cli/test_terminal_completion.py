@@ -1,4 +1,4 @@
-"""What the terminal completes: verbs, options, and paths, which it knows better than the program."""
+"""Completion in the terminal: verbs, options, and paths, which the shell itself completes."""
 
 from __future__ import annotations
 

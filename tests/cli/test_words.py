@@ -1,4 +1,4 @@
-"""What the command line and the shell say in the words that people try: plans, errors, help, notebooks."""
+"""Words that users try in the command line and the shell: plans, errors, help, notebooks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_plan_is_shown_as_it_is_drawn() -> None:
         ),
     ],
 )
-def test_errors_of_duckdb_say_where_and_what_was_meant(text: str, message: str) -> None:
+def test_errors_of_duckdb_have_a_place_and_a_suggestion(text: str, message: str) -> None:
     result = run(text)
     assert result.exit_code == 2
     assert message in result.stderr

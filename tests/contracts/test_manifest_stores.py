@@ -15,7 +15,7 @@ class TestSqlite(ManifestStoreContract):
     def manifests(self, tmp_path: Path) -> ManifestStore:
         return SqliteManifestStore(str(tmp_path / "manifests.sqlite"))
 
-    def test_what_is_no_database_is_an_error_that_names_it(self, tmp_path: Path) -> None:
+    def test_files_that_are_not_databases_are_named(self, tmp_path: Path) -> None:
         (tmp_path / "x.sqlite").write_bytes(b"nothing of the kind" * 100)
         with pytest.raises(OSError, match=r"x\.sqlite"):
             SqliteManifestStore(str(tmp_path / "x.sqlite")).latest("t")

@@ -43,7 +43,7 @@ class TestFsspecStoreOnFiles(StoreContract):
             store.put("_versions/3.manifest", b"three", mode="create")
         assert len(list(store.files("_versions"))) == 2
 
-    def test_of_many_that_create_a_file_one_succeeds(self, store: Store) -> None:
+    def test_one_of_many_concurrent_creates_succeeds(self, store: Store) -> None:
         pytest.skip("fsspec's local file system creates no file atomically")
 
 

@@ -1,4 +1,4 @@
-"""Parameters of statements about Lance tables: what DuckDB makes of them over tables of its own."""
+"""Parameters of statements about Lance tables, compared with DuckDB over native tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements through every door, against DuckDB over tables of its own.
+"""Statements through every interface, compared with DuckDB over native tables.
 
 A statement of the corpus names {t} and {u}: paths in quotes, paths without, or names of a catalog here, each alone or
 with a branch, a tag or a version, and tables of DuckDB there. A door gives the same rows, or refuses in a line; none
@@ -425,7 +425,7 @@ def _sorted(table: Any) -> list[tuple[Any, ...]]:
 
 @pytest.mark.skipif(not has_sources(), reason="connections of DuckDB 1.5 take no statements")
 @pytest.mark.parametrize("place", ["path", "plain"])
-def test_what_is_of_duckdb_alone_is_left_alone(place: str) -> None:
+def test_statements_of_duckdb_stay_its_own(place: str) -> None:
     _made(place)
     different = []
     for statements in OWN:

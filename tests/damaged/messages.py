@@ -1,4 +1,4 @@
-"""Damage inside of the messages of a file: they still parse, but say something else."""
+"""Damage inside the messages of a file: they still parse, with other contents."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Changes of damaged tables, and beside versions whose transactions do not say what they did.
-
-What must hold is in `fuzz.changes`, which `make fuzz` runs for longer.
+"""Changes of damaged tables, and concurrent with versions whose transactions are wrong. The invariants are in
+`fuzz.changes`, which `make fuzz` runs for longer.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ LIES: dict[str, _Message] = {
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("change", changes.CHANGES)
-def test_a_transaction_that_lies_lets_no_change_disappear(pairs: list[Values], change: str, lie: str) -> None:
+def test_wrong_transactions_hide_no_change(pairs: list[Values], change: str, lie: str) -> None:
     for values in pairs:
         manifest, name, _ = tables.transaction_of(values)
         said = {**manifest, name: LIES[lie].SerializeToString()}
@@ -73,7 +72,7 @@ def test_a_transaction_that_lies_lets_no_change_disappear(pairs: list[Values], c
 
 
 @pytest.mark.parametrize("change", [name for name in changes.CHANGES if name != "restore"])
-def test_what_cannot_be_understood_is_a_conflict(pairs: list[Values], change: str) -> None:
+def test_unreadable_transactions_are_conflicts(pairs: list[Values], change: str) -> None:
     (appended, *_) = (values for values in pairs if not tables.dataset_of(values).snapshot.indices())
     for content in (b"", b"\xba\x3e\x00", _Message(uuid="x").SerializeToString()):
         manifest, name, _ = tables.transaction_of(appended)

@@ -1,4 +1,4 @@
-"""Random damage to real files: the rows are there, or an error of ours says why not. Never anything else.
+"""Random damage to real files: reading returns the rows or raises an error of this library, nothing else.
 
 The format has no checksums, so damaged values are read as other values; what must hold is their number and form.
 """

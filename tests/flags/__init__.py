@@ -1,1 +1,1 @@
-"""Tables whose feature flags say what most tables do not have."""
+"""Tables with rare feature flags."""

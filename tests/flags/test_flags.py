@@ -1,5 +1,6 @@
-"""Tables with feature flags are changed by both libraries in turns: rows, row ids, row versions, what filters find and
-the flags are those that pylance alone makes of them."""
+"""Tables with feature flags are changed by both libraries in turns: rows, row ids, row versions, results of filters and
+flags equal those of pylance alone.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +123,7 @@ def do_and_compare(tmp_path: Path, made: tuple[Kind, Path], verb: str) -> Path:
     return ours
 
 
-def test_an_append_to_a_table_of_mixed_versions_may_say_which(tmp_path: Path) -> None:
+def test_appends_to_mixed_versions_may_choose_the_version(tmp_path: Path) -> None:
     kind = KINDS["mixed"]
     kind.make(tmp_path / "t")
     for version in ("2.0", "2.1", None):

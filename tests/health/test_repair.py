@@ -1,4 +1,4 @@
-"""A repair gives up no row that can be read: not for an index, and not for what is recorded of rows."""
+"""A repair gives up no readable row, neither for an index nor for row metadata."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_commits_since_the_check_are_not_undone(tmp_path: Path) -> None:
     assert ids(table) == [1, 2, 3]
 
 
-def test_nothing_healthy_is_said(tmp_path: Path) -> None:
+def test_tables_without_a_healthy_version_are_reported(tmp_path: Path) -> None:
     table = tmp_path / "t.lance"
     lance_sql.write({"id": [1]}, table)
     for file in (table / "data").iterdir():
@@ -164,7 +164,7 @@ def test_nothing_healthy_is_said(tmp_path: Path) -> None:
         lance_sql.repair(table)
 
 
-def test_what_to_go_back_to_may_be_said_behind_the_table(tmp_path: Path) -> None:
+def test_the_version_to_restore_may_follow_the_table(tmp_path: Path) -> None:
     table = tmp_path / "t.lance"
     lance_sql.write({"id": [1]}, table)
     lance_sql.write({"id": [2]}, table, mode="append")

@@ -1,4 +1,4 @@
-"""What can be read of a damaged table is got out of it, and what is lost is said."""
+"""Salvage recovers the readable rows of a damaged table, and reports the lost ones."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_values_that_are_not_what_was_written_are_doubtful(table: Path, tmp_path
     assert not intact.doubtful
 
 
-def test_deleted_rows_come_back_where_nobody_knows_them(table: Path, tmp_path: Path) -> None:
+def test_deleted_rows_come_back_without_their_deletion_file(table: Path, tmp_path: Path) -> None:
     (file,) = (table / "_deletions").iterdir()
     file.unlink()
     found = lance_sql.salvage(table, tmp_path / "out.lance")
@@ -228,7 +228,7 @@ def test_types_of_all_kinds_may_be_null(tmp_path: Path) -> None:
     assert all(made[name].null_count == 2 for name in rows.column_names)
 
 
-def test_the_command_line_says_what_is_lost(table: Path, tmp_path: Path) -> None:
+def test_the_command_line_reports_lost_rows(table: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out.lance")
     assert run("salvage", str(table), out).exit_code == 0
     data_file(table, 1).unlink()

@@ -93,7 +93,7 @@ def _problems_after(file: Path, damage: Damage, table: Path) -> tuple[Problem, .
         file.write_bytes(content)
 
 
-def test_the_report_says_what_can_still_be_read(healthy: Path, tmp_path: Path) -> None:
+def test_the_report_lists_readable_columns(healthy: Path, tmp_path: Path) -> None:
     table = tmp_path / "t.lance"
     shutil.copytree(healthy, table)
     newest = lance_sql.open(table).snapshot.manifest.fragments[-1].files[0].path
@@ -170,7 +170,7 @@ def _one_field_less(manifest: Any) -> None:
 
 @pytest.mark.parametrize("edit", [_another_column, _another_field, _another_size, _other_rows, _one_field_less])
 @pytest.mark.parametrize("version", [17, 20])
-def test_a_version_is_checked_by_what_its_manifest_says(
+def test_versions_are_checked_against_their_manifests(
     healthy: Path, tmp_path: Path, edit: Callable[[Any], None], version: int
 ) -> None:
     """Other versions have the same files, and are healthy."""

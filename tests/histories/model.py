@@ -1,4 +1,4 @@
-"""A table as it should be: rows with their ids and versions, and what each operation makes of them.
+"""A table as it should be: rows with their ids and versions, and the effect of each operation.
 
 Written from the rules of row lineage alone; it shares no code with the library.
 """

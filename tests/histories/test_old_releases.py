@@ -323,7 +323,7 @@ def test_three_releases_in_turns(tmp_path: Path, release: str, seed: int) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("release", ["4.0.2", "8.0.1"])
-def test_what_an_old_release_finds_it_finds_after_our_compaction(tmp_path: Path, release: str, kind: str) -> None:
+def test_old_releases_find_the_same_rows_after_our_compaction(tmp_path: Path, release: str, kind: str) -> None:
     path = str(tmp_path / "t")
     conditions = ["k = 5", "k > 43", "k < 50"]
     rows = {"k": list(range(100)), "a": [0] * 100, "s": ["x"] * 100, "f": [0.0] * 100}

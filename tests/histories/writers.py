@@ -1,4 +1,4 @@
-"""The same operations by two libraries."""
+"""Operations performed by both libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that claim what is not so, or that were damaged: one function for each kind, over a copy of a small table."""
+"""Tables with false claims or damage: one function for each kind, over a copy of a small table."""
 
 from __future__ import annotations
 

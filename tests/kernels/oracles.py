@@ -1,4 +1,4 @@
-"""What each kernel means, in plain NumPy. The other side of the property tests; nothing the library uses."""
+"""The meaning of each kernel in plain NumPy, for property tests; not used by the library."""
 
 from collections.abc import Sequence
 from typing import Any

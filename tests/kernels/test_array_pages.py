@@ -187,6 +187,6 @@ BEHIND = np.full(NUM_ROWS, 9, "<u8").tobytes()
         (stored_strings(DESCENDING, bytes(NUM_ROWS), 10**6), STRINGS, "before it begins"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(page: Made, test: kernels.PageTest, message: str) -> None:
+def test_mismatched_input_is_refused(page: Made, test: kernels.PageTest, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         passing(page, test)

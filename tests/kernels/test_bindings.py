@@ -1,4 +1,4 @@
-"""What the kernels offer Python: all of it is in the stub, and the library uses it."""
+"""The Python interface of the kernels: all of it is in the stub, and used by the library."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def plain_page(sizes: list[int], *, large: bool) -> Page:
 
 
 @given(chunk_sizes(), st.booleans())
-def test_table_knows_where_chunks_begin(sizes: list[int], large: bool) -> None:
+def test_the_table_has_the_starts_of_chunks(sizes: list[int], large: bool) -> None:
     page = plain_page(sizes, large=large)
     table = page.table()
     assert table.num_chunks == len(sizes)
@@ -68,7 +68,7 @@ def test_compressed_first_buffers_are_decoded_where_items_are_wanted(
         kernels.flat(decompressed, np.array([0, 1]), 0, 32, out)
 
 
-def test_what_no_compressor_has_made_is_refused() -> None:
+def test_impossible_compression_ratios_are_refused() -> None:
     for scheme, size, message in [
         (kernels.Compression.LZ4, 2**32 - 1, "claims"),
         (kernels.Compression.ZSTD, 2**63, "claims"),

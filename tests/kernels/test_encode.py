@@ -1,4 +1,4 @@
-"""Kernels that write, against what the format says in plain NumPy."""
+"""Kernels that write, compared with the format in plain NumPy."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def test_validity_matches_levels(data: st.DataObject, seed: int, is_valid: bool)
         (FLAT, 128, UNSIGNED, 0, 1, "values of 128 bits are signed"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
+def test_invalid_arguments_are_refused(
     codec: kernels.ValueCodec, num_bits: int, order: kernels.ValueOrder, low: int, high: int, message: str
 ) -> None:
     page = page_of(np.arange(64, dtype="<u4"), None, FLAT, [64])

@@ -66,7 +66,7 @@ FRAGMENTS = st.lists(
 
 
 @given(made=FRAGMENTS, version=U64)
-def test_fragments_are_what_their_messages_say(made: list[dict[str, Any]], version: int) -> None:
+def test_fragments_match_their_messages(made: list[dict[str, Any]], version: int) -> None:
     manifest = table_pb2.Manifest(version=version, tag="t")
     for each in made:
         fragment = manifest.fragments.add(id=each["id"], physical_rows=each["physical_rows"])
@@ -162,7 +162,7 @@ def test_files_are_named_as_messages_name_them(first: list[dict[str, Any]], seco
         assert (sorted(files, key=repr), left) == (sorted(expected, key=repr), strange)
 
 
-def test_what_a_reader_would_merge_or_refuse_is_left_to_it() -> None:
+def test_repeated_messages_are_left_to_the_caller() -> None:
     twice = table_pb2.DataFragment(deletion_file={"id": 1}).SerializeToString() * 2
     cases = [
         twice,
@@ -202,7 +202,7 @@ I32 = st.integers(-(2**31), 2**31 - 1)
         max_size=5,
     )
 )
-def test_fields_are_what_their_messages_say(fields: list[dict[str, Any]]) -> None:
+def test_fields_match_their_messages(fields: list[dict[str, Any]]) -> None:
     manifest = table_pb2.Manifest(version=3, fields=fields, schema_metadata={"a": b"b"})
     *columns, with_more = _kernels.schema_fields(manifest.SerializeToString())
     for column, name in zip(columns, ("name", "id", "parent_id", "logical_type", "nullable"), strict=True):
@@ -232,7 +232,7 @@ def test_bytes_that_are_no_message_are_refused_or_read(data: bytes) -> None:
         _kernels.FragmentNames().add(data)
 
 
-def test_what_a_reader_would_merge_bounds_nothing() -> None:
+def test_repeated_messages_have_no_bounds() -> None:
     once = row_ids_pb2.U64Segment(array={"u16_array": {"base": 100}}).SerializeToString()
     again = row_ids_pb2.U64Segment(array={"u16_array": {"offsets": b"\0\0"}}).SerializeToString()
     sequence = row_ids_pb2.RowIdSequence.FromString(b"\x0a" + bytes([len(once + again)]) + once + again)
@@ -254,7 +254,7 @@ def test_what_a_reader_would_merge_bounds_nothing() -> None:
     ),
     encoding=st.binary(max_size=20),
 )
-def test_columns_are_what_their_messages_say(
+def test_columns_match_their_messages(
     pages: list[tuple[int, list[tuple[int, int]], bytes | None]], encoding: bytes
 ) -> None:
     message = file2_pb2.ColumnMetadata(encoding={"direct": {"encoding": encoding}})

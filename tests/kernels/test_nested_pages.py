@@ -1,4 +1,4 @@
-"""Values inside of lists, maps and structs: leaves that are laid together, and leaves that contradict each other."""
+"""Values inside lists, maps and structs: merged leaves, and contradictory leaves."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def test_levels_become_lists() -> None:
     assert streamed([column], (ShapeKind.LIST, [0]), pa.list_(pa.int32()), [1, 2, 3, 4]) == [None, [7]]
 
 
-def test_values_of_a_page_of_nulls_are_null_whatever_their_reader_says() -> None:
+def test_values_of_a_page_of_nulls_are_null() -> None:
     column = leaf([VALUE, LIST], 4, REPETITION, DEFINITION, are_null=True)
     assert streamed([column], (ShapeKind.LIST, [0]), pa.list_(pa.int32()), [0, 4]) == [[None, None], None, [], [None]]
 
 
-def test_a_struct_is_there_where_one_of_its_members_says_so() -> None:
+def test_a_struct_is_valid_if_one_of_its_members_is() -> None:
     columns = [leaf([VALUE, STRUCT], 4, None, levels) for levels in ([0, 2, 2, 1], [0, 2, 0, 2])]
     type = pa.struct({"a": pa.int32(), "b": pa.int32()})
     assert streamed(columns, (ShapeKind.STRUCT, [0, 1]), type, [0, 4]) == [

@@ -603,9 +603,7 @@ def parts_of(path: Path, content: bytes, column: kernels.ColumnReader, rows: np.
 
 @given(st.data())
 @settings(deadline=None, max_examples=30)
-def test_of_rows_that_are_far_apart_only_their_chunks_are_needed(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_scattered_rows_need_only_their_chunks(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     sizes, seed = [1024] * 192 + [data.draw(st.integers(1, 1024))], data.draw(seeds)
     valid = random_values(seed, sum(sizes), np.uint8) % 3 > 0 if data.draw(st.booleans()) else None
     made = [
@@ -672,7 +670,7 @@ def test_rows_of_which_nothing_was_read_are_damage(tmp_path: Path) -> None:
     assert failure == (False, 0, 0, "extents of a page that is read as a whole")
 
 
-def test_of_several_columns_each_has_its_bytes(tmp_path: Path) -> None:
+def test_each_of_several_columns_has_its_bytes(tmp_path: Path) -> None:
     path = tmp_path / "file"
     page, column = scattered_page(path)
     short, dense = kernels.ColumnReader(np.array([0, 1024])), kernels.ColumnReader(np.array([0, 256 * 1024]))

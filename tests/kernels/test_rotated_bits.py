@@ -111,7 +111,7 @@ def test_rows_that_are_their_centroids() -> None:
             assert (columns["__error_factors"] == 0).all()
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_mismatched_input_is_refused() -> None:
     rows, out = np.zeros((2, 16), np.float32), np.empty(1000, np.uint8)
     numbers = np.array([0, 1], np.uint32)
     for dimension, centroids, bits in ((16, 1, 1), (12, 2, 1), (16, 2, 0), (16, 2, 10), (16, 3, 1), (0, 2, 1)):

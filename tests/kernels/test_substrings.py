@@ -1,4 +1,4 @@
-"""Which strings contain a text."""
+"""Strings that contain a text."""
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,7 @@ types = st.sampled_from([pa.string(), pa.large_string()])
 @example([None, "ab", "", "ba"], "ab", pa.string(), None)
 @example(["a" * 63 + "b"], "ab", pa.string(), None)
 @example(["a" * 64, "b"], "ab", pa.string(), None)
-def test_it_is_what_arrow_says(
-    values: list[str | None], text: str, type: pa.DataType, data: st.DataObject | None
-) -> None:
+def test_it_matches_arrow(values: list[str | None], text: str, type: pa.DataType, data: st.DataObject | None) -> None:
     array = pa.array(values, type)
     start = data.draw(st.integers(0, len(values))) if data is not None else 0
     array = array.slice(start, data.draw(st.integers(0, len(array) - start)) if data is not None else None)

@@ -154,7 +154,7 @@ def test_a_handle_on_another_history_acts_on_nothing(place: Place, action: str, 
 
 
 @pytest.mark.parametrize("what", ["rows", "count", "transaction", "changes"])
-def test_a_handle_on_another_history_reads_its_rows_or_says_so(place: Place, what: str) -> None:
+def test_a_handle_on_another_history_reads_its_rows_or_raises(place: Place, what: str) -> None:
     place.open().cursor("job")
     place.fill(4)
     place.open().delete("id = 3")
@@ -179,7 +179,7 @@ def test_a_handle_on_another_history_reads_its_rows_or_says_so(place: Place, wha
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_a_handle_on_a_version_that_was_cleaned_up_says_so(tmp_path: Path, action: str) -> None:
+def test_handles_on_cleaned_up_versions_raise(tmp_path: Path, action: str) -> None:
     old = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
     old.create_tag("moving")
     lance_sql.write({"id": [2]}, old, mode="overwrite").move_tag("moving")
@@ -191,7 +191,7 @@ def test_a_handle_on_a_version_that_was_cleaned_up_says_so(tmp_path: Path, actio
 
 
 @pytest.mark.parametrize("action", ["changes", "row_history", "create_branch", "create_tag", "to_table"])
-def test_a_handle_on_a_branch_that_is_gone_says_so(tmp_path: Path, action: str) -> None:
+def test_handles_on_deleted_branches_raise(tmp_path: Path, action: str) -> None:
     table = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
     table.create_branch("load")
     append(tmp_path / "t.lance", 2, branch="load")

@@ -278,7 +278,7 @@ def test_a_numbered_write_is_known_on_branches_and_after_their_publication(tmp_p
 
 
 @pytest.mark.parametrize("kept", ["txn", "applied", "consumed"])
-def test_what_both_have_kept_is_a_conflict_by_name(tmp_path: Path, kept: str) -> None:
+def test_state_set_on_both_branches_is_a_named_conflict(tmp_path: Path, kept: str) -> None:
     path = tmp_path / "t.lance"
     make(path, 1)
     source = make(tmp_path / "s.lance", 5)
@@ -318,9 +318,7 @@ def test_a_branch_can_be_published_after_a_cleanup(tmp_path: Path, cleaned: str)
 
 @pytest.mark.parametrize("theirs", ["update", "delete", "insert"])
 @pytest.mark.parametrize("compacted", [False, True])
-def test_what_others_changed_before_a_part_was_published_is_a_conflict(
-    tmp_path: Path, theirs: str, compacted: bool
-) -> None:
+def test_earlier_changes_of_others_are_conflicts(tmp_path: Path, theirs: str, compacted: bool) -> None:
     path = tmp_path / "t.lance"
     table = lance_sql.write({"id": [1, 2, 3], "v": [1, 1, 1]}, path)
     table.create_branch("load")

@@ -1,4 +1,4 @@
-"""What a reference names stays, and a reference that is made while a version goes is kept or refused."""
+"""Referenced versions stay; a reference created during a cleanup is kept or refused."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_a_branch_whose_creation_failed_is_not_there(tmp_path: Path, monkeypatch
     table.create_branch("dev")
 
 
-def test_a_branch_whose_folder_was_not_copied_says_so(tmp_path: Path) -> None:
+def test_branches_without_their_folder_raise(tmp_path: Path) -> None:
     import shutil
 
     table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")

@@ -1,5 +1,5 @@
-"""What remembers a table, a version or a position, when folders are moved, swapped, copied, or restored from a backup:
-it gives the right rows, or an error that says what happened; never other rows, and never some of them.
+"""Handles, cursors and caches after folders were moved, swapped, copied or restored from a backup: they return the
+right rows or raise an error with the cause, never other rows or a part of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tests need of an object store: a bucket behind a proxy, and how both libraries reach it."""
+"""Fixtures for object stores: a bucket behind a proxy, and the options of both libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a store on S3, and what is special about object stores."""
+"""The contract of a store on S3, and special cases of object stores."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_an_upload_that_is_aborted_leaves_nothing(place: Place, store: ObjectSto
     assert not place.client("s3").list_multipart_uploads(Bucket="bucket").get("Uploads")
 
 
-def test_an_upload_that_fails_says_so(place: Place, store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_uploads_raise(place: Place, store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "PART_BYTES", 1000)
     fast = ObjectStore(store.uri, {**place.options, "client_max_retries": 0})
 
@@ -166,7 +166,7 @@ def test_an_upload_that_fails_says_so(place: Place, store: ObjectStore, monkeypa
     assert [info.path for info in store.files("data")] == ["data/a.lance"]
 
 
-def test_what_another_has_added_is_seen(place: Place, store: ObjectStore) -> None:
+def test_objects_of_other_writers_are_listed(place: Place, store: ObjectStore) -> None:
     assert [info.path for info in store.files("data")] == ["data/a.lance"]
     place.store(store.uri).put("data/b.lance", b"later", mode="create")
     assert store.tail("data/b.lance", 9) == (5, pa.py_buffer(b"later"))
@@ -190,7 +190,7 @@ def _read_in_child(uri: str, options: dict[str, str], store: ObjectStore | None,
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 # the other library warns of forks on its own
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_process_that_was_forked_from_a_user_is_told_so(place: Place, store: ObjectStore) -> None:
+def test_a_forked_process_gets_an_error(place: Place, store: ObjectStore) -> None:
     store.tail("data/a.lance", 4)
     context = multiprocessing.get_context("fork")
     answers = context.Queue()

@@ -1,5 +1,6 @@
-"""Tables that are far away give the rows that they give from a local disk, whatever is asked for, however little is
-held at a time, and whatever goes wrong on the way; pylance reads the same from there."""
+"""Remote tables return the rows of local ones, for every query, batch size and failure on the way; pylance reads the
+same rows.
+"""
 
 from __future__ import annotations
 

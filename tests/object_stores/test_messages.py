@@ -1,4 +1,4 @@
-"""What a store answers is said in one line, with its reason."""
+"""Errors of a store in one line, with its reason."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def azure(endpoint: str) -> dict[str, Any]:
         (409, "AccountBeingCreated", "The account is being created.", OSError),
     ],
 )
-def test_the_reason_of_azure_is_said(endpoint: str, status: int, code: str, message: str, kind: type[OSError]) -> None:
+def test_azure_errors_have_their_reason(
+    endpoint: str, status: int, code: str, message: str, kind: type[OSError]
+) -> None:
     Answering.status, Answering.body = status, XML.format(code=code, message=message)
     with pytest.raises(kind) as raised:
         lance_sql.open("az://box/t.lance", storage_options=azure(endpoint))

@@ -1,4 +1,4 @@
-"""A handle on a table of an object store whose place another table takes reads its own rows, or says so.
+"""A handle on a table of an object store whose place another table takes reads its own rows, or raises.
 
 Both tables have as many rows, files and versions, and an index on the same column.
 """

@@ -1,4 +1,4 @@
-"""How many requests statements take, and that those which wait for nothing are made together."""
+"""The number of requests of statements; independent ones are concurrent."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_checksums_go_with_a_table_in_a_bucket(place: Place, uri: str) -> None:
     assert {problem.file for problem in damaged.problems} == {f"data/{path}"}
 
 
-def test_what_a_stream_has_read_is_not_asked_for_again(tmp_path: Path) -> None:
+def test_a_stream_does_not_repeat_requests(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     rows = pa.table({name: rng.integers(0, 2**62, 1_000_000) for name in "abcd"})
     # several pages a column, of which a small batch opens the first, and more than is asked for beside that batch

@@ -1,4 +1,4 @@
-"""How many requests searches take of a table that was just opened, whose indices nobody has read yet."""
+"""The number of requests of searches on a freshly opened table with unread indices."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_sources_of_any_kind() -> None:
         assert rows(f"{number}.lance") == [(2, "Trier")]
 
 
-def test_a_feed_says_its_kinds_itself() -> None:
+def test_a_feed_lists_its_kinds() -> None:
     lance_sql.sql(f"APPLY CHANGES INTO 'a.lance' FROM 'moves.lance' {CLAUSES}")
     lance_sql.sql("UPDATE 'a.lance' SET city = 'Ulm' WHERE user = 2")
     lance_sql.sql("APPLY CHANGES INTO 'b.lance' FROM lance_changes('a.lance') KEYS (user) STORED AS SCD TYPE 2")
@@ -100,7 +100,7 @@ def test_on_connections() -> None:
         ),
     ],
 )
-def test_what_is_not_understood(text: str, error: type[Exception], message: str) -> None:
+def test_unparsable_statements_are_refused(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         lance_sql.sql(text)
     assert not Path("a.lance").exists()

@@ -69,7 +69,7 @@ def rows(text: str, engine: Any) -> list[tuple[Any, ...]]:
 
 @each_engine
 @pytest.mark.parametrize(("steps", "left"), [pytest.param(*case, id=name) for name, *case in LIFECYCLES])
-def test_what_is_left_of_the_life_of_a_row(
+def test_net_changes_of_a_row(
     engine: Any, steps: dict[int, str], left: list[tuple[str, str, int]], tmp_path: Path
 ) -> None:
     table = made(tmp_path / "t.lance", steps)
@@ -82,7 +82,7 @@ def test_what_is_left_of_the_life_of_a_row(
 
 
 @each_engine
-def test_what_is_outside_of_the_range_does_not_count(engine: Any, tmp_path: Path) -> None:
+def test_commits_outside_the_range_do_not_count(engine: Any, tmp_path: Path) -> None:
     table = made(tmp_path / "t.lance", {2: "+a", 5: "=b", 7: "-"}, last=7)
     text = "SELECT name, _change_type, _commit_version FROM '{}' CHANGES FROM VERSION {} TO VERSION {} WITH ({}) {}"
     net = "deduplicationMode = 'netChanges'"

@@ -126,7 +126,7 @@ def test_members_of_structs_are_found_behind_any_alias(both: Both) -> None:
     assert len(run("DELETE FROM {t} AS st WHERE st.x = 4")) == 1
 
 
-def test_what_an_engine_finds_while_it_computes_is_an_error_of_this_library(both: Both, tmp_path: Path) -> None:
+def test_errors_of_an_engine_while_computing_become_own_errors(both: Both, tmp_path: Path) -> None:
     connection, _ = both
     path = tmp_path / "t.lance"
     source = "(SELECT n, n::TINYINT + 124::TINYINT AS i8 FROM helper)"

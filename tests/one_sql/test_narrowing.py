@@ -1,4 +1,4 @@
-"""What a query can want of its tables: with no other columns and rows, it has the same answer."""
+"""Columns and rows that a query needs: with only these, it returns the same result."""
 
 from __future__ import annotations
 

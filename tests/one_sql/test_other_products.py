@@ -1,5 +1,5 @@
 """Statements as the documentation of other products has them, with the name of a table here, in every place that takes
-SQL: they do what they say, or fail in one line that says what to write.
+SQL: they work, or fail with one line that names the alternative.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def test_a_statement_sees_one_version_of_a_table(engine: str, tmp_path: Path) ->
         ("GRANT SELECT ON x TO y", UnsupportedFeature, "does not run GRANT"),
     ],
 )
-def test_mistakes_are_said_in_one_line(engine: str, text: str, error: type[Exception], message: str) -> None:
+def test_mistakes_are_reported_in_one_line(engine: str, text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message) as caught:
         lance_sql.sql(text, engine)
     assert "\n" not in str(caught.value)
@@ -206,7 +206,7 @@ def test_mistakes_are_said_in_one_line(engine: str, text: str, error: type[Excep
         ("datafusion", "SELECT damerau_levenshtein('a', 'b')", "DataFusion does not run .*damerau"),
     ],
 )
-def test_what_an_engine_does_not_have_is_refused_by_name(engine: str, text: str, construct: str) -> None:
+def test_features_missing_from_an_engine_are_named(engine: str, text: str, construct: str) -> None:
     with pytest.raises(UnsupportedFeature, match=construct):
         lance_sql.sql(text, engine, dialect="duckdb")
 

@@ -166,7 +166,7 @@ def test_every_row_is_removed_or_changed_on_purpose_only(text: str) -> None:
     assert sum(count or 0 for count in counts(run(text, all_rows=True))) == 4
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing() -> None:
+def test_a_dry_run_describes_the_change_and_makes_none() -> None:
     done = run("MERGE INTO t.lance USING (SELECT 1 AS id) AS s ON t.id = s.id WHEN MATCHED THEN DELETE", dry_run=True)
     assert counts(done) == (0, 0, 1)
     assert done.dataset is None
@@ -375,7 +375,7 @@ def test_the_statement_and_the_job_are_recorded(monkeypatch: pytest.MonkeyPatch)
         ("COPY 't.lance' FROM 'x.csv'", UnsupportedFeature, "COPY"),
     ],
 )
-def test_mistakes_are_said_in_one_line(text: str, error: type[Exception], message: str) -> None:
+def test_mistakes_are_reported_in_one_line(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message) as caught:
         run(text)
     assert "\n" not in str(caught.value)
@@ -447,7 +447,7 @@ def test_a_change_is_no_part_of_a_transaction() -> None:
 
 
 @needs_own_connections
-def test_connections_want_to_be_told_that_all_rows_are_meant() -> None:
+def test_connections_need_confirmation_for_all_rows() -> None:
     connection = lance_sql.connect()
     with pytest.raises(InvalidArgument, match="add WHERE true"):
         connection.execute("DELETE FROM 't.lance'")

@@ -371,7 +371,7 @@ def is_native(held: Held, condition: str) -> bool:
 
 
 @pytest.mark.parametrize("place", range(len(SETUPS)))
-def test_which_streams_the_kernels_filter(tables: list[Held], place: int) -> None:
+def test_streams_filtered_by_the_kernels(tables: list[Held], place: int) -> None:
     held, is_legacy = tables[place], SETUPS[place].file_version == "legacy"
     if SETUPS[place].compression and SETUPS[place].file_version == "2.0":
         pytest.skip("buffers of version 2.0 that are compressed as a whole are decompressed when a page is opened")

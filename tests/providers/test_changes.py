@@ -104,7 +104,7 @@ def test_a_new_query_sees_new_commits(engine: Engine, path: str) -> None:
         ("'{path}x', 2", "No Lance table"),
     ],
 )
-def test_what_is_wrong_is_said(engine: Engine, path: str, arguments: str, message: str) -> None:
+def test_wrong_arguments_are_reported(engine: Engine, path: str, arguments: str, message: str) -> None:
     with pytest.raises(Exception, match=message) as raised:
         engine.rows(f"SELECT * FROM lance_changes({arguments.format(path=path)})")
     # the modules that the error went through; DataFusion shows the function itself

@@ -1,4 +1,4 @@
-"""What only DataFusion has: partitions, positional arguments."""
+"""DataFusion only: partitions, positional arguments."""
 
 from __future__ import annotations
 

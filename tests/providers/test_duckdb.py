@@ -1,4 +1,4 @@
-"""What only DuckDB has: paths as tables, variables, cursors, views, prepared statements, its types."""
+"""DuckDB only: paths as tables, variables, cursors, views, prepared statements, its types."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_time_travel_has_named_arguments(connection: Any, path: str, arguments: 
         (", version := 1, tag := 'second'", "version|tag"),
     ],
 )
-def test_wrong_time_travel_says_what_is_wrong(connection: Any, path: str, arguments: str, message: str) -> None:
+def test_wrong_time_travel_is_reported(connection: Any, path: str, arguments: str, message: str) -> None:
     with pytest.raises(duckdb.Error, match=message) as caught:
         connection.execute(f"FROM lance_scan({quoted(path)}{arguments})")
     assert ".py" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The source protocol of DuckDB 2.0: what the optimizer is told, which conditions are taken, and what is read."""
+"""The source protocol of DuckDB 2.0: statistics for the optimizer, accepted conditions, and columns read."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_another_protocol_is_not_used(monkeypatch: pytest.MonkeyPatch, what: str
             cached.cache_clear()
 
 
-def test_the_optimizer_knows_the_live_rows(connection: Any, path: str) -> None:
+def test_the_optimizer_gets_the_number_of_live_rows(connection: Any, path: str) -> None:
     assert f"~{ROWS - 100:,} rows" in explained(connection, f"SELECT id FROM lance_scan('{path}')")
     assert f"~{ROWS:,} rows" in explained(connection, f"SELECT id FROM lance_scan('{path}', version := 1)")
 
@@ -127,11 +127,11 @@ def test_a_table_with_a_column_of_that_name_is_refused_by_name(connection: Any, 
         ("id % 2 = 0", False),
     ],
 )
-def test_what_leaves_few_rows_is_taken(connection: Any, path: str, condition: str, taken: bool) -> None:
+def test_selective_filters_are_accepted(connection: Any, path: str, condition: str, taken: bool) -> None:
     assert is_taken(connection, path, condition) == taken
 
 
-def test_of_small_tables_less_is_taken(connection: Any, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_tables_are_read_in_smaller_batches(connection: Any, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # as of files that were not written just now, of which nothing is kept
     monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 0)
     assert not is_taken(connection, path, "share < 0.01")

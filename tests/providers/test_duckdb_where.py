@@ -67,7 +67,7 @@ def test_a_join_reads_what_the_filter_leaves(dataset: lance_sql.Dataset, connect
     ("filter", "message"),
     [("nothing = 1", "No column 'nothing'"), ("id = ", "Cannot read the filter"), ("id", "not a condition")],
 )
-def test_what_is_no_condition_is_named(
+def test_non_conditions_are_named(
     dataset: lance_sql.Dataset, connection: duckdb.DuckDBPyConnection, filter: str, message: str
 ) -> None:
     with pytest.raises(duckdb.Error, match=message):

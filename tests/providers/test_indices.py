@@ -1,4 +1,4 @@
-"""Engines use scalar indices: one that lies hides rows from all of them, unless they are told to do without."""
+"""Engines use scalar indices: a wrong one hides rows from all of them, unless indices are turned off."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_sql_has_what_python_has(run: Run, table: lance_sql.Dataset, name: str) 
     assert expected
 
 
-def test_versions_say_what_happened(run: Run, table: lance_sql.Dataset) -> None:
+def test_versions_record_their_operation(run: Run, table: lance_sql.Dataset) -> None:
     rows = run(f"SELECT version, operation, deleted, tags FROM lance_versions('{table.uri}') ORDER BY version")
     assert rows == [
         {"version": 1, "operation": "create", "deleted": 0, "tags": None},

@@ -1,4 +1,4 @@
-"""What docs/frames.md says of other tools, where these are installed."""
+"""The tools of docs/frames.md, if they are installed."""
 
 from __future__ import annotations
 

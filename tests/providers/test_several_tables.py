@@ -100,7 +100,7 @@ def test_a_connection_keeps_what_its_scans_learn(tmp_path: Path) -> None:
     assert [each for each in cache.rglob("*") if each.is_file()]
 
 
-def test_prepared_statements_see_new_commits_or_say_so(connection: Any) -> None:
+def test_prepared_statements_see_new_commits_or_raise(connection: Any) -> None:
     connection.execute("PREPARE plain AS SELECT count(*) FROM 'a.lance'")
     connection.execute("PREPARE rows AS SELECT id FROM lance_scan('a.lance') ORDER BY id")
     connection.execute("PREPARE fixed AS SELECT count(*) FROM 'a.lance@1'")

@@ -46,7 +46,7 @@ def content(table: Dataset) -> list[str]:
 
 @pytest.mark.parametrize("scd", [1, 2])
 @pytest.mark.parametrize("told", [True, False])
-def test_what_spark_applies_is_what_one_process_applies(
+def test_spark_applies_changes_like_one_process(
     spark: SparkSession, tmp_path: Path, scd: Literal[1, 2], told: bool
 ) -> None:
     rng = np.random.default_rng(scd * 2 + told)

@@ -1,4 +1,4 @@
-"""Merges by Spark at scale: what one process makes of the same rows, in little memory of the driver; all or nothing."""
+"""Merges by Spark at scale: equal to one process, in little memory of the driver, all or nothing."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_duckdbs_dialect_is_translated(spark: SparkSession) -> None:
     assert lance_sql.sql(text, session=spark, dialect="duckdb").to_pylist()[0]["a"] == 3
 
 
-def test_what_spark_does_not_have_is_refused_by_name(spark: SparkSession) -> None:
+def test_features_missing_from_spark_are_named(spark: SparkSession) -> None:
     with pytest.raises(UnsupportedFeature, match="Spark does not support ASOF JOIN"):
         lance_sql.sql("SELECT * FROM a ASOF JOIN b ON a.id >= b.id", session=spark, dialect="duckdb")
     with pytest.raises(UnsupportedFeature, match="Spark does not support PIVOT"):

@@ -174,7 +174,7 @@ def test_the_rows_that_a_stream_begins_with_come_in_parts(table: lance_sql.Datas
     assert max(len(rows) for rows in found) <= max(most, 2)
 
 
-def test_what_is_learned_between_two_batches_moves_no_row(tmp_path: Path) -> None:
+def test_learning_between_batches_moves_no_row(tmp_path: Path) -> None:
     ids = np.arange(400_000)
     # one half of the rows passes, which a scan that has read the column knows of most zones
     value = np.where(ids // 50_000 % 2 == 0, ids, -1)
@@ -247,7 +247,7 @@ def test_restarts_at_any_moment_lose_and_double_nothing(tmp_path: Path, seed: in
     assert applied(batches) == content(path)
 
 
-def test_a_slow_reader_is_told_what_was_cleaned_up(table: lance_sql.Dataset) -> None:
+def test_a_slow_reader_gets_an_error_for_cleaned_up_versions(table: lance_sql.Dataset) -> None:
     stream = Stream(table.uri, readChangeFeed="true", startingVersion=2, maxVersionsPerTrigger=1)
     stream.batch()
     table.cleanup(retain_versions=1)

@@ -116,7 +116,7 @@ def test_a_batch_that_is_tried_again_after_a_restore_or_a_cleanup(sink: Sink, pa
     assert content(path) == [0, 1]
 
 
-def test_a_task_that_does_not_know_its_query_is_refused(sink: Sink, path: Path) -> None:
+def test_tasks_without_a_query_id_are_refused(sink: Sink, path: Path) -> None:
     sink.task.pop("sql.streaming.queryId")
     with pytest.raises(InvalidArgument, match="option\\('txnAppId'"):
         sink.batch(0, [1])

@@ -122,7 +122,7 @@ def test_clauses_in_their_order(spark: SparkSession, path: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_wrong_with_a_merge_is_said(spark: SparkSession, path: str) -> None:
+def test_errors_of_a_merge_are_reported(spark: SparkSession, path: str) -> None:
     table = LanceTable.for_path(spark, path)
     twice = spark.sql("SELECT 3L AS id, 'a' AS s UNION ALL SELECT 3L, 'b'")
     with pytest.raises(InvalidArgument, match="Two rows of the source match one row"):

@@ -48,7 +48,7 @@ def test_fragments_are_all_rows_in_parts(dataset: lance_sql.Dataset) -> None:
     assert sorted(pa.concat_tables(tables)["id"].to_pylist()) == list(range(25, 35))
 
 
-def test_what_needs_arrows_own_dataset_is_refused(dataset: lance_sql.Dataset) -> None:
+def test_methods_of_arrow_datasets_are_refused(dataset: lance_sql.Dataset) -> None:
     calls: dict[str, Callable[[], object]] = {
         "partition_expression": lambda: dataset.partition_expression,
         "filter": lambda: dataset.filter(pc.field("id") > 1),

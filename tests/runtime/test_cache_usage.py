@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
-def test_what_is_read_is_counted_and_goes_with_the_last_who_have_it(path: Path) -> None:
+def test_cached_bytes_are_counted_until_the_last_holder(path: Path) -> None:
     lance_sql.clear_caches()
     gc.collect()
     before = held()
@@ -68,7 +68,7 @@ def test_it_is_sorted_and_has_each_cache_once(path: Path) -> None:
     assert not found["caches"].null_count
 
 
-def test_what_can_be_read_again_is_let_go_of(path: Path) -> None:
+def test_clear_caches_releases_everything_readable_again(path: Path) -> None:
     table = lance_sql.open(path)
     expected = table.scan(filter="x > 199990").to_table()
     lance_sql.clear_caches()

@@ -117,7 +117,7 @@ def test_caches_are_counted_while_somebody_holds_them() -> None:
     assert names().count("of a test") == 1
 
 
-def test_what_is_gone_is_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_released_caches_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "_FEWEST_DEAD", 10)
     monkeypatch.setattr(caches, "_most_before_sweep", 10)
     for _ in range(1000):
@@ -126,9 +126,7 @@ def test_what_is_gone_is_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("all_of_them", [all_counted, lambda: caches.alive(local._stores)])
-def test_what_comes_while_garbage_is_collected_does_not_disturb(
-    all_of_them: Callable[[], object], tmp_path: Path
-) -> None:
+def test_garbage_collection_does_not_break_caches(all_of_them: Callable[[], object], tmp_path: Path) -> None:
     held: list[object] = [LruCache("busy", most_entries=1) for _ in range(50)]
     held += [LocalStore(str(tmp_path)) for _ in range(50)]
     # so that tuples are not taken from those that were let go of, which collects nothing
@@ -148,7 +146,7 @@ def test_what_comes_while_garbage_is_collected_does_not_disturb(
         gc.callbacks.remove(others)
 
 
-def test_what_is_kept_in_some_other_way_is_counted_too() -> None:
+def test_other_caches_are_counted() -> None:
     held = [1, 2, 3]
     measured = Measured("of a test", lambda: Usage(len(held), 8 * len(held)), held.clear)
     assert measured.usage() == Usage(3, 24)
@@ -165,7 +163,7 @@ def test_what_is_kept_in_some_other_way_is_counted_too() -> None:
         ([Usage(1, 2, 3, None), Usage(10, None, 30, 40)], Usage(11, None, 33, None)),
     ],
 )
-def test_what_one_does_not_count_is_not_counted(usages: list[Usage], expected: Usage) -> None:
+def test_uncounted_values_are_not_counted(usages: list[Usage], expected: Usage) -> None:
     assert total(usages) == expected
 
 

@@ -1,4 +1,4 @@
-"""What Spark does with Lance tables, in Sail."""
+"""Lance tables in Sail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cache on disk: what is kept is what the store has, whatever happens to the folder."""
+"""A cache on disk: cached bytes equal those of the store, whatever happens to the folder."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def read(store: CachedStore, path: str, ranges: list[ByteRange], size: int = 100
     return [buffer.to_pybytes() for buffer in store.get_ranges(path, ranges)]
 
 
-def test_what_was_read_is_not_asked_for_again(far: FarStore, tmp_path: Path) -> None:
+def test_cached_bytes_are_not_requested_again(far: FarStore, tmp_path: Path) -> None:
     draw = random.Random(1)
     store = CachedStore(far, DiskCache(tmp_path))
     for _ in range(200):

@@ -77,7 +77,7 @@ def test_files_that_others_have_added_are_found() -> None:
         store.tail("data/b", 3)
 
 
-def test_what_the_user_remembers_is_not_ours() -> None:
+def test_filesystems_of_the_user_are_not_changed() -> None:
     """fsspec gives everyone the same instance, with one memory."""
     yours = Remembering()
     yours.pipe_file("/bucket/t.lance/data/a", b"a")

@@ -240,7 +240,7 @@ def test_memory_of_files_is_given_back_when_much_of_them_was_looked_at(
     assert (len(given_back) >= times) if times else not given_back
 
 
-def test_where_the_system_does_not_tell_all_of_a_range_counts(
+def test_whole_ranges_count_without_residency_information(
     tmp_path: Path, given_back: list[object], memory: _Memory
 ) -> None:
     memory.num_blocks = None
@@ -249,7 +249,7 @@ def test_where_the_system_does_not_tell_all_of_a_range_counts(
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what files take in memory")
-def test_what_was_looked_at_counts_as_memory_of_files(tmp_path: Path) -> None:
+def test_touched_pages_count_as_memory_of_files(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(96 * touched.BLOCK_BYTES))
     (content,) = LocalStore(tmp_path).get_ranges("a", [ByteRange(0, 96 * touched.BLOCK_BYTES)])
     before = touched.resident_file_blocks()
@@ -291,7 +291,7 @@ def _read_all(store: LocalStore, num_blocks: int, times: int) -> None:
 
 
 @pytest.mark.parametrize(("share", "is_kept"), [(1000, True), (20, False), (0, False)])
-def test_what_is_read_again_and_again_is_kept_within_a_share_of_the_memory(
+def test_repeatedly_read_blocks_stay_within_a_share_of_memory(
     share: int,
     is_kept: bool,
     tmp_path: Path,
@@ -309,7 +309,7 @@ def test_what_is_read_again_and_again_is_kept_within_a_share_of_the_memory(
     assert len(given_back) == 2 if is_kept else len(given_back) >= 8
 
 
-def test_what_is_asked_for_at_once_is_kept_as_well(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
+def test_concurrently_requested_blocks_stay_resident(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
     memory.num_blocks = None
     (tmp_path / "a").write_bytes(bytes(80 * touched.BLOCK_BYTES))
     store = LocalStore(tmp_path)
@@ -361,7 +361,7 @@ def test_a_file_in_the_place_of_another_begins_anew(tmp_path: Path, given_back: 
     assert _kernels.ProcessShare.total() == taken
 
 
-def test_what_is_read_once_is_not_kept(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
+def test_blocks_read_once_do_not_stay_resident(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
     """Neighbouring batches share the blocks between them, which is no return."""
     memory.num_blocks = None
     block = touched.BLOCK_BYTES

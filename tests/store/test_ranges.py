@@ -1,4 +1,4 @@
-"""Requests for byte ranges: what was asked for is inside, and little that is needless."""
+"""Requests for byte ranges: they cover the requested bytes, and few others."""
 
 from __future__ import annotations
 

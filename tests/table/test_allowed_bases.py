@@ -1,4 +1,4 @@
-"""A table asks no place for files but its own, and those that were allowed."""
+"""A table reads files from its own place and from allowed places only."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_no_other_host_is_asked(tmp_path: Path, host: str, monkeypatch: pytest.M
         ("http://a@b/x", "http://a/t.lance", "", False),
     ],
 )
-def test_what_is_asked(base: str, own: str, allowed: str, is_asked: bool) -> None:
+def test_requests_of_allowed_bases(base: str, own: str, allowed: str, is_asked: bool) -> None:
     if is_asked:
         check(base, own, {"allow_bases": allowed})
         return
@@ -123,7 +123,7 @@ def test_what_is_asked(base: str, own: str, allowed: str, is_asked: bool) -> Non
     assert isinstance(ForeignBase("x"), PermissionError)
 
 
-def test_what_is_allowed_goes_with_the_options() -> None:
+def test_allowed_bases_are_part_of_the_options() -> None:
     assert with_allowed(None, None) is None
     assert with_allowed({"region": "x"}, ["s3://a", "s3://b"]) == {"region": "x", "allow_bases": "s3://a,s3://b"}
     assert with_allowed({"allow_bases": "s3://a"}, "s3://b") == {"allow_bases": "s3://a,s3://b"}

@@ -202,7 +202,7 @@ def test_an_arrow_file_of_more_values_than_rows_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [None, *DeletionFileType])
 @pytest.mark.parametrize("num_rows", [1, 7, 4999, 5000, 100_000])
-def test_what_is_written_is_read_again(kind: DeletionFileType | None, num_rows: int) -> None:
+def test_written_sequences_are_read_back(kind: DeletionFileType | None, num_rows: int) -> None:
     offsets = np.arange(0, 3 * num_rows, 3, dtype=np.uint32)
     files: dict[str, bytes] = {}
     store = MemoryStore(files)

@@ -126,7 +126,7 @@ def test_a_rule_that_only_warns_is_not_enforced(table: Dataset) -> None:
         table.set_rule("sane", "amount >= 0", severity="warn", enforce=True)
 
 
-def test_of_two_writers_of_one_key_the_second_is_refused(table: Dataset) -> None:
+def test_the_second_of_two_writers_of_one_key_is_refused(table: Dataset) -> None:
     ruled = table.set_rule("ids", "unique(id)", enforce=True)
     writers = 4
     together = Barrier(writers)

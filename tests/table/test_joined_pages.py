@@ -1,4 +1,4 @@
-"""What one file or page holds is joined where it is read: dictionaries of several pages, JSON below NULL, blobs."""
+"""Values joined from several files or pages: dictionaries of several pages, JSON below NULL, blobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read of files before, and files that have taken the place of others."""
+"""Cached metadata of files, and replaced files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_manifest_is_read_once(path: Path, reads: list[str]) -> None:
     assert second.to_table() == first.to_table()
 
 
-def test_what_has_just_been_written_is_read_again(tmp_path: Path, reads: list[str]) -> None:
+def test_recently_written_files_are_read_again(tmp_path: Path, reads: list[str]) -> None:
     lance_sql.write(pa.table({"x": [1]}), tmp_path / "t.lance")
     (file,) = list_versions(open_store(tmp_path / "t.lance"))
     # as if it were written while it is read, however long that takes
@@ -92,7 +92,7 @@ def test_damage_is_seen_after_the_manifest_was_read(path: Path) -> None:
     assert lance_sql.open(path).count_rows() == 3
 
 
-def test_where_files_have_no_identity_each_is_read(path: Path, reads: list[str]) -> None:
+def test_files_without_an_identity_are_read_again(path: Path, reads: list[str]) -> None:
     (file,) = (path / "_versions").glob("*.manifest")
     store = MemoryStore({f"_versions/{file.name}": file.read_bytes()})
     assert manifest.read(store, f"_versions/{file.name}", "t").version == 1

@@ -1,4 +1,4 @@
-"""Manifests: the file around the message, and what the message must not say."""
+"""Manifests: the file around the message, and invalid messages."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def written(manifest_: Manifest, index_section: bytes | None = None) -> bytes:
 UNKNOWN = b"\x98\x06\x2a"
 
 
-def test_what_was_not_changed_is_written_as_it_was_read() -> None:
+def test_unchanged_parts_are_written_verbatim() -> None:
     before = message(
         fields=[{"name": "a", "id": 3, "parent_id": -1, "logical_type": "int32", "unenforced_primary_key": True}],
         fragments=[{"id": 4, "physical_rows": 3, "inline_row_ids": b"x"}],
@@ -459,7 +459,7 @@ def test_tables_with_other_flags_are_not_written(bit: int) -> None:
         ({"deletion_file": {}}, {"stable_row_ids": True, "has_config": True, "has_base_paths": True}, (19, 27)),
     ],
 )
-def test_flags_say_what_a_version_has(
+def test_flags_match_the_features_of_a_version(
     fragment: dict[str, Any], options: dict[str, Any], flags: tuple[int, int]
 ) -> None:
     names = ("stable_row_ids", "has_config", "has_base_paths", "has_covering_indices")

@@ -1,4 +1,4 @@
-"""Versions that are opened again: what was read of them serves as long as no file of it has changed."""
+"""Versions that are opened again: cached metadata is used while no file has changed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_another_version_is_another_one(path: Path) -> None:
     assert lance_sql.open(path, version=old.version).snapshot is old.snapshot
 
 
-def test_whoever_opens_it_otherwise_has_another_one(path: Path, tmp_path: Path) -> None:
+def test_other_options_open_another_snapshot(path: Path, tmp_path: Path) -> None:
     ways: list[Callable[[], Dataset]] = [
         lambda: lance_sql.open(path),
         lambda: lance_sql.open(path, use_indices=False),
@@ -211,7 +211,7 @@ def test_as_many_are_kept_as_there_is_room_for(tmp_path: Path) -> None:
     assert recent.get(4) is None
 
 
-def test_those_of_stores_that_cannot_tell_are_not_given(tmp_path: Path) -> None:
+def test_stores_without_identities_have_no_recent_snapshots(tmp_path: Path) -> None:
     recent = RecentSnapshots[Opened]()
     for key, opened in enumerate([Opened(1), Opened(1, (LocalStore(tmp_path), MemoryStore({})))]):
         recent.keep(key, opened)
@@ -242,7 +242,7 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
-def test_what_is_removed_leaves_the_disk(path: Path) -> None:
+def test_removed_files_leave_the_disk(path: Path) -> None:
     lance_sql.open(path).create_branch("b")
     lance_sql.open(path, branch="b").delete("x = 9")
     removals: list[Callable[[], object]] = [

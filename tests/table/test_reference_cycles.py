@@ -1,4 +1,4 @@
-"""What is dropped goes at once, with its files: nothing of this library waits for the garbage collector."""
+"""Dropped objects are released at once, with their files: nothing waits for the garbage collector."""
 
 from __future__ import annotations
 

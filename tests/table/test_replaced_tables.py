@@ -67,7 +67,7 @@ def test_changes_are_made_of_the_other_table(path: Path, change: Callable[[Datas
 
 
 @pytest.mark.parametrize("has_more", [False, True])
-def test_what_was_computed_from_a_table_is_not_committed_to_another(path: Path, has_more: bool) -> None:
+def test_results_of_a_replaced_table_are_not_committed(path: Path, has_more: bool) -> None:
     before = written(path, 1).delete("x = 2") if not has_more else written(path, 1)
     rows(before)
     after = written(path, 7)

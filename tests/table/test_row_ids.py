@@ -277,7 +277,7 @@ ids_of_all_kinds = st.one_of(
 
 
 @given(ids_of_all_kinds)
-def test_what_is_written_is_read_again(values: list[int]) -> None:
+def test_written_sequences_are_read_back(values: list[int]) -> None:
     data = row_ids.serialize(np.array(values, np.uint64))
     assert row_ids.parse(data, len(values)).expand().tolist() == values
     assert row_ids.parse_prefix(data, len(values) + 5).expand().tolist() == values

@@ -117,7 +117,7 @@ def test_rules_are_replaced_dropped_and_travel_with_the_table(table: Dataset) ->
         latest.drop_rule("a")
 
 
-def test_a_rule_whose_column_is_gone_is_said(table: Dataset) -> None:
+def test_rules_of_missing_columns_are_reported(table: Dataset) -> None:
     made = table.set_rule("a", "unique(status)").drop_columns("status")
     with pytest.raises((CorruptFile, ColumnNotFound), match="status"):
         made.check()
@@ -139,7 +139,7 @@ def test_only_changed_rows_are_looked_at(table: Dataset) -> None:
     assert latest.check(since=latest.version).is_kept
 
 
-def test_what_breaks_a_rule_is_not_published(table: Dataset) -> None:
+def test_broken_rules_prevent_publishing(table: Dataset) -> None:
     made = table.set_rule("sane", "amount > -10").set_rule("odd", "id % 2 = 1", severity="warn")
     with made.staged("load") as branch:
         lance_sql.write({"id": [10], "amount": [-99.0]}, branch, mode="append")

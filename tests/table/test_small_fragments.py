@@ -1,4 +1,4 @@
-"""Files that are read together say the same as files that are read one by one, whatever is in them."""
+"""Files that are read together have the values of files that are read one by one."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_scans_of_short_fragments_are_whole(table: Dataset) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["int64", "bool", "text", "large_text", "decimal"])
-def test_of_a_damaged_file_nothing_else_is_read(tmp_path: Path, name: str, version: Version) -> None:
+def test_a_damaged_file_stops_the_read(tmp_path: Path, name: str, version: Version) -> None:
     path = tmp_path / "t.lance"
     part = pa.table({name: values(1, TYPES[name])})
     lance.write_dataset(part, path, data_storage_version=version)

@@ -1,4 +1,4 @@
-"""Opening tables: versions, tags, branches and times, and what the messages say."""
+"""Opening tables: versions, tags, branches and times, and the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a version's commit did, and which indices the version lists."""
+"""The operation of a version's commit, and the indices that the version lists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def table(tmp_path: Path) -> str:
     return path
 
 
-def test_versions_tell_what_their_commits_did(table: str) -> None:
+def test_versions_report_their_commits(table: str) -> None:
     operations = [info.operation for info in open_snapshot(table).versions()]
     assert operations == ["overwrite", "append", "delete", "create_index"]
     transaction = open_snapshot(table, version=2).transaction()

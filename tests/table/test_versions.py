@@ -86,7 +86,7 @@ def expected_info(snapshot: Snapshot) -> VersionInfo:
     )
 
 
-def test_lists_say_what_manifests_and_transactions_say(corpus_case: Case) -> None:
+def test_lists_match_manifests_and_transactions(corpus_case: Case) -> None:
     snapshot = lance_sql.open(corpus_case.table).snapshot
     for _ in range(2):
         assert snapshot.versions() == tuple(expected_info(each) for each in snapshot.siblings())

@@ -1,4 +1,4 @@
-"""Columns that are read together say the same as columns that are read one by one, whatever is in them."""
+"""Columns that are read together have the values of columns that are read one by one."""
 
 from __future__ import annotations
 

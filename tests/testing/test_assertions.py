@@ -1,4 +1,4 @@
-"""Assertions about tables pass for what is right, and say of ten faults what is wrong."""
+"""Assertions about tables pass for correct tables, and report ten kinds of faults."""
 
 from __future__ import annotations
 

@@ -70,5 +70,5 @@ def test_tables_of_other_types_are_compared_by_values(tmp_path: Path, kind: str,
 def test_a_value_beyond_the_common_type_is_named(tmp_path: Path) -> None:
     first = lance_sql.write({"id": [1], "x": [2**53 + 1]}, tmp_path / "a.lance")
     second = lance_sql.write({"id": [1], "x": [0.5]}, tmp_path / "b.lance")
-    with pytest.raises(InvalidArgument, match="Column 'x': a value of int64 is none of double"):
+    with pytest.raises(InvalidArgument, match="Column 'x': a value of int64 does not fit double"):
         lance_sql.diff(first, second, "id")

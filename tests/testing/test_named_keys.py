@@ -53,7 +53,7 @@ def test_keys_in_any_collection(tmp_path: Path, keys: Any) -> None:
 
 
 @pytest.mark.parametrize("keys", ["ab", 1.5, True, {"k": [1]}, [(1, 2)]], ids=repr)
-def test_what_are_no_keys_is_refused(tmp_path: Path, keys: Any) -> None:
+def test_invalid_keys_are_refused(tmp_path: Path, keys: Any) -> None:
     table = lance_sql.write({"k": [0, 1], "l": [0, 1]}, tmp_path / "t.lance").delete("true")
     with pytest.raises((InvalidArgument, AssertionError)):
         assert_changes(table, since=1, deleted=keys, key=["k"])

@@ -50,7 +50,7 @@ def test_a_job_that_forgets_deletions(table: Dataset) -> None:
         replay(table, forgets_deletions, key="id", check_each=True)
 
 
-def test_what_cannot_be_replayed(table: Dataset) -> None:
+def test_invalid_replays_are_refused(table: Dataset) -> None:
     for start, end in ((4, 2), (None, 99)):
         with pytest.raises(InvalidArgument, match="has versions 1 to"):
             replay(table, copy, start=start, end=end)

@@ -1,4 +1,4 @@
-"""What pytest gets from the package, in sessions of its own."""
+"""The pytest plugin, in separate sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of examples/spark_pipeline pass on what its job wrote, and say what is wrong where a job went wrong."""
+"""The tests of examples/spark_pipeline pass for its job, and report the faults of broken jobs."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ FAULTS: dict[Callable[[Path], None], list[str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_what_went_wrong_is_said(lake: Path, tmp_path: Path, fault: Callable[[Path], None]) -> None:
+def test_errors_of_the_job_are_reported(lake: Path, tmp_path: Path, fault: Callable[[Path], None]) -> None:
     fault(lake)
     tests = module(PIPELINE / "tests" / "test_lake.py")
     tables = LanceTables(tmp_path, PIPELINE / "tests" / "snapshots" / "test_lake")
@@ -188,7 +188,7 @@ def test_the_job_that_publishes_passes_its_test(
     test.test_days_are_published_and_a_bad_one_is_held_back(tmp_path)
 
 
-def test_what_follows_from_its_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_of_the_job_propagate(monkeypatch: pytest.MonkeyPatch) -> None:
     module(PIPELINE / "tests" / "test_checked.py").test_followers_make_run_by_run_what_one_run_makes(monkeypatch)
 
 

@@ -1,4 +1,4 @@
-"""Values as text, in one line and in so many columns of a terminal."""
+"""Values as text, in one line and in this many columns of a terminal."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_zones_keep_their_offset(zone: str, shown: str) -> None:
     assert values(pa.array([moment], pa.timestamp("s", zone))) == [shown]
 
 
-def test_what_json_has_no_word_for_is_text() -> None:
+def test_values_without_a_json_form_become_text() -> None:
     assert as_json({"a": [float("nan"), b"\xff", None], 1: (True, 2)}) == {"a": ["nan", "\\xFF", None], "1": [True, 2]}
     assert text([1, "x"]) == '[1, "x"]'
 

@@ -1,1 +1,1 @@
-"""Named places in the feed of a table, and what is written from there."""
+"""Cursors, and the writes of their consumers."""

@@ -1,6 +1,6 @@
-"""A job that keeps a copy in step with a table, and dies at the step that it is told: `consumer.py TABLE COPY STEP`.
+"""A job that keeps a copy in step with a table, and dies at a given step: `consumer.py TABLE COPY STEP`.
 
-A step is one call that changes something in a store. The process ends without a word, as by kill -9: nothing is
+A step is one call that changes something in a store. The process ends abruptly, as by kill -9: nothing is
 cleaned up.
 """
 

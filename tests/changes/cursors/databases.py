@@ -1,4 +1,4 @@
-"""Databases that changes are delivered to, each with its position in a table of its own: SQLite, DuckDB, PostgreSQL."""
+"""Databases that changes are delivered to, each with its position in a separate table: SQLite, DuckDB, PostgreSQL."""
 
 from __future__ import annotations
 

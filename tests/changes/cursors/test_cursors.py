@@ -1,4 +1,4 @@
-"""What a cursor promises: nothing is taken twice, nothing is left out, whatever dies or races."""
+"""Promises of a cursor: each change is delivered once, despite crashes and races."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_dropped_cursor_is_gone_and_its_name_is_free(table: Dataset) -> None:
     assert table.cursor("warehouse").position == 0
 
 
-def test_of_two_runs_one_moves_the_cursor(table: Dataset) -> None:
+def test_one_of_two_concurrent_runs_moves_the_cursor(table: Dataset) -> None:
     cursor = table.cursor("w")
     with pytest.raises(CommitConflict, match="another run"), cursor.read():
         assert len(kinds(table.cursor("w"))) == 3
@@ -321,7 +321,7 @@ def test_names_that_no_cursor_can_have(table: Dataset, name: str) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"id": 1}', b"\xff", b"[" * 10_000])
-def test_a_damaged_record_is_said_and_can_be_dropped(table: Dataset, content: bytes) -> None:
+def test_damaged_cursors_are_reported_and_can_be_dropped(table: Dataset, content: bytes) -> None:
     cursor = table.cursor("w")
     (path,) = Path(table.uri, "_cursors", "w").iterdir()
     path.write_bytes(content)

@@ -88,7 +88,7 @@ def test_a_run_may_die_at_every_change_of_the_store(
         assert database.rows() == expected(table), step
 
 
-def test_of_two_runs_one_delivers(table: str, database: Database) -> None:
+def test_one_of_two_concurrent_runs_delivers(table: str, database: Database) -> None:
     for _ in range(5):
         change(table)
         with ThreadPoolExecutor(2) as pool:

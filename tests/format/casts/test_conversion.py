@@ -1,4 +1,4 @@
-"""Values in other types are what exact arithmetic says, what DuckDB says, or refused: over all pairs of types."""
+"""Casts over all pairs of types: exact, as in DuckDB, or refused."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def _name_in_duckdb(type: pa.DataType) -> str | None:
 @pytest.mark.parametrize("source", DUCKDB, ids=str)
 @given(data=st.data())
 @settings(max_examples=10)
-def test_what_duckdb_casts_too_is_the_same(
+def test_casts_equal_those_of_duckdb(
     source: pa.DataType, connection: duckdb.DuckDBPyConnection, data: st.DataObject
 ) -> None:
     values = data.draw(st.lists(values_of(source), min_size=1, max_size=3))

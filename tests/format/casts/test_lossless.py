@@ -1,4 +1,4 @@
-"""What is called lossless comes back, from the ends of every type."""
+"""Lossless casts round-trip, from the extremes of every type."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize("source", TYPES, ids=str)
-def test_what_is_lossless_comes_back(source: pa.DataType) -> None:
+def test_lossless_casts_round_trip(source: pa.DataType) -> None:
     values = ends(source)
     reached = [target for target in TYPES if is_lossless(source, target)]
     for target in reached:
@@ -66,7 +66,7 @@ def test_what_is_lossless_comes_back(source: pa.DataType) -> None:
     assert source in reached
 
 
-def test_what_is_not_lossless_loses_something_or_means_something_else() -> None:
+def test_lossy_casts_lose_or_change_values() -> None:
     for source, target in product(_INTEGERS, _INTEGERS):
         if not is_lossless(source, target):
             with pytest.raises(pa.ArrowInvalid):

@@ -1,4 +1,4 @@
-"""Values for UUID columns: text, bytes and UUIDs, in SQL, in verbs and inside of others."""
+"""Values for UUID columns: text, bytes and UUIDs, in SQL, in verbs and nested."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def dictionary(keys: list[int]) -> pa.Array:
 
 @pytest.mark.parametrize("file_version", ["2.0", "2.2"])
 @pytest.mark.parametrize("lie", LIES)
-def test_lies_are_refused_by_column(tmp_path: Path, lie: str, file_version: str) -> None:
+def test_contradictions_are_refused_by_column(tmp_path: Path, lie: str, file_version: str) -> None:
     if file_version == "2.0" and lie in ONLY_2_2:
         pytest.skip("not a type of 2.0")
     made = LIES[lie]()
@@ -143,7 +143,7 @@ def lie(type: str, numbers: list[int]) -> pa.Array:
     st.lists(st.integers(0, 8) | st.just(FAR), max_size=4),
     st.integers(0, 2),
 )
-def test_what_passes_is_valid_to_arrow(type: str, numbers: list[int], start: int) -> None:
+def test_accepted_data_is_valid_to_arrow(type: str, numbers: list[int], start: int) -> None:
     batch = batch_of(lie(type, numbers)).slice(start)
     array = batch.column(0)
     valid = True

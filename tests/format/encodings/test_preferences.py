@@ -1,4 +1,4 @@
-"""What the metadata of a field asks of the writer."""
+"""Preferences for the writer in the metadata of a field."""
 
 from __future__ import annotations
 

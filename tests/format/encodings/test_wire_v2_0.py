@@ -124,7 +124,7 @@ def test_a_member_becomes_a_node(content: Message, expected: Encoding) -> None:
         ({"binary": {"indices": ENDS, "bytes": ENDS}}, "the bytes of strings"),
     ],
 )
-def test_what_is_not_known_is_refused_by_name(content: Message, message: str) -> None:
+def test_unknown_encodings_are_named(content: Message, message: str) -> None:
     with pytest.raises(UnsupportedFeature, match=message):
         parse(content)
 
@@ -181,10 +181,10 @@ BINARY_TREE = Binary(ENDS_TREE, BYTES_TREE, 9)
     ],
     ids=str,
 )
-def test_what_is_written_is_read(encoding: Encoding) -> None:
+def test_written_values_are_read_back(encoding: Encoding) -> None:
     assert encoding_from_wire(pb.ArrayEncoding.FromString(encoding_to_wire(encoding).SerializeToString())) == encoding
 
 
-def test_what_is_not_written_is_refused() -> None:
+def test_unwritten_encodings_are_refused() -> None:
     with pytest.raises(UnsupportedFeature, match="OutOfLineBitpacking"):
         encoding_to_wire(OutOfLineBitpacking(32, 7))

@@ -108,7 +108,7 @@ def test_a_documented_vector_is_read() -> None:
         ({"general": {"compression": {"scheme": 7}, "values": FLAT32}}, "compression scheme 7"),
     ],
 )
-def test_what_is_not_known_is_refused_by_name(content: dict[str, Any], text: str) -> None:
+def test_unknown_encodings_are_named(content: dict[str, Any], text: str) -> None:
     with pytest.raises(UnsupportedFeature, match=text):
         parse(content)
 

@@ -1,4 +1,4 @@
-"""A store that counts what it is asked for, with a gap of its own."""
+"""A store that counts its requests, with its own gap."""
 
 from __future__ import annotations
 

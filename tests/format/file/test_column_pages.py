@@ -1,4 +1,4 @@
-"""Which pages hold some rows: by what is left of the rows inside of each page."""
+"""Finds the pages of rows, by the rest of the rows in each page."""
 
 from __future__ import annotations
 

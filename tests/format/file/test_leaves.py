@@ -36,7 +36,7 @@ def test_only_leaves_have_columns() -> None:
     assert names(field("s", 0, "struct", field("x", 1, "int32"), packed="true")) == ["s"]
 
 
-def test_a_leaf_knows_the_types_around_it() -> None:
+def test_a_leaf_has_its_parent_types() -> None:
     a, b = leaves(LIST)
     assert a.outer == (pa.struct([("a", pa.int32())]), pa.list_(pa.field("item", pa.struct([("a", pa.int32())]))))
     assert b.outer[-1] == pa.list_(pa.field("item", pa.struct([("b", pa.int32())])))
@@ -66,7 +66,7 @@ def test_a_member_that_no_file_has_is_null() -> None:
     assert joined(POINT, 2).to_pylist() == [None, None]
 
 
-def test_a_struct_is_there_where_any_of_its_files_says_so() -> None:
+def test_a_struct_is_valid_if_any_of_its_files_has_it() -> None:
     # as pages give them: below a NULL struct the member is NULL too
     xs, ys = pa.array([1, None, None], pa.int32()), pa.array([None, "b", None])
     x = pa.StructArray.from_arrays([xs], ["x"], mask=pa.array([False, True, True]))

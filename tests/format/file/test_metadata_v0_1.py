@@ -123,7 +123,7 @@ def test_columns_are_found_by_the_ids_of_their_fields(field: Field) -> None:
     assert read(data, field, np.array([[0, 1], [2, 3], [4, 5]])) == EXPECTED[field.name][::2]
 
 
-def test_a_file_says_what_it_is() -> None:
+def test_files_describe_themselves() -> None:
     file = opened(file_of(BATCHES))
     assert (file.file_version, file.num_rows, file.num_columns) == (file_versions.V0_1, 5, 4)
 

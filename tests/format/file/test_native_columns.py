@@ -1,4 +1,4 @@
-"""Which columns the kernels read by themselves, and that they read them as Python does."""
+"""The columns that the kernels read natively, with the same values as Python."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_a_file_that_was_cut_is_damage_to_rows_that_are_far_apart(long_table: Da
         fragment.read(fields, row_ranges.from_sorted(np.arange(0, fragment.num_rows, 50_000)))
 
 
-def test_what_is_known_of_a_file_serves_every_handle(
+def test_file_metadata_is_shared_by_handles(
     long_table: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "t.lance"
@@ -346,7 +346,7 @@ def test_pages_of_short_and_of_long_texts_are_read_together(tmp_path: Path) -> N
         assert table.take(rows)["s"].to_pylist() == [texts[row] for row in rows]
 
 
-def test_what_lies_between_rows_that_are_far_apart_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_between_scattered_rows_are_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a file that is not mapped, of values that the kernels would read with all that lies between them."""
     num_rows = 20_000
     numbers = np.random.default_rng(3).random(100 * num_rows).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Reading rows of data files: what is asked of the store, and what becomes of files that contradict themselves."""
+"""Reading rows of data files: requests to the store, and errors of contradictory files."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return files[data_file(files)]
 
 
-def test_an_open_file_says_what_it_is(small: bytes) -> None:
+def test_open_files_describe_themselves(small: bytes) -> None:
     file = opened(small)
     assert (file.num_rows, file.num_columns, file.bytes.size) == (3, 2, len(small))
     assert file.file_version is file_versions.V2_2

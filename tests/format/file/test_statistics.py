@@ -1,4 +1,4 @@
-"""What statistics of what was written say about what is read."""
+"""Statistics of written files, compared with the values read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learned statistics on disk: what was written comes back, and nothing else is believed."""
+"""Learned statistics on disk: written ones are loaded, all others are rejected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> StatisticsFolder:
     return made
 
 
-def test_what_was_saved_is_loaded(folder: StatisticsFolder) -> None:
+def test_saved_statistics_are_loaded(folder: StatisticsFolder) -> None:
     found = folder.load("a")
     assert found.keys() == columns().keys()
     stored = found[0, SIGNED]

@@ -510,7 +510,7 @@ def test_nulls_in_lists_are_refused_with_their_row(file_version: str) -> None:
 
 
 @pytest.mark.parametrize("file_version", ["2.1", "2.2"])
-def test_what_a_null_struct_hides_is_not_looked_at(file_version: str, tmp_path: Path) -> None:
+def test_values_inside_null_structs_are_ignored(file_version: str, tmp_path: Path) -> None:
     inner = pa.array([1, None, 3], pa.int8())
     type = pa.struct([pa.field("x", pa.int8(), nullable=False)])
     structs = pa.StructArray.from_arrays([inner], fields=list(type), mask=pa.array([False, True, False]))
@@ -593,7 +593,7 @@ def test_other_types_are_refused(expected: pa.DataType, found: pa.DataType, text
         (pa.list_(pa.field("item", pa.binary(), metadata=BLOB)), None, "2.1", "blobs in lists"),
     ],
 )
-def test_what_a_version_cannot_hold_is_refused_before_the_first_byte(
+def test_unsupported_types_are_refused_before_the_first_byte(
     type: pa.DataType, metadata: dict[str, str] | None, file_version: str, text: str
 ) -> None:
     files: dict[str, bytes] = {}

@@ -244,6 +244,6 @@ assert len(answers) == len(calls)
 """
 
 
-def test_whoever_waits_for_the_end_of_a_fork_lets_others_have_the_interpreter() -> None:
+def test_waiting_for_a_fork_releases_the_interpreter() -> None:
     # in a process of its own, which can be ended where it hangs
     subprocess.run([sys.executable, "-c", _ASKED_WHILE_A_FORK_BEGINS], check=True, timeout=60)

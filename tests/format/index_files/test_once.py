@@ -1,4 +1,4 @@
-"""What is made of index files is kept for later tables, as long as the files are the same."""
+"""Parsed index files are cached for later tables while the files are unchanged."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_btree_belongs_to_both_of_its_files(tmp_path: Path) -> None:
         read()
 
 
-def test_what_takes_much_memory_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_index_parts_are_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = _folder_of_index(tmp_path / "t.lance", "zonemap", [1, 2, 3])
     monkeypatch.setattr(index_file, "MOST_CACHED_BYTES", 10)
     first, second = (zone_map.read(IndexFile(LocalStore(folder), zone_map.FILE)) for _ in range(2))

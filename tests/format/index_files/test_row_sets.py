@@ -1,4 +1,4 @@
-"""Sets of rows as index files hold them: what is written is read, and damage is named."""
+"""Sets of rows in index files: they round-trip, and damage is named."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def several(*entries: bytes) -> bytes:
 
 @settings(deadline=None)
 @given(numbers)
-def test_what_is_written_is_read(values: list[int]) -> None:
+def test_written_values_are_read_back(values: list[int]) -> None:
     wanted = np.unique(np.array(values, np.uint64))
     found = row_sets.parse(row_sets.serialize(wanted))
     assert found is not None

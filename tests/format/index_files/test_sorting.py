@@ -1,4 +1,4 @@
-"""Values sorted in runs on disk are those that are sorted in memory."""
+"""Values sorted in runs on disk equal those sorted in memory."""
 
 from __future__ import annotations
 

@@ -473,7 +473,7 @@ def test_levels_that_do_not_fit_the_values_are_never_written() -> None:
             encode(page)
 
 
-def test_what_cannot_be_written_is_refused() -> None:
+def test_unwritable_values_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="without rows"):
         encode(flat_page(pa.array([], pa.int64())))
     with pytest.raises(UnsupportedFeature, match="list"):

@@ -1,4 +1,4 @@
-"""Pages of a few numbers that are made together are those that `encode` makes one by one."""
+"""Pages of a few numbers that are encoded together equal those of `encode`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_usual_numbers_are_made_together(rules: PageRules, count: int) -> None:
 
 
 @each_rules
-def test_what_may_become_something_else_is_left_to_the_choice(rules: PageRules) -> None:
+def test_ambiguous_values_are_left_to_the_choice(rules: PageRules) -> None:
     one, runs = np.full(500, 7), np.repeat([1, 2**40, 3], 300)
     pages = [pa.array(one), pa.array(runs), pa.array([], pa.int64())]
     few = pa.array(np.random.default_rng(1).integers(0, 9, 1000) << 50)

@@ -121,7 +121,7 @@ def zipped(entries: list[bytes], index: list[int], **others: Any) -> HandPage:
 ENTRIES = [oracles.zip_entry(0, 0, (0, 1), 4, b"abc"), b"\1", oracles.zip_entry(0, 0, (0, 1), 4, b"")]
 
 
-def test_entries_lie_where_the_repetition_index_says() -> None:
+def test_entries_match_the_repetition_index() -> None:
     assert zipped(ENTRIES, [0, 8, 9, 14]).read(Chain(pa.string())).to_pylist() == ["abc", None, ""]
 
 

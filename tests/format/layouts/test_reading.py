@@ -1,4 +1,4 @@
-"""Readings: rounds of requests, alone and side by side."""
+"""Readings: rounds of requests, alone and concurrently."""
 
 from __future__ import annotations
 

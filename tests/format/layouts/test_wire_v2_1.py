@@ -57,7 +57,7 @@ def test_a_mini_block_page_with_everything() -> None:
     )
 
 
-def test_what_a_mini_block_page_leaves_out_is_absent() -> None:
+def test_omitted_fields_of_mini_block_pages_are_absent() -> None:
     layout = mini_block()
     assert isinstance(layout, MiniBlock)
     assert (layout.repetition, layout.definition, layout.dictionary) == (None, None, None)
@@ -88,7 +88,7 @@ def test_blob_pages_hold_another_page() -> None:
         parse(blob_layout={"inner_layout": {"blob_layout": {"inner_layout": CONSTANT, "layers": [3]}}, "layers": [3]})
 
 
-def test_what_is_not_known_is_refused_by_name() -> None:
+def test_unknown_encodings_are_named() -> None:
     for data in (b"", b"\x2a\x00"):
         with pytest.raises(UnsupportedFeature, match=r"page layout '.*' is not supported"):
             layout_from_wire(data)

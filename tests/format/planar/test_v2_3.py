@@ -173,7 +173,7 @@ def _other_meaning(layout: pb.PlanarLayout) -> None:
 
 
 @pytest.mark.parametrize("change", [_unknown, _of_another_kind, _other_meaning])
-def test_what_is_not_known_is_refused(change: Callable[[pb.PlanarLayout], None], tmp_path: Path) -> None:
+def test_unknown_content_is_refused(change: Callable[[pb.PlanarLayout], None], tmp_path: Path) -> None:
     path = tmp_path / "t"
     _write(path, {"a": pa.array([[7] if row % 100 == 0 else [] for row in range(NUM_ROWS)])})
     _changed(path, change)

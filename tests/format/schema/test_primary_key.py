@@ -1,4 +1,4 @@
-"""Positions of columns in a key that nobody enforces."""
+"""Positions of columns in an unenforced key."""
 
 from __future__ import annotations
 

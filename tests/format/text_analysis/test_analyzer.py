@@ -1,4 +1,4 @@
-"""What becomes of a word."""
+"""Tokenization of words."""
 
 from __future__ import annotations
 

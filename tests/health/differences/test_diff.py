@@ -1,4 +1,4 @@
-"""What is different between two versions, and between two tables."""
+"""Differences between two versions, and between two tables."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def test_rows_that_are_still_wrong_are_counted(history: Path, tmp_path: Path) ->
     assert "in version 8: 1 of these rows" in str(report)
 
 
-def test_a_commit_that_is_not_recorded_is_said(history: Path, tmp_path: Path) -> None:
+def test_missing_transactions_are_reported(history: Path, tmp_path: Path) -> None:
     def forget(message: table_pb2.Manifest) -> None:
         message.transaction_file = ""
         message.ClearField("transaction_section")

@@ -1,4 +1,4 @@
-"""What applying changes means, one event after the other, in plain Python."""
+"""A model of applied changes in plain Python, one event after the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of applied changes that people know, and what goes wrong."""
+"""Well-known cases of applied changes, and errors."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_pylance_reads_it_and_goes_on(path: str) -> None:
     assert lance.dataset(path).count_rows() == 8
 
 
-def test_what_was_applied_otherwise_before_is_refused(path: str) -> None:
+def test_changed_settings_of_applied_changes_are_refused(path: str) -> None:
     apply(path, [{"id": 1, "k": 1, "n": 1}], sequence_by="n")
     for options, message in (
         ({"keys": ["k"], "sequence_by": "n"}, r"keys=\['id'\], not \['k'\]"),
@@ -311,7 +311,7 @@ def test_a_target_with_a_key_twice_is_refused(path: str) -> None:
         ({"keys": ["id"], "delete_when": "nothing = 1"}, ColumnNotFound),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_written(
+def test_invalid_arguments_are_refused_before_writing(
     path: str, options: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -325,7 +325,7 @@ def test_columns_that_a_history_has_are_refused(path: str) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"ARROW1\0\0garbage", b"x" * 1000])
-def test_damaged_memory_is_said(path: str, content: bytes) -> None:
+def test_damaged_state_is_reported(path: str, content: bytes) -> None:
     options: dict[str, Any] = {"sequence_by": "n", "except_columns": ["n"]}
     apply(path, [{"id": 1, "v": 1, "n": 1}], **options)
     (file,) = Path(path, "_applied").iterdir()
@@ -340,7 +340,7 @@ def test_damaged_memory_is_said(path: str, content: bytes) -> None:
 @pytest.mark.parametrize(
     "text", ["", "{}", "[]", '{"keys":[],"sequence":[],"scd":1}', '{"keys":["id"],"sequence":[],"scd":7}']
 )
-def test_a_config_that_says_nothing_is_said(path: str, text: str) -> None:
+def test_empty_configs_are_reported(path: str, text: str) -> None:
     lance_sql.write({"id": [1]}, path).update_config({"lance_sql.applied": text})
     with pytest.raises(CorruptFile, match=r"lance_sql\.applied of its config"):
         apply(path, [{"id": 1}])
@@ -356,7 +356,7 @@ def test_frames_of_any_kind(path: str) -> None:
     assert rows(lance_sql.open(path)) == [(1, "arrow"), (2, "polars"), (3, "duckdb")]
 
 
-def test_a_late_change_of_a_deleted_key_does_not_make_it_forgotten(tmp_path: Path) -> None:
+def test_late_changes_do_not_revive_deleted_keys(tmp_path: Path) -> None:
     """Files of what the rows do not tell become one after some commits, whichever keys these are about."""
     options: dict[str, Any] = {"sequence_by": "at", "delete_when": "gone", "except_columns": ["gone"]}
     target = tmp_path / "t.lance"

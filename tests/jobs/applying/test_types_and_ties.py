@@ -111,7 +111,7 @@ def test_sessions_in_several_zones(tmp_path: Path, scd: Any) -> None:
 
 @pytest.mark.parametrize("scd", [1, 2])
 @pytest.mark.parametrize("at", [pa.array([[1]]), pa.array([{"a": 1}])], ids=str)
-def test_what_orders_nothing_is_refused(tmp_path: Path, at: pa.Array, scd: Any) -> None:
+def test_columns_without_an_order_are_refused(tmp_path: Path, at: pa.Array, scd: Any) -> None:
     with pytest.raises(InvalidArgument, match="sequence_by: the column 'at'"):
         applied(tmp_path / "t.lance", at, "a", scd)
 

@@ -1,4 +1,4 @@
-"""Materialized views: how they are made, what a refresh says that it did, and what is refused."""
+"""Materialized views: creation, reports of refreshes, and errors."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_compaction_changes_no_row() -> None:
         ),
     ],
 )
-def test_a_query_whose_rows_cannot_be_followed_is_run_and_that_is_said(query: str, reason: str) -> None:
+def test_unsupported_queries_are_recomputed_with_a_reason(query: str, reason: str) -> None:
     view = lance_sql.materialize(query, "view.lance")
     append(id=[4], customer=["bo"], amount=[100])
     done = view.refresh()
@@ -136,7 +136,7 @@ def _by_hand() -> None:
         (_by_hand, "by hand"),
     ],
 )
-def test_a_refresh_that_cannot_know_better_runs_the_query(happened: Callable[[], None], reason: str) -> None:
+def test_a_refresh_without_a_shortcut_runs_the_query(happened: Callable[[], None], reason: str) -> None:
     view = lance_sql.materialize("SELECT id, customer FROM 'orders.lance'", "view.lance")
     happened()
     done = view.refresh(verify=True)
@@ -277,7 +277,7 @@ def test_a_definition_of_other_tables_is_computed_anew() -> None:
     assert view.refresh(verify=True).reason == "it remembers versions of other tables"
 
 
-def test_another_query_needs_to_be_said() -> None:
+def test_another_query_needs_replace() -> None:
     lance_sql.materialize(QUERY, "spent.lance")
     other = QUERY.replace("sum", "max")
     with pytest.raises(InvalidArgument, match=r"a view of another query: .*; pass replace=True \(--replace\)"):
@@ -287,7 +287,7 @@ def test_another_query_needs_to_be_said() -> None:
         lance_sql.materialize("SELECT id FROM 'orders.lance'", "spent.lance", replace=True)
 
 
-def test_what_is_refused() -> None:
+def test_invalid_requests_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="is not a view"):
         lance_sql.materialize(QUERY, "people.lance")
     with pytest.raises(InvalidArgument, match=r"not a materialized view: create one with lance_sql\.materialize"):

@@ -66,7 +66,7 @@ def path(tmp_path: Path) -> str:
     return log.path
 
 
-def test_what_no_version_has_is_said(path: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_of_the_log_are_reported(path: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "lance_sql"):
         opened = lance_sql.open(path)
     assert "4 rows of the write-ahead log, which fresh=True reads" in caplog.text

@@ -1,4 +1,4 @@
-"""What the manifest tells of a fragment before its files are opened."""
+"""Information of the manifest about a fragment before its files are opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of columns without reading them, and counts that need few values."""
+"""Statistics of columns without reading them, and counts that need few values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def bounds(known: ColumnStatistics) -> tuple[int | None, object, object, bool]:
     return known.num_nulls, known.smallest, known.largest, known.is_exact
 
 
-def test_what_was_not_looked_at_is_not_known(table: lance_sql.Dataset) -> None:
+def test_unread_columns_have_no_statistics(table: lance_sql.Dataset) -> None:
     found = by_name(table.statistics())
     assert list(found) == table.schema.names
     assert found["i"].num_rows == ROWS
@@ -103,7 +103,7 @@ def test_deleted_rows_leave_bounds(table: lance_sql.Dataset) -> None:
     assert found["n"].num_nulls is None
 
 
-def test_indices_know_columns(table: lance_sql.Dataset) -> None:
+def test_indices_list_their_columns(table: lance_sql.Dataset) -> None:
     table = table.create_index("i", "zonemap").create_index("k", "bitmap").create_index("n", "bitmap")
     found = by_name(table.statistics())
     assert bounds(found["i"]) == (

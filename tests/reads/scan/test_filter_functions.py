@@ -99,7 +99,7 @@ def test_a_function_is_that_of_duckdb(text: str, rows: list[tuple[Any, ...]]) ->
         ("regexp_matches(t, 'a', 'i')", "regexp_like"),
     ],
 )
-def test_what_would_not_be_the_same_is_refused(text: str, says: str) -> None:
+def test_functions_with_other_meanings_are_refused(text: str, says: str) -> None:
     with pytest.raises(UnsupportedFeature) as refused:
         from_sql(text, SCHEMA)
     assert says in str(refused.value)
@@ -113,7 +113,7 @@ def test_what_would_not_be_the_same_is_refused(text: str, says: str) -> None:
         ("list_contains(numbers, 'a')", "Cannot look for 'a' in numbers"),
     ],
 )
-def test_what_makes_no_sense_is_said(text: str, says: str) -> None:
+def test_invalid_filters_are_reported(text: str, says: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
         from_sql(text, SCHEMA)
     assert says in str(refused.value)
@@ -138,7 +138,7 @@ def test_they_filter_tables(tmp_path: Path) -> None:
     text=["1970-01-01", "1970-01-01 00:00:00.001", "1970-01-01 00:00:00.0000019", "1969-12-31 12:00:00"],
     operator=["=", "<>", "<", ">=", "IS NOT DISTINCT FROM"],
 )
-def test_what_is_truncated_is_a_timestamp_whatever_the_column_is(unit: str, text: str, operator: str) -> None:
+def test_date_trunc_returns_a_timestamp(unit: str, text: str, operator: str) -> None:
     moments = pa.array([None, -86_400, -1, 0, 1, 86_400, 1_711_843_201], pa.int64()).cast(pa.timestamp("s"))
     rows = pa.table({"m": moments.cast(pa.timestamp(unit)), "row": range(len(moments))})
     connection = duckdb.connect()

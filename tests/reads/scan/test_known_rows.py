@@ -1,4 +1,4 @@
-"""What several indices know of rows, against Python sets fragment by fragment."""
+"""Rows known from several indices, compared with Python sets for each fragment."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_either(one: dict[int, set[int]], other: dict[int, set[int]]) -> None:
 
 @settings(deadline=None)
 @given(answers, answers)
-def test_segments_of_an_index_know_what_each_of_them_does(one: dict[int, set[int]], other: dict[int, set[int]]) -> None:
+def test_segments_of_an_index_share_their_coverage(one: dict[int, set[int]], other: dict[int, set[int]]) -> None:
     known_rows = known(one).with_segment(known(other))
     check_sound(known_rows)
     for fragment_index in {*one, *other}:

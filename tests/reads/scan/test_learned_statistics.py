@@ -1,4 +1,4 @@
-"""What scans learn of columns, and scans after them leave out: never a row that matches."""
+"""Statistics learned by scans prune later scans, and never a matching row."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_another_condition_prunes_as_well(path: Path) -> None:
     assert table.scan(["i"], "i < 0").explain().count(f"ruled out by {NAME}: 3 of 3 fragments") == 1
 
 
-def test_what_is_known_of_a_condition_follows_what_is_learned(path: Path) -> None:
+def test_known_conditions_follow_learned_statistics(path: Path) -> None:
     """One handle plans the same condition again and again, while more and more is learned of its columns."""
     table = lance_sql.open(path)
     conditions = ("i > 39000", "i > 39000 AND n > 39500", "i = 20100", "f = 5600")
@@ -129,7 +129,7 @@ def test_what_is_known_of_a_condition_follows_what_is_learned(path: Path) -> Non
     assert some.num_candidates < ROWS // 2
 
 
-def test_explain_says_what_was_learned(path: Path) -> None:
+def test_explain_lists_learned_statistics(path: Path) -> None:
     table = lance_sql.open(path)
     assert NAME not in table.scan(["r"], "i = 5").explain()
     table.scan(["r"], "i = 5").to_table()
@@ -202,7 +202,7 @@ def test_replaced_files_are_other_files(path: Path, tmp_path: Path, keeps_times:
     assert rows_read(lance_sql.open(path), "i < 100") <= 8192
 
 
-def test_nothing_is_learned_when_told_so(path: Path) -> None:
+def test_learning_can_be_turned_off(path: Path) -> None:
     table = lance_sql.open(path, learn_statistics=False)
     for _ in range(2):
         table.scan(["i"], "i = 5").to_table()
@@ -471,7 +471,7 @@ def test_no_row_is_lost(table: Path, asked: list[str]) -> None:
         )
 
 
-def test_what_is_damaged_has_its_error_and_teaches_nothing(path: Path) -> None:
+def test_damage_raises_its_error_and_is_not_learned(path: Path) -> None:
     (file,) = lance.dataset(path).get_fragments()[0].data_files()[:1]
     place = path / "data" / file.path
     content = bytearray(place.read_bytes())
@@ -676,14 +676,14 @@ def test_short_stretches_that_pass_begin_no_runs_of_their_own(long: lance_sql.Da
     assert scan.to_table().equals(plain.to_table())
 
 
-def test_it_is_told_how_many_rows_need_no_test(long: lance_sql.Dataset) -> None:
+def test_it_receives_the_number_of_rows_without_a_test(long: lance_sql.Dataset) -> None:
     scan = long.scan(["i"], "i >= 10000")
     (line,) = [line for line in scan.explain().splitlines() if "known to be true" in line]
     rows = int(line.split()[-2])
     assert scan.count_rows() - 16_384 <= rows < scan.count_rows()
 
 
-def test_tasks_know_only_of_their_own_rows(long: lance_sql.Dataset) -> None:
+def test_tasks_contain_only_their_own_rows(long: lance_sql.Dataset) -> None:
     every = long.scan(["i"], "i >= 10000").tasks(40)
     known = [each for task in every for each in task.fragments if each.passing is not None]
     assert known

@@ -217,7 +217,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 
 @pytest.mark.parametrize("column", [name for name in LITERALS if name not in ("nothing", "added")])
-def test_which_columns_are_tested_as_they_are_stored(table: Dataset, counted: Counted, column: str) -> None:
+def test_columns_tested_in_stored_form(table: Dataset, counted: Counted, column: str) -> None:
     table.scan([column], f"{column} <= {LITERALS[column][1]} AND {column} IS NOT NULL").to_table()
     assert counted.done == counted.asked > 0
 

@@ -1,4 +1,4 @@
-"""Predicates on statistics: no page with a match is ruled out, and pages without one are where the bounds tell."""
+"""Predicates on statistics: no page with a match is pruned; pages without one are pruned if the bounds allow."""
 
 from __future__ import annotations
 
@@ -121,13 +121,13 @@ def test_a_page_is_ruled_out_when_its_bounds_tell(condition: str, pages: list[in
     assert np.flatnonzero(answers).tolist() == pages
 
 
-def test_of_long_lists_the_ends_decide() -> None:
+def test_long_lists_are_decided_by_their_ends() -> None:
     listed = ", ".join(f"'{letter}{i}'" for letter in "ln" for i in range(50))
     assert np.flatnonzero(may_match(from_sql(f"s IN ({listed})", SCHEMA), STATISTICS, 4)).tolist() == [1, 2]
     assert np.flatnonzero(may_match(from_sql(f"s IN ('z', {listed})", SCHEMA), STATISTICS, 4)).tolist() == [1, 2, 3]
 
 
-def test_of_integers_every_one_of_a_list_counts() -> None:
+def test_every_integer_of_a_list_is_checked() -> None:
     listed = ", ".join(map(str, range(100, 200)))
     assert np.flatnonzero(may_match(from_sql(f"i IN ({listed})", SCHEMA), STATISTICS, 4)).tolist() == [2]
     assert np.flatnonzero(may_match(from_sql(f"i IN (15, {listed})", SCHEMA), STATISTICS, 4)).tolist() == [1, 2]

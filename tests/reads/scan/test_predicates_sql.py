@@ -140,7 +140,7 @@ def test_an_unknown_column_is_named_with_the_closest(text: str, message: str) ->
     assert message in str(caught.value)
 
 
-def test_a_version_column_of_a_table_without_row_history_says_why() -> None:
+def test_version_columns_without_row_history_raise_the_reason() -> None:
     with pytest.raises(InvalidArgument, match=r"events\.lance version 42 was created without stable row ids"):
         shown("_row_created_at_version > 3")
 
@@ -165,7 +165,7 @@ def test_a_version_column_of_a_table_without_row_history_says_why() -> None:
         ("(" * 3000 + "flag" + ")" * 3000, "The filter is nested too deeply"),
     ],
 )
-def test_what_filters_do_not_have_is_refused_by_name(text: str, message: str) -> None:
+def test_unsupported_filters_are_named(text: str, message: str) -> None:
     with pytest.raises(UnsupportedFeature) as caught:
         shown(text)
     assert message in str(caught.value)

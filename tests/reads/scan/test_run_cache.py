@@ -170,7 +170,7 @@ def run(learned: Any = None, columns: Mapping[Any, int] | None = None) -> Prepar
     return PreparedRun(nothing, [], columns or {}, bounds, 1, None)
 
 
-def test_what_learns_is_kept_as_long_as_there_is_something_to_learn(tmp_path: Path, prepared: list[object]) -> None:
+def test_learning_runs_stay_cached_until_complete(tmp_path: Path, prepared: list[object]) -> None:
     file, kept = AFile(), RunCache()
     bounds = SimpleNamespace(all_known=False)
     runs = [run(bounds)]
@@ -196,7 +196,7 @@ class Key:
         return id(self)
 
 
-def test_what_is_kept_for_a_file_ends_with_it_and_nothing_else_is_looked_at() -> None:
+def test_cached_runs_end_with_their_file() -> None:
     kept, one, other = RunCache(), AFile(), AFile()
     keys = [Key() for _ in range(100)]
     for key in keys:
@@ -310,7 +310,7 @@ def test_errors_are_the_same_again(tmp_path: Path) -> None:
     assert file.name in messages.pop()
 
 
-def test_what_is_read_again_counts_as_touched(tmp_path: Path) -> None:
+def test_reread_files_count_as_touched(tmp_path: Path) -> None:
     table = lance_sql.open(written(tmp_path / "t.lance"))
     store = table.snapshot.store
     assert isinstance(store, LocalStore)

@@ -1,4 +1,4 @@
-"""Scalar indices in a scan: what they leave, what they say in `explain`, and what happens when they cannot be used."""
+"""Scalar indices in a scan: candidate rows, `explain`, and unusable indices."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_compaction_that_leaves_indices_for_later(tmp_path: Path) -> None:
         check(path, "k = 3")
 
 
-def test_explain_says_what_indices_rule_out(tmp_path: Path) -> None:
+def test_explain_counts_rows_pruned_by_indices(tmp_path: Path) -> None:
     write(tmp_path / "t", "btree")
     text = lance_sql.open(tmp_path / "t").scan(["i"], "i = 700 AND _rowaddr < 4294967296").explain()
     assert "ruled out by row lineage: 2 of 3 fragments, 2 of 3 pages, 4000 of 6000 rows" in text

@@ -154,7 +154,7 @@ def test_limits_that_make_no_sense_are_refused(dataset: Dataset, options: dict[s
         dataset.scan(["id"], **options)
 
 
-def test_explain_counts_what_planning_has_ruled_out(dataset: Dataset) -> None:
+def test_explain_counts_rows_pruned_by_planning(dataset: Dataset) -> None:
     text = dataset.scan(["id", "text"], f"{ROW_ADDRESS} >= {2 << 32} AND {ROW_ID} < 2010 AND text LIKE '%1'").explain()
     assert "columns: id, text" in text
     assert "fragments: 1 of 3 (2 pruned)" in text

@@ -205,7 +205,7 @@ def test_any_columns_filters_and_sizes_of_batches(table: Dataset, data: st.DataO
         assert all(batch.num_rows <= size for batch in scan.to_reader())
 
 
-def test_which_runs_the_kernels_read(table: Dataset) -> None:
+def test_runs_read_by_the_kernels(table: Dataset) -> None:
     flat = ["id", "small", "price", "mode", "letter", "text", "some"]
     # the last fragment is short: such are read together
     assert runs_of(table.scan(flat)) == [True] * 4 + [False]
@@ -333,7 +333,7 @@ def test_columns_that_no_file_has_are_those_that_python_makes(changed: Dataset, 
         assert scan.to_reader().read_all().equals(expected)
 
 
-def test_which_columns_that_no_file_has_the_kernels_make(changed: Dataset) -> None:
+def test_missing_columns_are_built_by_the_kernels(changed: Dataset) -> None:
     for columns in (["_rowid"], ["later", "words", "yes"], SYSTEM_COLUMNS):
         assert any(runs_of(changed.scan([*columns, "id"])))
     for condition in ("_row_last_updated_at_version > 2", "later > 5", "_rowid <> _rowaddr", "_rowid IS NOT NULL"):
@@ -652,7 +652,7 @@ def test_errors_of_any_text_reach_engines(table: Dataset, error: Exception, text
         pa.RecordBatchReader.from_stream(stream).read_all()
 
 
-def test_engines_are_told_the_first_error_again(table: Dataset) -> None:
+def test_the_first_error_is_repeated(table: Dataset) -> None:
     stream, num_batches = failing(table, ValueError("the next part"))
     reader = pa.RecordBatchReader.from_stream(stream)
     for _ in range(num_batches):

@@ -1,4 +1,4 @@
-"""Streams lose no signal, and do not wait for ever for an interpreter that somebody else holds."""
+"""Streams lose no signal, and do not wait forever for an interpreter held by another thread."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_generators_are_closed_where_no_signal_comes() -> None:
     assert threading.main_thread() not in [thread for _, thread in threads]
 
 
-def test_what_comes_at_the_end_is_called_once_behind_the_last_batch() -> None:
+def test_the_end_callback_runs_once_after_the_last_batch() -> None:
     calls: list[int] = []
     each = iter(stream(iter([BATCH, BATCH]), lambda: calls.append(len(read))))
     read = list(each)
@@ -55,7 +55,7 @@ def test_what_comes_at_the_end_is_called_once_behind_the_last_batch() -> None:
     assert calls == [2]
 
 
-def test_what_fails_at_the_end_is_said_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_the_end_callback_are_only_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: said.append(unraisable.exc_type))
     each = stream(iter([BATCH]), lambda: 1 / 0)

@@ -1,4 +1,4 @@
-"""What changed in the answer to a query between two versions, against both answers and the rows of both versions."""
+"""Changes of a result between two versions, compared with both results and the rows of both versions."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_columns_that_earlier_versions_had_otherwise(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_invalid_requests_are_refused(tmp_path: Path) -> None:
     plain = lance_sql.write({"id": [1], "s": ["fox"]}, tmp_path / "plain.lance", stable_row_ids=False)
     with pytest.raises(InvalidArgument, match="without stable row ids"):
         plain.search_changes(text="fox", since=1)

@@ -311,7 +311,7 @@ def test_rows_that_do_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.Mo
             assert found.equals(wanted)
 
 
-def test_what_there_is_not(tmp_path: Path) -> None:
+def test_unsupported_kinds_of_indices(tmp_path: Path) -> None:
     table = lance_sql.write(
         pa.table({"v": vectors(np.ones((9, 6)), pa.float32()), "text": ["a"] * 9, "n": range(9)}), str(tmp_path / "t")
     )

@@ -1,4 +1,4 @@
-"""What full text indices say of themselves, damaged: refused with what is wrong, and no size is believed."""
+"""Damaged metadata of full-text indices: rejected with the reason, and no size is trusted."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ def test_it_is_a_scan(tmp_path: Path) -> None:
         ({"vector": [1, 2], "columns": "id"}, "pass a list"),
     ],
 )
-def test_what_makes_no_sense_is_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     dataset = two_versions(tmp_path / "t.lance")
     with pytest.raises(InvalidArgument, match=message):
         dataset.search(**options)

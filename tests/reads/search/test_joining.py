@@ -1,4 +1,4 @@
-"""Several queries at once: each as if it had been asked alone."""
+"""Several queries at once: each has the result of a single query."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_an_index_serves_all_of_them(tmp_path: Path, places: tuple[str, str]) ->
         ("'{q}-missing'", "", "missing"),
     ],
 )
-def test_what_is_refused(places: tuple[str, str], queries: str, more: str, message: str) -> None:
+def test_invalid_requests_are_refused(places: tuple[str, str], queries: str, more: str, message: str) -> None:
     sql = f"FROM lance_vector_join('{places[0]}', 'v', {queries.format(q=places[1])}{more})"
     with pytest.raises(Exception, match=message):
         lance_sql.connect().execute(sql)

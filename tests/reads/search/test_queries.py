@@ -83,7 +83,7 @@ def test_arguments_of_a_value_belong_to_it(articles: lance_sql.Dataset) -> None:
         articles.search()
 
 
-def test_changes_of_a_result_are_exact_unless_the_query_says_otherwise(articles: lance_sql.Dataset) -> None:
+def test_changes_of_a_result_are_exact_by_default(articles: lance_sql.Dataset) -> None:
     changed = articles.delete("id % 3 = 0")
     exact = changed.search_changes(lance_sql.nearest(QUERY), since=articles.version, k=5).to_table()
     assert exact.equals(changed.search_changes(QUERY, since=articles.version, k=5, use_index=False).to_table())

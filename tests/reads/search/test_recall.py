@@ -1,4 +1,4 @@
-"""How much an index finds, measured."""
+"""The measured recall of an index."""
 
 from __future__ import annotations
 

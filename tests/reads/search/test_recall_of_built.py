@@ -1,4 +1,4 @@
-"""What pylance finds by our indices is as much as by its own: enough queries and trainings to tell a hundredth."""
+"""The recall of pylance with our indices equals that with its own, measured to a hundredth."""
 
 from __future__ import annotations
 

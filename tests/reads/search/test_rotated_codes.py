@@ -220,7 +220,7 @@ def test_few_rows_and_rows_that_are_the_same(tmp_path: Path) -> None:
                     assert len(theirs) == len(exact), path
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_invalid_requests_are_refused(tmp_path: Path) -> None:
     table = lance_sql.write({"v": vectors(np.ones((9, 12))), "w": vectors(np.ones((9, 16)))}, tmp_path / "t")
     with pytest.raises(UnsupportedFeature, match="vectors of 12 values in an index of kind IVF_RQ"):
         table.create_index("v", "ivf_rq")

@@ -228,7 +228,7 @@ def test_queries_that_make_no_sense(tmp_path: Path, query: Any, message: str) ->
         small(tmp_path / "t.lance").search(text=query)
 
 
-def test_what_is_not_known_is_refused(tmp_path: Path) -> None:
+def test_unknown_content_is_refused(tmp_path: Path) -> None:
     dataset = small(tmp_path / "t.lance")
     with pytest.raises(UnsupportedFeature, match="'combined_fields'"):
         dataset.search(text={"combined_fields": {"query": "a"}})
@@ -241,7 +241,7 @@ def test_what_is_not_known_is_refused(tmp_path: Path) -> None:
         dataset.latest().search(text="fox").to_table()
 
 
-def test_a_damaged_index_says_so(tmp_path: Path) -> None:
+def test_damaged_indices_are_reported(tmp_path: Path) -> None:
     dataset = small(tmp_path / "t.lance")
     (file,) = (tmp_path / "t.lance").rglob("part_*_docs.lance")
     file.write_bytes(file.read_bytes()[:50])

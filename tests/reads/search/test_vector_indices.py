@@ -158,7 +158,7 @@ def test_random_tables(
 
 @pytest.mark.parametrize("metric", ["l2", "cosine", "dot"])
 @pytest.mark.parametrize("k", [1, 10, 100])
-def test_probes_that_nobody_has_said(tmp_path: Path, metric: str, k: int) -> None:
+def test_default_probes(tmp_path: Path, metric: str, k: int) -> None:
     rng = np.random.default_rng(3)
     dataset = lance.write_dataset(rows(rng, 0, 6000, pa.float32()), tmp_path / "t.lance")
     dataset.create_index("v", "IVF_FLAT", metric=metric, num_partitions=40)

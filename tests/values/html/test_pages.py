@@ -1,4 +1,4 @@
-"""What pages say and never do, without a browser."""
+"""Contents of pages, without a browser."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def text_of(page: str) -> str:
     return re.sub(r"\s+", " ", "".join(read(page[page.index("<body") : page.index("</body>") + 7]).text))
 
 
-def test_pages_say_what_there_is(pages: Mapping[str, str]) -> None:
+def test_pages_list_their_contents(pages: Mapping[str, str]) -> None:
     diff, history, layout, verify = (text_of(pages[kind]) for kind in ("diff", "history", "layout", "verify"))
     assert "<script>alert(3)</script>" in diff
     assert "5 rows updated" in diff
@@ -172,7 +172,7 @@ def test_results_are_frames(tmp_path: Path) -> None:
         assert each.to_polars().height == num_rows
 
 
-def test_without_jinja_a_page_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_without_jinja_name_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
     known = builtins.__import__
 

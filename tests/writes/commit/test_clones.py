@@ -83,7 +83,7 @@ def test_a_branch_is_made_and_changed_by_both(snapshot: Snapshot, root: str) -> 
     assert lance_sql.open(root).branches()["dev/x"].version == 3
 
 
-def test_branches_of_branches_know_their_parents(snapshot: Snapshot, root: str) -> None:
+def test_branches_of_branches_have_parents(snapshot: Snapshot, root: str) -> None:
     create_branch(snapshot, "dev")
     theirs = lance.dataset(root).checkout_version(("dev", None))
     theirs.delete("k = 0")

@@ -176,7 +176,7 @@ def test_conditions(ours: Operation, theirs: Operation, outcome: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name != "bases"] + ["clone"])
-def test_what_is_written_of_an_operation_is_read_again(name: str) -> None:
+def test_written_operations_are_read_back(name: str) -> None:
     written = {
         **operations(3),
         "update": Update((1, 2), (fragment(3, deleted=True),), (fragment(0),), (), (1, 5), UpdateMode.REWRITE_ROWS),

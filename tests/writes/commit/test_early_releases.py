@@ -1,4 +1,4 @@
-"""What early releases wrote and no release should: it is read, reported, and mended by the next commit."""
+"""Faults written by early releases: read, reported, and corrected by the next commit."""
 
 from __future__ import annotations
 

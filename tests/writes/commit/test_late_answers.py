@@ -1,4 +1,4 @@
-"""Requests whose answers say nothing: what they did may be seen later, and nothing that they name may be removed."""
+"""Requests without a response: their effect may appear later, and files that they name must stay."""
 
 from __future__ import annotations
 

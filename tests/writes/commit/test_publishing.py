@@ -50,7 +50,7 @@ def test_a_load_is_published_as_one_commit(table: Dataset) -> None:
     assert len(rows(table)) == 3
 
 
-def test_what_others_did_meanwhile_stays(table: Dataset) -> None:
+def test_concurrent_changes_of_others_stay(table: Dataset) -> None:
     with table.staged("load") as branch:
         branch.update({"v": "'mine'"}, "id = 2")
         lance_sql.write({"id": [5], "v": ["mine"]}, branch, mode="append")
@@ -99,7 +99,7 @@ def test_a_key_that_both_gave_is_a_conflict(table: Dataset) -> None:
     assert table.publish("load").count_rows("id = 5") == 2
 
 
-def test_a_second_attempt_knows_the_first(table: Dataset) -> None:
+def test_a_second_attempt_finds_the_first(table: Dataset) -> None:
     with table.staged("load") as branch:
         branch.delete("id = 2")
     made = table.publish("load", keep=True)
@@ -155,7 +155,7 @@ def test_a_column_of_another_type_on_both_is_no_other_column(table: Dataset) -> 
     assert rows(table) == [(0, 1, "a"), (1, 2, "z"), (2, 3, "c"), (3, 4, "d")]
 
 
-def test_what_cannot_be_published(table: Dataset, tmp_path: Path) -> None:
+def test_unpublishable_branches_are_refused(table: Dataset, tmp_path: Path) -> None:
     with pytest.raises(VersionNotFound, match="No branch 'lod'"):
         table.publish("lod")
     with table.staged("load") as branch:
@@ -164,7 +164,7 @@ def test_what_cannot_be_published(table: Dataset, tmp_path: Path) -> None:
         table.publish("load")
     inner = branch.create_branch("inner")
     assert inner.branch == "inner"
-    with pytest.raises(InvalidArgument, match="began with 'load'"):
+    with pytest.raises(InvalidArgument, match="was created from 'load'"):
         table.publish("inner")
     plain = lance_sql.write({"id": [1]}, tmp_path / "plain.lance", stable_row_ids=False)
     with plain.staged("load") as staged:

@@ -92,7 +92,7 @@ def test_threads_delete_different_rows(root: str) -> None:
     assert latest(root).version == 1 + WRITERS * COMMITS
 
 
-def test_of_threads_that_delete_the_same_row_one_does(root: str) -> None:
+def test_one_of_many_threads_deletes_the_row(root: str) -> None:
     snapshot = created(root, range(100), rows=100)
     start = threading.Barrier(WRITERS)
 
@@ -110,7 +110,7 @@ def test_of_threads_that_delete_the_same_row_one_does(root: str) -> None:
     assert len(keys(root)) == 99
 
 
-def test_of_threads_that_create_a_table_one_does(root: str) -> None:
+def test_one_of_many_threads_creates_the_table(root: str) -> None:
     new = fragments(root, table(range(3)))
     start = threading.Barrier(WRITERS)
 

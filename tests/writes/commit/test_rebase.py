@@ -206,7 +206,7 @@ def test_a_merge_is_computed_again(snapshot: Snapshot, root: str) -> None:
         commit(snapshot, ours)
 
 
-def test_what_is_not_recorded_cannot_be_passed_over(snapshot: Snapshot, root: str) -> None:
+def test_missing_transactions_are_conflicts(snapshot: Snapshot, root: str) -> None:
     lance.write_dataset(table([8]), root, mode="append")
     lance.write_dataset(table([9]), root, mode="append")
     for path in (Path(root) / "_versions").glob("*4.manifest"):

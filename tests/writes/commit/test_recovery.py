@@ -122,7 +122,7 @@ def test_nothing_else_writes_beside_a_damaged_version(root: Path) -> None:
     assert keys(root) == list(range(10))
 
 
-def test_what_cannot_be_read_is_not_restored(root: Path) -> None:
+def test_unreadable_versions_are_not_restored(root: Path) -> None:
     overwrite(root, 3, DAMAGES["cut"])
     stale = lance_sql.open(root, version=1)
     with pytest.raises(VersionNotFound, match="Version 7 does not exist"):

@@ -1,4 +1,4 @@
-"""Which fragments a compaction writes together."""
+"""Fragments that a compaction joins."""
 
 from __future__ import annotations
 

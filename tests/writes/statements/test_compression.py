@@ -31,7 +31,7 @@ def test_compressed_tables_hold_the_same_rows(wanted: str | dict[str, str], tmp_
     assert asked == {"n"} & set(names)
 
 
-def test_what_cannot_be_asked_for_is_refused(tmp_path: Path) -> None:
+def test_unsupported_compression_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     for wanted, level in [("gzip", None), ({"m": "zstd"}, None), ("lz4", 3), (None, 3)]:
         with pytest.raises(InvalidArgument):

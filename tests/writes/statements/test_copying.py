@@ -1,4 +1,6 @@
-"""Compaction that copies the bytes of pages: what is read afterwards, by whom, and which pages are decoded instead."""
+"""Compaction that copies the bytes of pages: values read afterwards by both libraries, and pages that are decoded
+instead.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,7 @@ def test_rows_row_ids_and_pages_stay(
 
 
 @pytest.mark.usefixtures("any_size")
-def test_what_is_not_the_same_in_all_fragments_is_encoded(tmp_path: Path, encoded: list[str]) -> None:
+def test_columns_that_differ_between_fragments_are_encoded(tmp_path: Path, encoded: list[str]) -> None:
     table = lance_sql.write({"id": [1, 2, 3], "a": [1.0, 2.0, 3.0]}, tmp_path / "t.lance")
     table = table.add_columns({"b": "id * 2"})
     lance_sql.write({"id": [4], "a": [4.0]}, tmp_path / "t.lance", mode="append")

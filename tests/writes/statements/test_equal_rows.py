@@ -106,7 +106,7 @@ def test_values_of_any_type(tmp_path: Path, seed: int) -> None:
     assert _summary(made).rows_updated == 200 - num_equal
 
 
-def test_sql_tells_how_many_were_equal(table: Dataset) -> None:
+def test_sql_reports_equal_rows(table: Dataset) -> None:
     done = lance_sql.sql(
         f"MERGE INTO '{table.uri}' t USING (SELECT * FROM (VALUES (1, 1.0), (2, 9.0)) v(id, a)) s ON t.id = s.id"
         " WHEN MATCHED THEN UPDATE SET a = s.a"
@@ -130,7 +130,7 @@ def test_an_equal_row_and_another_one_of_its_key_are_refused(table: Dataset) -> 
         )
 
 
-def test_the_command_line_tells_of_them(table: Dataset, tmp_path: Path) -> None:
+def test_the_command_line_lists_them(table: Dataset, tmp_path: Path) -> None:
     source = tmp_path / "new.csv"
     source.write_text("id,a\n1,1.0\n2,9.0\n")
     result = CliRunner().invoke(main, ["merge", table.uri, str(source), "--on", "id", "--yes"])

@@ -164,7 +164,7 @@ def test_two_writers_of_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(list((path / "_indices").glob("*/*.lance"))) == 2
 
 
-def test_what_cannot_be_built_is_refused(tmp_path: Path) -> None:
+def test_unsupported_indices_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = rows().append_column("lists", pa.array([[1]] * 600))
     table = table.append_column("words", pa.array(["x"] * 600).dictionary_encode())

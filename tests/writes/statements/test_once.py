@@ -71,7 +71,7 @@ def jobs(path: Path, count: int, mode: Any, number: int = 7) -> list[tuple[Write
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "create"])
-def test_of_many_attempts_at_once_one_is_made(tmp_path: Path, mode: Any) -> None:
+def test_one_of_many_concurrent_attempts_commits(tmp_path: Path, mode: Any) -> None:
     path = tmp_path / "t"
     if mode != "create":
         lance_sql.write(rows(0), path)
@@ -96,7 +96,7 @@ def test_an_attempt_that_comes_late_finds_the_first_one(tmp_path: Path) -> None:
     assert len(data_files(path)) == len(files) - 1
 
 
-def test_who_began_before_and_lost_the_race_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loser_of_a_race_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The look for the turn comes before the first attempt's commit, the commit after it."""
     path = tmp_path / "t"
     lance_sql.write(rows(0), path)
@@ -115,7 +115,7 @@ def test_who_began_before_and_lost_the_race_makes_nothing(tmp_path: Path, monkey
     assert content(path) == [0, 100, 101]
 
 
-def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+def test_wrong_arguments_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "t"
     for arguments in ({"txn_app_id": "a"}, {"txn_version": 1}):
         with pytest.raises(InvalidArgument, match="Pass both"):

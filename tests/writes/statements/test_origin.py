@@ -1,4 +1,4 @@
-"""Who makes a commit, as part of which job."""
+"""The origin of a commit: writer and job."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_commit_records_user_and_host(tmp_path: Path) -> None:
     assert (entry.user, entry.host, entry.job) == (getpass.getuser(), platform.node(), None)
 
 
-def test_what_is_configured_comes_before_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configuration_overrides_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANCE_SQL_USER", "airflow")
     monkeypatch.setenv("LANCE_SQL_JOB", "nightly")
     made = table(tmp_path)

@@ -1,4 +1,4 @@
-"""The primary key of a table says which rows are the same, unless something else is said; merges can keep it unique."""
+"""The primary key of a table identifies rows by default; merges can keep it unique."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_feed_tells_rows_apart_by_the_primary_key(table: lance_sql.Dataset) ->
 
 def test_without_a_primary_key_one_has_to_be_given(tmp_path: Path) -> None:
     made = lance_sql.write({"id": [1]}, tmp_path / "t.lance", stable_row_ids=False)
-    with pytest.raises(InvalidArgument, match=r"has no primary key: pass key columns \(key="):
+    with pytest.raises(InvalidArgument, match=r"has no primary key, so its rows cannot be matched"):
         made.changes()
 
 
@@ -73,7 +73,7 @@ def test_a_key_comes_in_once(table: lance_sql.Dataset, when_matched: WhenMatched
 def test_a_key_that_is_there_twice_is_named(table: lance_sql.Dataset) -> None:
     doubled = lance_sql.write(rows(id=[3], v=["again"]), table.uri, mode="append")
     assert doubled.merge(rows(id=[1, 9], v=["x", "y"]), unique=True).count_rows() == 5
-    with pytest.raises(InvalidArgument, match=r"t.lance has two rows of this key already: \{'id': 3\}"):
+    with pytest.raises(InvalidArgument, match=r"t.lance has two rows with this key already: \{'id': 3\}"):
         doubled.merge(rows(id=[3], v=["x"]), unique=True)
 
 

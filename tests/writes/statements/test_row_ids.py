@@ -249,7 +249,7 @@ def test_indices_that_cannot_stay_are_refused(tmp_path: Path) -> None:
     assert len(rows(path)) == 30
 
 
-def test_what_is_wrong_is_said(path: Path) -> None:
+def test_wrong_arguments_are_reported(path: Path) -> None:
     with pytest.raises(InvalidArgument, match="neither 'keep' nor 'drop'"):
         lance_sql.open(path).enable_stable_row_ids(indices="remap")  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidArgument, match=r"or call enable_stable_row_ids\(\) first"):
@@ -268,7 +268,7 @@ def test_a_branch_and_an_empty_table(path: Path, tmp_path: Path) -> None:
     assert rows(empty.uri)[0]["_row_created_at_version"] == 3
 
 
-def test_the_command_says_what_it_does(path: Path) -> None:
+def test_the_command_describes_itself(path: Path) -> None:
     run = CliRunner().invoke
     assert run(main, ["enable-stable-row-ids", str(path)]).exit_code == 2
     assert "Would give 10 of 10 rows" in run(main, ["enable-stable-row-ids", str(path), "-n"]).stderr

@@ -1,4 +1,4 @@
-"""Write sessions: one snapshot, one listing at the commit, and a summary of what was done."""
+"""Write sessions: one snapshot, one listing at the commit, and a summary of the change."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ CHANGES: list[tuple[str, Callable[[Dataset], Dataset], str, tuple[int | None, ..
     CHANGES,
     ids=[f"{i}-{case[0]}" for i, case in enumerate(CHANGES)],
 )
-def test_a_commit_says_what_it_did(
+def test_commits_record_their_operation(
     table: Dataset,
     operation: str,
     change: Callable[[Dataset], Dataset],
@@ -90,7 +90,7 @@ def test_a_commit_says_what_it_did(
     assert lance_sql.open(table.uri).versions()[-1].summary is None
 
 
-def test_a_new_table_says_so(table: Dataset) -> None:
+def test_new_tables_are_reported(table: Dataset) -> None:
     found = summary(table)
     assert (found.operation, counts(found)) == ("create", (4, 0, 0, 2))
     files = (Path(table.uri) / "data").iterdir()
@@ -111,7 +111,7 @@ def test_the_callers_properties_are_kept(table: Dataset) -> None:
     assert table.snapshot.latest().version == appended.version
 
 
-def test_versions_of_branches_and_clones_say_how_they_began(table: Dataset, tmp_path: Path) -> None:
+def test_versions_of_branches_and_clones_record_their_origin(table: Dataset, tmp_path: Path) -> None:
     branch = table.create_branch("dev").versions()[-1].summary
     clone = table.shallow_clone(tmp_path / "c.lance").versions()[-1].summary
     assert branch is not None

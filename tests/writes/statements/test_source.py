@@ -56,7 +56,7 @@ def test_numbers_of_rows_are_no_column(tmp_path: Path, data: Any) -> None:
         (pandas.DataFrame({"v": [object()]}), "Cannot build a table"),
     ],
 )
-def test_what_would_be_lost_is_refused(tmp_path: Path, data: Any, message: str) -> None:
+def test_lossy_frames_are_refused(tmp_path: Path, data: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         lance_sql.write(data, tmp_path / "t.lance")
     assert not (tmp_path / "t.lance").exists()

@@ -1,4 +1,4 @@
-"""Writing tables: sources, modes, limits, and what is refused before or while rows are written."""
+"""Writing tables: sources, modes, limits, and errors before and during the write."""
 
 from __future__ import annotations
 
