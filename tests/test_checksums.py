@@ -93,7 +93,7 @@ def test_every_file_of_a_table_has_a_checksum(table: Path) -> None:
     assert report.is_healthy
     assert report.compared is not None
     assert report.compared.without == 0
-    assert "compared with the checksum" in str(report)
+    assert "compared with their checksum" in str(report)
 
 
 def test_flipped_bytes_are_found_wherever_they_are(table: Path) -> None:
@@ -192,7 +192,7 @@ def test_files_of_other_writers_have_no_checksums(table: Path) -> None:
     report = lance_sql.verify(table, deep=True)
     assert report.compared is not None
     assert report.compared.without == 2
-    assert "what has no checksum, such as files of other writers, may have other values" in str(report)
+    assert "files without one, such as those of other writers, may have wrong values" in str(report)
     assert lance.dataset(table).count_rows() == lance_sql.open(table).count_rows()
 
 

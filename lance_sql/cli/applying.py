@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
 
 
-@click.command()
+@click.command(short_help="Applies changes by key (SCD type 1 or 2).")
 @click.argument("table")
 @click.argument("source")
 @click.option("--keys", required=True, metavar="COLUMNS", help="Key columns, separated by commas.")

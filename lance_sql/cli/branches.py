@@ -17,7 +17,7 @@ CONFLICTS: Final = 1
 """Exit code for a branch that cannot be published."""
 
 
-@click.command()
+@click.command(short_help="Creates a branch, or lists the branches.")
 @click.argument("table")
 @click.argument("name", required=False)
 @click.option("--delete", "remove", is_flag=True, help="Remove the branch and its data.")
@@ -55,7 +55,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
         click.echo(f"{name!r} begins with version {created.version} of {shown(dataset.uri)}.", err=True)
 
 
-@click.command()
+@click.command(short_help="Creates a staging branch for a load.")
 @click.argument("table")
 @click.argument("name")
 @reports_errors
@@ -75,7 +75,7 @@ def stage(table: str, name: str) -> None:
     )
 
 
-@click.command()
+@click.command(short_help="Publishes a branch to its parent as one commit.")
 @click.argument("table")
 @click.argument("name")
 @click.option("--key", metavar="COLUMNS", help="Also treat a key that both sides gave to different rows as a conflict.")

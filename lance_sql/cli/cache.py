@@ -11,7 +11,7 @@ from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
 
 
-@click.command()
+@click.command(short_help="Shows or clears the cache of remote tables.")
 @click.option(
     "--folder", metavar="FOLDER", help="Folder of the cache; default: $LANCE_SQL_CACHE, or the user's cache folder."
 )

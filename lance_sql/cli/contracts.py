@@ -15,7 +15,7 @@ BROKEN: Final = 1
 """Exit code for a broken rule."""
 
 
-@click.command()
+@click.command(short_help="Lists the data quality rules of TABLE, or sets one.")
 @click.argument("table")
 @click.argument("name", required=False)
 @click.argument("rule", required=False)

@@ -9,7 +9,7 @@ from lance_sql.cli.agreement import agreed, yes_option
 from lance_sql.cli.errors import reports_errors
 
 
-@click.command()
+@click.command(short_help="Manages cursors: positions in the change feed.")
 @click.argument("table")
 @click.argument("name", required=False)
 @click.option(

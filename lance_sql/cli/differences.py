@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DIFFERENCES_FOUND = 1
 
 
-@click.command()
+@click.command(short_help="Compares two tables, or two versions of one.")
 @click.argument("tables", nargs=-1, required=True, metavar="A [B]")
 @click.option("--key", metavar="COLUMNS", help="Match rows by these columns, separated by commas, instead of row ids.")
 @click.option("--job", help="Compare the versions before and after the newest commits in a row of this job.")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _IN_LINES = ("jsonl", "debezium")
 
 
-@click.command()
+@click.command(short_help="Lists the changes of a range of versions.")
 @click.argument("table")
 @click.argument("start", required=False)
 @click.argument("end", required=False)

@@ -115,7 +115,7 @@ def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> No
         done(indexed)
 
 
-@click.command()
+@click.command(short_help="Explains which rows and pages a filter prunes.")
 @click.argument("table")
 @click.argument("where", required=False)
 @click.option("--columns", metavar="COLUMNS", help="Columns to read, separated by commas.")
@@ -138,7 +138,7 @@ def explain(
     screen.show_text(scan.explain(analyze=analyze))
 
 
-@click.command()
+@click.command(short_help="Computes min/max statistics of columns.")
 @click.argument("table")
 @click.argument("columns", nargs=-1)
 @click.option("--cache", metavar="FOLDER", help="Folder for the statistics; default: $LANCE_SQL_STATISTICS_CACHE.")

@@ -18,7 +18,7 @@ _HISTORY: Final = ("version", "timestamp", "operation", "inserted", "updated", "
 _MORE_HISTORY: Final = ("rows", "tags", "user", "host", "bytes_written", "writer")
 
 
-@click.command()
+@click.command(short_help="Lists the commits of TABLE, newest first.")
 @click.argument("table")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of versions, newest first.")
 @click.option("--since", metavar="TIME", help="Only versions since this time: 1d, yesterday, 2026-11-26.")
@@ -56,7 +56,7 @@ def _to_the_second(rows: pa.Table) -> pa.Table:
     return rows.set_column(rows.column_names.index("timestamp"), "timestamp", seconds)
 
 
-@click.command()
+@click.command(short_help="Shows fragments, and whether to compact them.")
 @click.argument("table")
 @click.option("--branch", help="Branch to use instead of main.")
 @click.option("--target-rows", type=click.IntRange(min=1), help="Report fragments with fewer rows than this.")
@@ -80,7 +80,7 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
     screen.show(physical_layout.to_table().to_reader(), output)
 
 
-@click.command()
+@click.command(short_help="Describes TABLE: rows, files, format, tags, indices.")
 @click.argument("table")
 @click.option("--branch", help="Branch to use instead of main.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
@@ -126,7 +126,7 @@ def head(table: str, rows: int, columns: str | None, where: str | None, branch: 
     screen.show(scan.to_reader(), output, max_rows=0, types=True)
 
 
-@click.command("row-history")
+@click.command("row-history", short_help="Lists every image of rows, with versions and times.")
 @click.argument("table")
 @click.argument("start", required=False)
 @click.argument("end", required=False)

@@ -173,7 +173,9 @@ def _read(file: IO[str]) -> str:
         raise click.UsageError(f"The SQL is not UTF-8: {file.name}, byte {error.start}.") from None
 
 
-@main.command(epilog='The verb may be left out: lance-sql "SELECT 1".')
+@main.command(
+    epilog='The verb may be left out: lance-sql "SELECT 1".', short_help="Runs SQL over Lance tables in DuckDB."
+)
 @click.argument("sql", required=False)
 @click.option("-c", "command", metavar="SQL", help="SQL text, instead of the argument.")
 @click.option("-f", "file", type=click.File(encoding="utf-8"), help="File with the SQL; - is stdin.")
@@ -241,7 +243,7 @@ def schema(table: str, output: str) -> None:
     screen.show(metadata_tables.columns(tables.open_table(table)).to_reader(), output)
 
 
-@main.command(epilog=_EPILOG)
+@main.command(epilog=_EPILOG, short_help="Lists the versions of TABLE and their commits.")
 @click.argument("table")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of versions, newest first.")
 @screen.output_option
@@ -301,7 +303,7 @@ def verify(
     verification.end(report, output if html is None else None)
 
 
-@main.command(name="audit", epilog=_EPILOG)
+@main.command(name="audit", epilog=_EPILOG, short_help="Compares row ids and versions with the commits.")
 @click.argument("table")
 @click.option("--branch", help="Branch to use instead of main.")
 @click.option("--job", help="Only commits of this job.")

@@ -8,7 +8,7 @@ from lance_sql.cli.agreement import unversioned
 from lance_sql.cli.errors import reports_errors
 
 
-@click.command()
+@click.command(short_help="Creates a materialized view of QUERY.")
 @click.argument("query")
 @click.argument("table")
 @click.option("--replace", is_flag=True, help="Replace a view of another query.")
@@ -24,7 +24,7 @@ def materialize(query: str, table: str, replace: bool) -> None:
     click.echo(make(query, unversioned(table), replace=replace).last_refresh)
 
 
-@click.command()
+@click.command(short_help="Refreshes materialized views from changes.")
 @click.argument("tables", metavar="TABLE...", nargs=-1, required=True)
 @click.option("--full", is_flag=True, help="Run the query over all rows.")
 @click.option("--verify", is_flag=True, help="Also run the query over all rows, and compare.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
 
 
-@click.command()
+@click.command(short_help="Merges rows into TABLE by key (upsert).")
 @click.argument("table")
 @click.argument("source")
 @click.option("--on", metavar="COLUMNS", help="Key columns, separated by commas; default: the table's primary key.")

@@ -29,7 +29,12 @@ class Queries(click.Group):
             raise click.UsageError(f"{error}.".replace("?.", "?"), context) from None
 
 
-@click.group(cls=Queries, invoke_without_command=True, subcommand_metavar="NAME TABLE [OPTIONS]")
+@click.group(
+    cls=Queries,
+    invoke_without_command=True,
+    subcommand_metavar="NAME TABLE [OPTIONS]",
+    short_help="Runs a ready-made query, or lists them.",
+)
 @click.pass_context
 def queries(context: click.Context) -> None:
     """Runs a ready-made query over a table, or lists the queries.

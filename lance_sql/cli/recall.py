@@ -8,7 +8,7 @@ from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
 
 
-@click.command()
+@click.command(short_help="Measures the recall of a vector index by nprobes.")
 @click.argument("table")
 @click.option("--column", help="Vector column.")
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="Rows of each search.")

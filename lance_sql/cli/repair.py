@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NOTHING_HEALTHY = 3
 
 
-@click.command()
+@click.command(short_help="Returns to the newest healthy version.")
 @click.argument("table")
 @click.option("--branch", help="Branch to use instead of main.")
 @click.option("--deep", is_flag=True, help="Decode every page, and compare checksums.")

@@ -112,7 +112,7 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: boo
         done(after)
 
 
-@click.command()
+@click.command(short_help="Sets columns in rows of TABLE to SQL expressions.")
 @click.argument("table")
 @click.argument("assignments", nargs=-1, required=True, metavar="COLUMN=SQL...")
 @where_option

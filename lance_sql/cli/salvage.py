@@ -14,7 +14,7 @@ from lance_sql.table.version_names import split_name
 SOMETHING_LOST: Final = 1
 
 
-@click.command()
+@click.command(short_help="Recovers readable rows to a new table.")
 @click.argument("table")
 @click.argument("target")
 @click.option("--columns", "-c", metavar="COLUMNS", help="Columns to read, separated by commas.")

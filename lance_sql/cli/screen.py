@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from typing import TYPE_CHECKING, Final
@@ -80,6 +81,9 @@ def show_text(text: str) -> None:
 
 def write_page(target: str, page: str) -> None:
     """Writes a page to a file, or to stdout."""
+    folder = os.path.dirname(target)
+    if folder and not os.path.isdir(folder):
+        raise click.UsageError(f"No folder {folder!r} for the page {target!r}: create it.")
     with click.open_file(target, "w", encoding="utf-8") as file:
         file.write(page)
     if target != "-":

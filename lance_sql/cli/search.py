@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lance_sql.changes.answer_scan import AnswerScan
 
 
-@click.command()
+@click.command(short_help="Searches TABLE by words, vectors, or both.")
 @click.argument("table")
 @click.argument("words", required=False)
 @click.option("--vector", metavar="JSON", help="Query vector, as '[0.1, 0.2, ..]', or a list of vectors.")

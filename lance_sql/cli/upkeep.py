@@ -49,7 +49,7 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releas
 AGE = Age()
 
 
-@click.command()
+@click.command(short_help="Joins short fragments, and removes deleted rows.")
 @click.argument("table")
 @click.option("--target-rows", type=click.IntRange(min=1), help="Join fragments with fewer rows than this.")
 @click.option(
@@ -100,7 +100,7 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
         done(compacted, count(len(compacted.snapshot.manifest.fragments), "fragment"))
 
 
-@click.command()
+@click.command(short_help="Goes back to the rows of an earlier version.")
 @click.argument("table")
 @click.argument("version", required=False)
 @dry_run_option
@@ -133,7 +133,7 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
         done(earlier.restore())
 
 
-@click.command()
+@click.command(short_help="Creates a tag for a version, or lists the tags.")
 @click.argument("table")
 @click.argument("name", required=False)
 @click.option("--move", is_flag=True, help="Move an existing tag to this version.")
@@ -173,7 +173,7 @@ def tag(table: str, name: str | None, move: bool, remove: bool, dry_run: bool, y
         click.echo(f"{name!r} names version {dataset.version}.", err=True)
 
 
-@click.command()
+@click.command(short_help="Removes old versions and files, to free disk space.")
 @click.argument("table")
 @click.option("--older-than", type=AGE, metavar="AGE", help="Remove only versions older than this: 30d, 12h, 90m.")
 @click.option("--keep", type=click.IntRange(min=1), help="Number of newest versions to keep.")
@@ -223,7 +223,7 @@ def cleanup(
         click.echo(f"Removed {count(len(done.versions), 'version')} and {count(len(done.files), 'file')}.", err=True)
 
 
-@click.command(name="enable-stable-row-ids")
+@click.command(name="enable-stable-row-ids", short_help="Adds stable row ids, which change queries need.")
 @click.argument("table")
 @click.option("--branch", help="Branch to use instead of main.")
 @click.option(

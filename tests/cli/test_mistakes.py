@@ -96,6 +96,7 @@ VERBS = [
         " (--when-not-matched ignore)",
     ),
     (("changes", T, "--htm", "x"), "Did you mean '--html'?"),
+    (("history", T, "--html", "/nowhere/x.html"), "No folder '/nowhere' for the page '/nowhere/x.html'"),
     (("changes", T, "6", "5"), "The range ends before it begins: start is 6, end is 5 of orders.lance"),
     (("restore", T, "99", "--yes"), "versions 1 to 9 are available"),
     (("index", "create", T, "idd", "btree"), "No column 'idd' in orders.lance version 9. Closest: 'id'"),

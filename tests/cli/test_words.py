@@ -60,6 +60,7 @@ def test_help_is_a_word_and_groups_verbs() -> None:
     titles = [line for line in help.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles[-5:] == ["Look:", "Changes:", "Write:", "Maintain:", "Repair:"] or "More:" in titles
     assert all(f"  {name} " in help for name in main.commands)
+    assert not [line for line in help.splitlines() if line.startswith("  ") and line.endswith("...")]
     assert run("help", "compact").stdout == run("compact", "--help").stdout
 
 

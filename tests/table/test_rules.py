@@ -94,6 +94,8 @@ def test_rules_that_make_no_sense_are_refused_when_they_are_set(
         table.set_rule("it", rule)
     with pytest.raises(InvalidArgument):
         table.set_rule("a b", "unique(id)")
+    with pytest.raises(InvalidArgument, match="Did you mean 'unique'"):
+        table.set_rule("it", "uniqe(id)")
     with pytest.raises(InvalidArgument):
         table.set_rule("it", "unique(id)", severity="fatal")  # type: ignore[arg-type]
     assert table.latest().rules() == {}

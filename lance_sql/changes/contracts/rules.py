@@ -13,6 +13,7 @@ config  lance_sql.rule.<name> = {"rule": "unique(id)", "severity": "error", "enf
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -123,6 +124,8 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
         raise InvalidArgument(f"severity={severity!r} is not one of {', '.join(map(repr, SEVERITIES))}")
     call = _CALL.fullmatch(text)
     kind = KINDS.get(call[1].lower()) if call is not None else None
+    if call is not None and kind is None and (close := difflib.get_close_matches(call[1].lower(), KINDS, 1, 0.75)):
+        raise InvalidArgument(f"No kind of rule {call[1]!r}. Did you mean {close[0]!r}?")
     if call is None or kind is None:
         # errors are raised now, not when the rule is checked
         _ = to_predicate(snapshot, negated(text))

@@ -231,8 +231,8 @@ class Report(Frames, Page):
             return "pages were not decoded, and no checksums compared: --deep does both"
         total = self.compared.with_checksum + self.compared.without
         files = f"{total} file{'s' * (total != 1)}"
-        said = f"{self.compared.with_checksum} of {files} compared with the checksum of when they were written"
+        said = f"{self.compared.with_checksum} of {files} compared with their checksum"
         if not self.compared.without:
             return said
-        unseen = "was only seen to be there" if self.checksums_only else "may have other values without being found out"
-        return f"{said}; what has no checksum, such as files of other writers, {unseen}"
+        unseen = "were not read" if self.checksums_only else "may have wrong values that this check cannot detect"
+        return f"{said}; files without one, such as those of other writers, {unseen}"
