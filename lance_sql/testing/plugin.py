@@ -22,12 +22,12 @@ pytest.register_assert_rewrite("lance_sql.testing.stores", "lance_sql.testing.ma
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lance-sql")
-    group.addoption("--lance-update", action="store_true", help="write snapshots of Lance tables anew")
+    group.addoption("--lance-update", action="store_true", help="rewrite snapshots of Lance tables")
     group.addoption(
         "--lance-spark",
         choices=("auto", "spark", "sail"),
         default="auto",
-        help="what the fixture spark is: Spark, Sail, which needs no Java, or the first of them that is there",
+        help="engine of the fixture spark: Spark, Sail (without Java), or the first one that is installed",
     )
 
 

@@ -124,10 +124,10 @@ def test_text_can_be_read_in_both_schemes(browser: Browser, files: Mapping[str, 
 
 def test_the_reader_chooses_colours(browser: Browser, files: Mapping[str, str]) -> None:
     with opened(browser, files["layout"], scheme="dark") as page:
-        button = page.get_by_role("button", name="Colours")
+        button = page.get_by_role("button", name="Colors")
         button.click()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(246, 247, 249)"
-        assert button.inner_text() == "Colours: light"
+        assert button.inner_text() == "Colors: light"
         button.click()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 18, 22)"
 

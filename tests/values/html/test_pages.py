@@ -138,8 +138,8 @@ def test_pages_list_their_contents(pages: Mapping[str, str]) -> None:
     assert "9 commits" in feed
     assert "Version 3 delete" in feed
     assert "35 rows more" in feed
-    assert "id 3 is there" in stories
-    assert "id 6 is gone" in stories
+    assert "id 3 current" in stories
+    assert "id 6 deleted" in stories
     assert "version 3 delete" in stories
 
 

@@ -7,7 +7,7 @@
   theme.addEventListener("click", () => {
     const next = order[(order.indexOf(root.dataset.theme || "auto") + 1) % order.length];
     root.dataset.theme = next;
-    theme.textContent = "Colours: " + names[next];
+    theme.textContent = "Colors: " + names[next];
   });
   const all = document.getElementById("expand");
   if (all) {
