@@ -126,7 +126,7 @@ void ColumnBuilder::add_null(int64_t num_rows) {
     num_null_ += num_rows;
 }
 
-// Room for rows that have not come is not kept for as long as somebody keeps the array.
+// Releases room for rows that were not appended, instead of holding it as long as the array.
 void ColumnBuilder::shrink() {
     if (!drops_rows_ && num_rows_ > most_rows_ / 2) return;
     validity_.shrink(bytes_for_bits(num_rows_));

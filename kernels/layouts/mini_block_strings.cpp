@@ -110,7 +110,8 @@ void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, c
     note_share(count_flags(flags), rows.num_items());
 }
 
-// The one of the last test is kept. Nobody waits for it: a process that was forked may have inherited the lock as held.
+// That of the last test is cached. No thread waits for it: a process that was forked may have inherited the lock as
+// held.
 std::shared_ptr<const SymbolMatcher> MiniBlockReader::symbol_matcher(const StringTest& test, const Chunks& chunks,
                                                                      const Ranges& rows) const {
     {

@@ -1,8 +1,8 @@
 // Matches FSST strings by their codes, without decoding.
 //
-// A test of strings is an automaton over their bytes: it knows how much of its bounds a string begins with, until the
-// first other byte decides. One that steps from code to code follows from it, for a code stands for the same bytes
-// everywhere. Most strings are decided after a few codes.
+// A test of strings is an automaton over their bytes: its state is the part of its bounds that a string begins with,
+// until the first other byte decides. One that steps from code to code follows from it, for a code stands for the same
+// bytes everywhere. Most strings are decided after a few codes.
 //
 //     codes of a string    | 17 | 203 | 4 | 91 | ..
 //                            lead: those that most strings begin with, compared at once; they decide nothing

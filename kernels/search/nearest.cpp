@@ -1,4 +1,4 @@
-// Rows are compared block by block, and the nearest of each query are kept.
+// Rows are compared block by block, and the nearest of each query are retained.
 #include "search/nearest.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The buffers that are kept, and how many bytes of them.
+// The recycled buffers, and their bytes.
 #include "system/buffers.h"
 
 #include <bit>

@@ -26,7 +26,7 @@ _WRAPPED: Final = re.compile(r"^(?:.*\s)?lance_sql\.errors\.(\w+): (.+)$", re.MU
 _IN_OURS: Final = re.compile(
     r"^(?:Invalid Input Error: )?(?:Python exception occurred while executing the UDF: \w+: )?"
 )
-_AFTER_DAMAGE: Final = "'lance-sql verify{}' with the table says which versions and columns can still be read"
+_AFTER_DAMAGE: Final = "'lance-sql verify{}' lists the versions and columns that can be read"
 # Only a deep check decodes values.
 _IN_A_COLUMN: Final = re.compile(r"\bcolumn '")
 

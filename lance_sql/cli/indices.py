@@ -162,7 +162,7 @@ def analyze(table: str, columns: tuple[str, ...], cache: str | None, quiet: bool
     finally:
         bar.close()
     for name, (num_known, total) in zones_by_column.items():
-        click.echo(f"{one_line(name)}: knows {num_known} of {total} zones")
+        click.echo(f"{one_line(name)}: {num_known} of {total} zones learned")
 
 
 VERBS = (index, explain, analyze)

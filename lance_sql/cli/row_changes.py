@@ -38,8 +38,10 @@ where_option = click.option("--where", "-w", metavar="SQL", help="Filter on the 
 @click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Data file version of a new table.")
 @click.option("--no-stable-row-ids", is_flag=True, help="Create the table without row history.")
 @click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
-@click.option("--compression", type=click.Choice(("zstd", "lz4")), help="Of a new table; it keeps it.")
-@click.option("--compression-level", type=click.IntRange(1, 22), help="Of zstd, 3 without it.")
+@click.option(
+    "--compression", type=click.Choice(("zstd", "lz4")), help="Compression of a new table, also of later rows."
+)
+@click.option("--compression-level", type=click.IntRange(1, 22), help="Level of zstd; default: 3.")
 @quiet_option
 @yes_option
 @reports_errors

@@ -91,7 +91,7 @@ class Shell:
             case _ if name[1:] in verbs():
                 self._verb(text.rstrip("; \n")[1:])
             case _:
-                click.echo(f"Error: {name} is not known; .help lists what is", err=True)
+                click.echo(f"Error: {name} is not a command; .help lists the commands", err=True)
         return True
 
     def _verb(self, text: str) -> None:
@@ -168,9 +168,9 @@ def start() -> None:
         connection = lance_sql.connect()
         prompting = session(connection)
     except MissingDependency as error:
-        click.echo(f"Error: {error}. lance-sql --help says what works without it", err=True)
+        click.echo(f"Error: {error}. lance-sql --help lists the verbs without it", err=True)
         sys.exit(failures.WRONG_USAGE)
-    click.echo(f"lance-sql {lance_sql.__version__} with DuckDB. .help says what can be typed; Ctrl-D leaves.")
+    click.echo(f"lance-sql {lance_sql.__version__} with DuckDB. .help lists the commands; Ctrl-D leaves.")
     run(prompting, Shell(connection))
 
 

@@ -80,10 +80,10 @@ def test_later_processes_use_analyzed_statistics(tmp_path: Path, monkeypatch: py
     assert "Name a folder" in refused.stderr
     LEARNED.clear()
     shown = run("analyze", "large.lance", "id", "k", "--cache", "kept")
-    assert shown.stdout == "id: knows 8 of 8 zones\nk: knows 8 of 8 zones\n"
+    assert shown.stdout == "id: 8 of 8 zones learned\nk: 8 of 8 zones learned\n"
     LEARNED.clear()
     monkeypatch.setenv("LANCE_SQL_STATISTICS_CACHE", str(tmp_path / "kept"))
-    assert "id: knows 8 of 8 zones" in run("explain", "large.lance", "id = 9").stdout
+    assert "id: 8 of 8 zones learned" in run("explain", "large.lance", "id = 9").stdout
     LEARNED.clear()
     assert run("analyze", "large.lance").stdout == shown.stdout
     assert "Column 'note' is" in run("analyze", "large.lance", "note").stderr

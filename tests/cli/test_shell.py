@@ -48,7 +48,7 @@ def test_a_mistake_is_a_line_and_not_the_end(connection: Any, capsys: pytest.Cap
     assert "No Lance table at 'order.lance'" in err
     assert "nothing" in err
     assert ".rows takes a number" in err
-    assert ".what is not known" in err
+    assert ".what is not a command" in err
     assert "Traceback" not in err
     assert "still; here" in out
 

@@ -253,7 +253,7 @@ def _keys(tree: exp.Select, functions: Functions, columns: Collection[str]) -> t
     items = [item.unalias() for item in tree.expressions]
     group, distinct = tree.args.get("group"), tree.args.get("distinct")
     if (group is not None or distinct is not None) and any(item.find(exp.Explode, exp.Unnest) for item in items):
-        return "it has unnest among what tells its groups apart"
+        return "it has unnest in GROUP BY or DISTINCT"
     if distinct is not None:
         if group is not None or distinct.args.get("on"):
             return "it has DISTINCT ON, or DISTINCT of groups"
@@ -272,7 +272,7 @@ def _keys(tree: exp.Select, functions: Functions, columns: Collection[str]) -> t
     for wanted in group.expressions:
         position = _position(wanted, tree.expressions, items, columns)
         if position is None:
-            return f"it does not select {wanted.sql('duckdb')}, which tells its groups apart"
+            return f"it does not select {wanted.sql('duckdb')}, which is in its GROUP BY"
         keys.append(position)
     return tuple(keys)
 

@@ -98,7 +98,7 @@ def _check_indices(snapshot: Snapshot, base: int) -> None:
         if base:
             reason = "the rows get other ids than their addresses, for it had stable row ids before a restore"
         elif index.index_type in SYSTEM:
-            reason = f"the index {index.name!r} says where rows went that other indices have at their old addresses"
+            reason = f"the index {index.name!r} maps moved rows by their old addresses"
         else:
             continue
         raise InvalidArgument(

@@ -135,7 +135,7 @@ def test_explain_lists_learned_statistics(path: Path) -> None:
     table.scan(["r"], "i = 5").to_table()
     text = table.scan(["r"], "i = 5 AND r > 0").explain()
     assert f"ruled out by {NAME}: 2 of 3 fragments" in text
-    assert "i: knows 6 of 6 zones, r: knows 0 of 6 zones" in text
+    assert "i: 6 of 6 zones learned, r: 0 of 6 zones learned" in text
 
 
 def test_nulls_are_known(path: Path) -> None:
@@ -224,7 +224,7 @@ def test_threads_learn_together(path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         counts = list(pool.map(lambda number: table.count_rows(f"i >= {number}"), range(0, ROWS, 1000)))
     assert counts == [ROWS - number for number in range(0, ROWS, 1000)]
-    assert "i: knows 6 of 6 zones" in table.scan(["i"], "i = 5").explain()
+    assert "i: 6 of 6 zones learned" in table.scan(["i"], "i = 5").explain()
 
 
 def test_memory_is_bounded() -> None:
@@ -499,7 +499,7 @@ def test_a_folder_keeps_what_was_learned_for_other_processes(path: Path, tmp_pat
     again.scan(["i"], "r = 5").to_table()
     LEARNED.clear()
     text = pickle.loads(pickle.dumps(again)).scan(["i"], "r = 5 AND i < 100").explain()
-    assert "i: knows 6 of 6 zones, r: knows 6 of 6 zones" in text
+    assert "i: 6 of 6 zones learned, r: 6 of 6 zones learned" in text
     written = sorted(each.stat().st_mtime_ns for each in folder.iterdir())
     again.scan(["i"], "r = 5").to_table()
     assert written == sorted(each.stat().st_mtime_ns for each in folder.iterdir())

@@ -232,7 +232,7 @@ class _Learned:
         known = []
         for (path, _), bounds in self.fields.items():
             num_known = sum(each.num_known for each in bounds if each is not None)
-            known.append(f"{'.'.join(path)}: knows {num_known} of {len(self.zones.owners)} zones")
+            known.append(f"{'.'.join(path)}: {num_known} of {len(self.zones.owners)} zones learned")
         return ", ".join(known)
 
 
