@@ -176,7 +176,8 @@ void ZoneBounds::add(const std::vector<SeenRows>& runs) {
             merge(seen.keys, run.keys);
             seen.start = run.start;
         } else if (run.end - run.start > seen.end - seen.start) {
-            // rows counted twice look like NULLs: of two runs that overlap, or have a gap between them, only one is stored
+            // rows counted twice look like NULLs: of two runs that overlap, or have a gap between them, only one is
+            // stored
             seen = run;
         }
         num_known_ += is_known(zone);

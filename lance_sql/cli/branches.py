@@ -49,10 +49,10 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
         begun = f"{branches[name].branch or 'main'}@{branches[name].version}"
         if agreed(f"remove the branch {name!r}, which begins with {begun}, and what was written to it", False, yes):
             dataset.delete_branch(name)
-            click.echo(f"The branch {name!r} is removed.", err=True)
+            click.echo(f"Removed branch {name!r}.", err=True)
     else:
         created = dataset.create_branch(name)
-        click.echo(f"{name!r} begins with version {created.version} of {shown(dataset.uri)}.", err=True)
+        click.echo(f"Branch {name!r} begins with version {created.version} of {shown(dataset.uri)}.", err=True)
 
 
 @click.command(short_help="Creates a staging branch for a load.")
@@ -70,7 +70,7 @@ def stage(table: str, name: str) -> None:
     dataset = latest(table)
     created = dataset.create_branch(name)
     click.echo(
-        f"{name!r} begins with version {created.version} of {shown(dataset.uri)}; write to it with branch={name!r}.",
+        f"Branch {name!r} begins with version {created.version}; write to {shown(dataset.uri)}@{name}.",
         err=True,
     )
 

@@ -59,19 +59,19 @@ def cursors(
         to = tables.bound(start)
         assert to is not None
         created = dataset.cursor(name, start=to)
-        click.echo(f"The cursor {name!r} has taken the changes up to version {created.position}.", err=True)
+        click.echo(f"Cursor {name!r} is at version {created.position}.", err=True)
     elif seek is not None:
         to = tables.bound(seek)
         assert to is not None
         position = tables.existing_cursor(dataset, name).position
         if agreed(f"move the cursor {name!r} from version {position} to {seek}", False, yes):
             moved = tables.existing_cursor(dataset, name).seek(to)
-            click.echo(f"The cursor {name!r} has taken the changes up to version {moved.position}.", err=True)
+            click.echo(f"Cursor {name!r} is at version {moved.position}.", err=True)
     elif drop:
         cursor = tables.existing_cursor(dataset, name)
         if agreed(f"remove the cursor {name!r}, which stands at version {cursor.position}", False, yes):
             cursor.drop()
-            click.echo(f"The cursor {name!r} is removed.", err=True)
+            click.echo(f"Removed cursor {name!r}.", err=True)
     else:
         cursor = tables.existing_cursor(dataset, name)
         behind = cursor.lag()

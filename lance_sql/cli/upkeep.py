@@ -162,15 +162,15 @@ def tag(table: str, name: str | None, move: bool, remove: bool, dry_run: bool, y
     elif remove:
         if agreed(f"remove the tag {name!r}{_named(dataset, name)}", dry_run, yes):
             dataset.delete_tag(name)
-            click.echo(f"The tag {name!r} is removed.", err=True)
+            click.echo(f"Removed tag {name!r}.", err=True)
     elif not move and dry_run:
-        click.echo(f"Would name version {dataset.version} {name!r}.", err=True)
+        click.echo(f"Would tag version {dataset.version} as {name!r}.", err=True)
     elif not move:
         dataset.create_tag(name)
-        click.echo(f"{name!r} names version {dataset.version}.", err=True)
+        click.echo(f"Tag {name!r} is at version {dataset.version}.", err=True)
     elif agreed(f"move the tag {name!r}{_named(dataset, name)} to version {dataset.version}", dry_run, yes):
         dataset.move_tag(name)
-        click.echo(f"{name!r} names version {dataset.version}.", err=True)
+        click.echo(f"Tag {name!r} is at version {dataset.version}.", err=True)
 
 
 @click.command(short_help="Removes old versions and files, to free disk space.")
@@ -204,11 +204,11 @@ def cleanup(
     with progress.shown("versions read", hidden=quiet):
         plan = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag, dry_run=True)
     for name in plan.released:
-        click.echo(f"The {_holder(name)} is too far behind, and keeps nothing.", err=True)
+        click.echo(f"The {_holder(name)} is too far behind, and no longer preserves versions.", err=True)
     for name in sorted({name for names in plan.held.values() for name in names}):
         held = [version for version, names in plan.held.items() if name in names]
         what = count(len(held), "version")
-        click.echo(f"The {_holder(name)} still needs {what}, from {min(held)} on, which stay.", err=True)
+        click.echo(f"The {_holder(name)} still needs {what}, from {min(held)} on.", err=True)
     if not plan.versions and not plan.files:
         click.echo("Nothing to remove.", err=True)
         return

@@ -136,8 +136,8 @@ def test_the_verb_for_cursors(table: str) -> None:
     def cursors(*arguments: str) -> Result:
         return CliRunner().invoke(main, ["cursors", table, *arguments])
 
-    assert "up to version 4" in cursors("w", "--start", "latest").stderr
-    assert "up to version 1" in cursors("w", "--seek", "2", "--yes").stderr
+    assert "is at version 4" in cursors("w", "--start", "latest").stderr
+    assert "is at version 1" in cursors("w", "--seek", "2", "--yes").stderr
     assert "behind: 3 versions" in cursors("w").stdout
     assert json.loads(cursors("--output", "json").stdout)[0]["versions_behind"] == 3
     # nobody is there to agree

@@ -81,7 +81,7 @@ def test_pages_are_files(table: str, arguments: list[str], exit_code: int, title
 
 def test_a_page_that_cannot_be_written_is_one_line(table: str) -> None:
     result = run("history", table, "--html", "no/such/page.html")
-    assert result.exit_code == 3
+    assert result.exit_code == 2
     assert "Traceback" not in result.stderr
 
 

@@ -178,11 +178,11 @@ def test_restoring(table: str) -> None:
 
 
 def test_tags(table: str) -> None:
-    assert run("tag", f"{table}@1", "first").stderr == "'first' names version 1.\n"
+    assert run("tag", f"{table}@1", "first").stderr == "Tag 'first' is at version 1.\n"
     assert run("tag", table).stdout == "first\t1\n"
     assert run("tag", table, "first").exit_code == 2
     assert run("tag", table, "first", "--move", "--yes").stderr == (
-        "Move the tag 'first' of version 1 to version 2.\n'first' names version 2.\n"
+        "Move the tag 'first' of version 1 to version 2.\nTag 'first' is at version 2.\n"
     )
     assert run("tag", table, "first", "--delete", "--yes").exit_code == 0
     assert run("tag", table, "first", "--delete", "--yes").exit_code == 3
