@@ -146,7 +146,7 @@ def test_the_verb_for_cursors(table: str) -> None:
         assert refused.exit_code == 2
         assert "--yes" in refused.stderr
         assert "behind: 3 versions" in cursors("w").stdout
-    assert "is removed" in cursors("w", "--drop", "--yes").stderr
+    assert "Removed cursor" in cursors("w", "--drop", "--yes").stderr
     assert "No cursor 'w'" in cursors("w").stderr
     assert cursors("--drop").exit_code == 2
     assert cursors("w", "--drop", "--seek", "1").exit_code == 2
