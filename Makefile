@@ -36,7 +36,7 @@ $(shell scripts/setup.sh --stale $(VENV))
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/duckdb.stamp ## write a table step by step, and ask in SQL what each step changed
+demo: $(VENV)/duckdb.stamp ## write a table step by step, and query what each step changed
 	@$(VENV)/bin/python examples/demo.py
 
 quick: $(VENV)/test.stamp ## run a selection of the tests in about two minutes: no Java, no servers, few parameters and examples
@@ -81,7 +81,7 @@ engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp $(DBT)/stamp ## run 
 	@echo "lance-sql: models of dbt"
 	@PYTHONPATH=$(abspath $(DBT)) $(PYTEST) -q tests/providers/dbt
 
-pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Python that are supported, where they are installed
+pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest supported Python, if installed
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \
 		version=$${found%%=*}; \
 		$(MAKE) --no-print-directory $(VENV)/python$$version/stamp PYTHON="$${found#*=}" || exit; \
@@ -89,7 +89,7 @@ pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Pyth
 		$(VENV)/python$$version/bin/pytest -q $(PARALLEL) $(ONCE) || exit; \
 	done
 
-slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, others each time, large inputs
+slow: $(VENV)/test.stamp ## run the slow tests: hundreds of new random tables, large inputs
 	@$(PYTEST) -q -m slow --hypothesis-profile random
 	@$(PYTEST) -q --hypothesis-profile random tests/kernels tests/format/layouts tests/format/encodings tests/properties
 
@@ -108,7 +108,7 @@ check: ## everything a change must pass: format, lint, types, generated code, te
 bench: $(VENV)/test.stamp ## measure against pylance and Parquet
 	@$(VENV)/bin/python -m benchmarks
 
-pictures: $(VENV)/dev.stamp ## make the pictures of pages in docs/pictures; needs Debian's chromium
+pictures: $(VENV)/dev.stamp ## take the pictures of pages in docs/pictures; needs Debian's chromium
 	@$(VENV)/bin/python scripts/pictures.py
 
 site: $(VENV)/test.stamp ## build the documents as a site, build/site/index.html, and check their links
@@ -121,7 +121,7 @@ wheel: ## build the wheels into dist/, and try them with each Python that is ins
 protos: ## generate lance_sql/format/proto from protos/
 	@scripts/protos.sh
 
-clean: ## remove the environment and what was built
+clean: ## remove the environment and all build results
 	rm -rf $(VENV) build dist
 
 # An environment for more serves for less.

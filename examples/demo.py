@@ -1,9 +1,9 @@
-"""The life of a Lance table, and what SQL says about it: `make demo` runs this.
+"""The history of a Lance table in SQL: `make demo` runs this.
 
-    python examples/demo.py               writes a table step by step, and asks what each step has changed
-    python examples/demo.py TABLE [SINCE]    asks what has changed in a table of yours after version SINCE
+    python examples/demo.py               writes a table step by step, and shows what each step changed
+    python examples/demo.py TABLE [SINCE]    shows the changes of your own table after version SINCE
 
-SINCE is the version before the latest unless it is given.
+The default of SINCE is the version before the newest one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NUM_ROWS = 5
 NUM_COLUMNS = 4
 
 HISTORY = """\
-SELECT version, operation, num_rows, inserted, updated FROM history"""
+SELECT version, operation, rows, inserted, updated, deleted FROM lance_versions({table})"""
 
 COUNTS = """\
 SELECT CASE WHEN _row_created_at_version > {since} THEN 'inserted' ELSE 'updated' END AS change,
@@ -52,11 +52,11 @@ WHERE _change_type = 'delete'
 ORDER BY _rowid LIMIT {limit}"""
 
 NEXT = """\
-What to do next:
+Next steps:
 
   your own table    .venv/bin/python examples/demo.py path/to/your.lance
   from Python       lance_sql.connect().sql("SELECT * FROM lance_scan('path/to/your.lance')")
-  on a terminal     .venv/bin/lance-sql versions {table}
+  on a terminal     .venv/bin/lance-sql history {table}
   more examples     README.md
   the tests         make test
 """
@@ -73,7 +73,7 @@ def main(table: str | None, since: int | None) -> None:
 
 
 def orders(first: int, last: int) -> pa.Table:
-    """The orders with the ids first to last, as they come in."""
+    """Returns the orders with the ids first to last."""
     ids = range(first, last + 1)
     start = datetime(2026, 1, 1, 8)
     return pa.table(
@@ -88,14 +88,12 @@ def orders(first: int, last: int) -> pa.Table:
 
 
 def _write_history(path: str, connection: Any) -> None:
-    """Writes the table, and says of each version what it did and what its rows say about it."""
+    """Writes the table step by step, and shows its history."""
     shutil.rmtree(path, ignore_errors=True)
     print(f"Writing {path}:\n")
-    steps: list[tuple[str, lance_sql.Dataset]] = []
 
     def step(what: str, made: lance_sql.Dataset) -> lance_sql.Dataset:
         print(f"  version {made.version}  {what}")
-        steps.append((what, made))
         return made
 
     table = step("300 orders are written", lance_sql.write(orders(1, 300), path))
@@ -108,24 +106,11 @@ def _write_history(path: str, connection: Any) -> None:
     table.create_tag("audited", table.version)
     print("             ... and is tagged as 'audited'")
     table = step("a column is added", table.add_columns([pa.field("country", pa.string())]))
-    table = step("5 orders are deleted by mistake", table.delete("id <= 5"))
+    table = step("4 orders are deleted by mistake", table.delete("id <= 5"))
     table = step("the version before is restored", table.restore(table.version - 1))
 
-    history = [
-        {
-            "version": made.version,
-            "operation": what,
-            "num_rows": made.count_rows(),
-            "inserted": made.count_rows(f"_row_created_at_version = {made.version}"),
-            "updated": made.count_rows(
-                f"_row_last_updated_at_version = {made.version} AND _row_created_at_version < {made.version}"
-            ),
-        }
-        for what, made in steps
-    ]
-    connection.register("history", pa.Table.from_pylist(history))
     print()
-    _show(connection, "What the rows of each version say about it", HISTORY)
+    _show(connection, "The history of the table", HISTORY.format(table=_quoted(path, "'")))
 
 
 def _show_changes(table: str, since: int | None, connection: Any) -> None:
@@ -140,23 +125,23 @@ def _show_changes(table: str, since: int | None, connection: Any) -> None:
         "columns": ", ".join(_quoted(name, '"') for name in dataset.schema.names[:NUM_COLUMNS]),
         "limit": NUM_ROWS,
     }
-    _show(connection, f"What has changed since version {since}", COUNTS.format_map(values))
+    _show(connection, f"Changes since version {since}", COUNTS.format_map(values))
     _show(connection, f"Rows inserted since version {since}, the first {NUM_ROWS}", INSERTED.format_map(values))
     _show(connection, f"Rows updated since version {since}, the first {NUM_ROWS}", UPDATED.format_map(values))
     if since > 0:
         _show(connection, f"Rows deleted since version {since}, the first {NUM_ROWS}", DELETED.format_map(values))
-    print(f"What the question for inserted rows reads of the table:\n\n{_indented(plan)}\n")
+    print(f"What the query for inserted rows reads:\n\n{_indented(plan)}\n")
 
 
 def _show(connection: Any, title: str, query: str) -> None:
     result = connection.execute(query)
     names = [column[0] for column in result.description]
-    rows = [[str(value) for value in row] for row in result.fetchall()]
+    rows = [["NULL" if value is None else str(value) for value in row] for row in result.fetchall()]
     print(f"{title}:\n\n{_indented(query)}\n\n{_indented(_grid(names, rows))}\n")
 
 
 def _grid(names: list[str], rows: list[list[str]]) -> str:
-    """The rows under their names, in columns of one width each."""
+    """Formats rows below their column names."""
     widths = [max(len(line[index]) for line in [names, *rows]) for index in range(len(names))]
     lines = [names, ["-" * width for width in widths], *rows]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
