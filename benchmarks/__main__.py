@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other, each in a process of its own; arguments are passed on."""
+"""Runs all benchmarks, each in its own process; passes the arguments on."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""What commits changed, all columns of it, against pylance: 1,000 inserted rows; 100 updated ones, with both images and
-with the later one alone; 1,000 deleted ones with their values; and what is left of 100 commits.
+"""The change feed, all columns, against pylance: 1,000 inserted rows; 100 updated ones, with both images and
+with the later one alone; 1,000 deleted ones with their values; and the net changes of 100 commits.
 
 pylance's delta has inserted and updated rows as they are later, and the ids of deleted rows: images of before are
 taken from the version before by their ids, which is what its users do. The table is opened anew for every read, on

@@ -1,5 +1,5 @@
-"""Tables that are compressed with Zstandard or LZ4, written by pylance and by this library, and as both write without
-being asked for anything: their sizes, and the times of a table, of a stream, and of a filter that 2 % of the rows pass.
+"""Tables that are compressed with Zstandard or LZ4, written by pylance and by this library, and by both without
+compression: sizes, and the times of a table, of a stream, and of a filter that 2 % of the rows pass.
 
 Against pylance on the same files, and against pyarrow on the same rows as Parquet (zstd): ratios above 1, they take
 longer. The rows are lineitem of TPC-H, six million of them; see `tpch`.
@@ -72,17 +72,17 @@ def table(folder: Path, parquet: Path, writer: str, scheme: str | None) -> Path:
 
 
 def compressed(schema: pa.Schema, scheme: str) -> pa.Schema:
-    """The schema with what asks every Lance writer for a compression."""
+    """The schema with the metadata that asks every Lance writer for compression."""
     return pa.schema([field.with_metadata({KEY: scheme.encode()}) for field in schema])
 
 
 def num_bytes(path: Path) -> int:
-    """Of a file, or of the data files of a table."""
+    """Returns the bytes of a file, or of the data files of a table."""
     return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in (path / "data").iterdir())
 
 
 def operations(path: Path, parquet: Path) -> dict[str, dict[str, Callable[[], int]]]:
-    """What is measured, by every side; each returns how many rows it has read."""
+    """The measured operations by side; each returns the number of rows read."""
     ours, theirs = lance_sql.open(path), lance.dataset(path)
     rows = pyarrow.dataset.dataset(parquet)
     name, first, last = FILTER

@@ -69,7 +69,7 @@ def extension_file(name: str) -> Path | None:
 
 
 def extension(name: str) -> duckdb.DuckDBPyConnection | None:
-    """A connection with an extension of others, "lance" (the official one) or "vortex"; None where there is none."""
+    """Returns a connection with another extension, "lance" (the official one) or "vortex"; None without it."""
     file = extension_file(name)
     if file is None:
         return None

@@ -1,10 +1,10 @@
 """Filters of several selectivities on several kinds of columns, read as streams of four columns, against the same
 stream without a filter, and against pylance. Ratios below 1: we are faster.
 
-inside      texts that have another inside, by LIKE
+inside      texts that contain another, by LIKE
 member      a value of a struct
-scattered   the rows that pass lie everywhere
-clustered   the filter is on the order of the rows, so that those that pass lie together
+scattered   passing rows are everywhere
+clustered   the filter follows the order of the rows, so that passing rows are adjacent
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long processes take until they have answered one question: seconds of processors, beginning and imports included.
+"""Time of processes until the first result: processor seconds, with start and imports.
 
 Sides: the command `lance-sql`; a script with pylance and DuckDB; DuckDB and pyarrow without a table.
 """

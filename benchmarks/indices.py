@@ -69,7 +69,7 @@ def make(path: Path, rows: int) -> None:
 
 
 def build(path: Path, library: str) -> None:
-    """Builds the indices, each in a process of its own, and prints what it took."""
+    """Builds the indices, each in its own process, and prints time and memory."""
     for column, kind in INDICES.items():
         before = size(path)
         command = [sys.executable, "-c", _BUILD, str(path), library, column, kind]

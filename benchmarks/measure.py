@@ -21,7 +21,7 @@ RUNS = 7
 def medians(sides: Mapping[str, Callable[[], object]], runs: int = RUNS) -> dict[str, float]:
     """Median milliseconds of each side, after one run of each that does not count.
 
-    Which side comes behind which one is drawn anew for every run, for caches are full of what was read before.
+    The sides run in a new random order each time, because caches hold the data of the previous side.
     """
     times: dict[str, list[float]] = {name: [] for name in sides}
     draw = random.Random(0)
@@ -30,7 +30,7 @@ def medians(sides: Mapping[str, Callable[[], object]], runs: int = RUNS) -> dict
             start = time.perf_counter()
             result = sides[name]()
             elapsed = time.perf_counter() - start
-            # freeing a large result belongs to nobody's time
+            # freeing a large result is not timed
             del result
             if run:
                 times[name].append(elapsed * 1000)
@@ -63,7 +63,7 @@ def equal_rows(a: Sequence[Sequence[object]], b: Sequence[Sequence[object]]) -> 
 def parser(description: str | None, rows: int | None = None) -> argparse.ArgumentParser:
     """Arguments that all benchmarks share.
 
-    rows: of the table, unless told otherwise; None for a benchmark whose tables have sizes of their own
+    rows: default number of rows; None for a benchmark with fixed tables
     """
     arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     if rows is not None:

@@ -3,9 +3,9 @@
     long    values of 1 MiB, 2 GiB of them by default
     short   60 million rows of an integer, a double and a short text by default
 
-Each verb runs in a process of its own, on a clone of the table; the peak of its anonymous memory is taken, without
-pages of files that are mapped, which the system takes back when it needs them. `sum`: the peak of all memory of a sum
-in DuckDB over random doubles, and over ten times as many.
+Each verb runs in its own process, on a clone of the table. The peak of its anonymous memory counts, without mapped
+pages of files, which the system can reclaim. `sum`: the peak of all memory of a sum in DuckDB over random doubles, and
+over ten times as many.
 
 python -m benchmarks.memory
 python -m benchmarks.memory --limit 1024
@@ -146,7 +146,7 @@ def _print_peak(what: str, path: Path, statement: str, limit: int | None) -> Non
     if done.returncode:
         print(f"{what:<28} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
         return
-    # statements may say something as well
+    # statements may print as well
     peak, before, seconds = done.stdout.splitlines()[-1].split()
     over = "" if limit is not None or int(peak) <= MOST_MIB else f"   more than {MOST_MIB}"
     print(f"{what:<28} {peak:>6} MiB, of which before it {before:>3}; {float(seconds):6.1f} s{over}", flush=True)
@@ -196,7 +196,7 @@ def _price_batches(rows: int) -> Iterator[pa.RecordBatch]:
 
 def _peak(path: Path) -> int:
     done = subprocess.run([sys.executable, "-c", _QUERY, str(path)], check=True, capture_output=True, text=True)
-    # DuckDB may say how far it is
+    # DuckDB may print its progress
     return int(done.stdout.splitlines()[-1]) // 1024
 
 

@@ -5,7 +5,7 @@ connection has a bandwidth.
         lance_sql.open(f"s3://{BUCKET}/t.lance", storage_options=server.options)
         server.take_count()
 
-It is a process of its own, so that it shares no interpreter with what is measured; it shares the processors.
+It runs in its own process, so that it shares no interpreter with the measured code; it shares the processors.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class StoreServer:
         }
 
     def take_count(self) -> Count:
-        """What was asked for since this was called last."""
+        """Returns the requests since the last call."""
         with urllib.request.urlopen(f"http://{self.address}{_COUNT}") as answer:
             requests, num_bytes = answer.read().split()
         return Count(int(requests), int(num_bytes))
@@ -100,7 +100,7 @@ class _Server:
         listener.setblocking(False)
         print(listener.getsockname()[1], flush=True)
         accepting = asyncio.create_task(self._accept(listener))
-        # ends when whoever has started it lets go
+        # ends when its parent closes the pipe
         await self._loop.run_in_executor(None, sys.stdin.read)
         accepting.cancel()
 
@@ -235,7 +235,7 @@ def _head(status: int, length: int, *extra: str, type: str = "application/octet-
 
 
 def _range(text: str | None, total: int) -> tuple[int, int]:
-    """The bytes that a header asks for: "bytes=5-9", "bytes=5-" or "bytes=-5"; all without one."""
+    """Returns the bytes that a header requests: "bytes=5-9", "bytes=5-" or "bytes=-5"; all without one."""
     if text is None:
         return 0, total
     first, _, last = text.removeprefix("bytes=").partition("-")

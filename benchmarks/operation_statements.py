@@ -1,4 +1,4 @@
-"""Statements that change a table through `lance_sql.sql`, and in DuckDB into a file of its own. Both are on the disk
+"""Statements that change a table through `lance_sql.sql`, and in DuckDB's own file. Both are on the disk
 when they return."""
 
 from __future__ import annotations

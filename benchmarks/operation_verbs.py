@@ -31,12 +31,12 @@ def row_ids(path: Path, _: Any) -> pa.Table:
 
 
 def result(_: Path, returned: Any) -> Any:
-    """What a verb has returned."""
+    """Result of a verb."""
     return returned
 
 
 def count(path: Path, _: Any) -> int:
-    """How many rows a verb has left."""
+    """Number of rows after a verb."""
     return int(lance.dataset(path).count_rows())
 
 
@@ -49,7 +49,7 @@ def names(path: Path, _: Any) -> list[str]:
 class Verb:
     """table: a name in `TABLES`
     ours, pylance: with an open handle
-    answer: what is to be the same on both sides, of the table's path and what the verb returned
+    answer: the value to compare on both sides, from the table's path and the result of the verb
     changes: whether it makes a version
     """
 

@@ -1,8 +1,8 @@
-"""What changes a table, and what looks at what changed, each verb against pylance: time, and time of the processor.
+"""Verbs that change a table or read its changes, against pylance: time and processor time.
 
 Each run has a fresh copy of the verb's table, by hard links, and an open handle. Both sides run in turn in one process;
-what they leave behind is compared once. Files of ours are not flushed to the disk meanwhile, which pylance never does:
-what flushing takes is timed apart, in one run more. Ratios below 1: we are faster.
+the resulting tables are compared once. Our files are not flushed to the disk, as those of pylance never are; another
+run measures flushing. Ratios below 1: we are faster.
 
 python -m benchmarks.operations --rows 2000000 --runs 3 --only merge
 python -m benchmarks.operations --sql
@@ -95,7 +95,7 @@ def _compared(verb: Verb, table: Path, folder: Path, runs: int, line: str) -> fl
 
 
 def _timed(verb: Verb, side: str, path: Path) -> tuple[Any, float, float]:
-    """What the verb returned, milliseconds, and those of the processor."""
+    """Returns the result of the verb, milliseconds, and processor milliseconds."""
     handle: Any = lance_sql.open(path) if side == "ours" else lance.dataset(path)
     run = verb.ours if side == "ours" else verb.pylance
     started, processor = time.perf_counter(), time.process_time()

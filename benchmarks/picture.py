@@ -9,7 +9,7 @@ from pathlib import Path
 def save(path: Path, title: str, ratios: Mapping[str, float], *, peer: str, note: str = "") -> None:
     """Writes an SVG of bars.
 
-    ratios: our time over the peer's, by what was measured
+    ratios: our time divided by the peer's, by measurement
     peer: what a ratio of 1 stands for
     note: a line below, such as the machine and versions
     """

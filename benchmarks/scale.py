@@ -40,7 +40,7 @@ _LAST = 2**64 - 1
 
 
 def append_version(folder: Path, runs: int) -> None:
-    """Both sides append to copies of one table, whose older versions nobody reads."""
+    """Both sides append to copies of one table with many versions."""
     row = pa.table({"k": [1], "v": ["a"]})
     tables = {}
     for side in ("ours", "pylance"):
@@ -70,7 +70,7 @@ def wide_write(folder: Path, runs: int, rows: int) -> None:
 
 
 def wide_update(folder: Path, runs: int, rows: int) -> None:
-    """Both sides update one row, each on the newest version of a table of its own."""
+    """Both sides update one row, each on the newest version of its own table."""
     content = _wide(rows)
     ours, theirs = folder / "wide_ours.lance", folder / "wide_pylance.lance"
     _write_ours(content, ours)
@@ -217,7 +217,7 @@ def _write_pylance(content: pa.Table, path: Path) -> None:
 
 
 def _renewed(path: Path) -> Path:
-    """The same table with a manifest that no process has read: what it has read of this one, it takes for older."""
+    """The same table with an unread manifest, so that cached metadata is outdated."""
     (manifest,) = (path / "_versions").glob("*.manifest")
     manifest.touch()
     return path

@@ -4,10 +4,10 @@
     python -m benchmarks.search --rows 100000 --texts 50000     less
     python -m benchmarks.search --extension lance.duckdb_extension
 
-Builds run in processes of their own, for what they take of memory. `--extension` is the official extension of DuckDB,
-for searches by both: `pip install duckdb==1.5.5 duckdb-extension-lance==1.5.5`, in a folder of its own that comes first
-in PYTHONPATH, has it as `duckdb_extension_lance/extensions/v1.5.5/lance.duckdb_extension`. Without it, two searches of
-pylance stand for it, whose candidates are put together in NumPy.
+Builds run in their own processes, to measure memory. `--extension` is the official extension of DuckDB, for searches by
+both: `pip install duckdb==1.5.5 duckdb-extension-lance==1.5.5`, in a folder of its own that comes first in PYTHONPATH,
+has it as `duckdb_extension_lance/extensions/v1.5.5/lance.duckdb_extension`. Without it, two searches of pylance replace
+it, whose candidates are merged in NumPy.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def both_sides(theirs: lance.LanceDataset, query: Any, words: str) -> Any:
 def compare_building(
     name: str, ours: Path, theirs: Path, column: str, kind: str, method: str, options: dict[str, Any]
 ) -> None:
-    """Seconds by the clock and of the processors, and the most memory, each in a process of its own."""
+    """Wall and processor seconds, and the peak memory, each in its own process."""
     mine = measured(OURS.format(path=str(ours), column=column, kind=kind.lower(), options=options))
     other = measured(THEIRS.format(path=str(theirs), method=method, column=column, kind=kind, options=options))
     show(name, 1000 * mine[0], 1000 * other[0])
@@ -171,9 +171,10 @@ def measured(code: str) -> tuple[float, float, float]:
 
 
 def compare_recall(path: Path, copy: Path) -> None:
-    """Of the nearest 10 of 1,000 queries, how many pylance finds by its own index, and by ours.
+    """Recall of the nearest 10 for 1,000 queries in pylance, with its own index and with ours.
 
-    Of fewer than 256 rows a partition, pylance makes fewer partitions of IVF_PQ, and finds more with as many probes.
+    With fewer than 256 rows a partition, pylance builds fewer partitions of IVF_PQ, and finds more with the same
+    probes.
     """
     theirs, ours = lance.dataset(path), lance.dataset(copy)
     queries = np.random.default_rng(3).normal(size=(1_000, DIMENSION)).astype(np.float32)

@@ -1,9 +1,8 @@
-"""Queries in Spark over lineitem of TPC-H: this library's format, a Python source that only hands over batches that are
-in memory already, and Spark's own reader of Parquet (zstd).
+"""Queries in Spark over lineitem of TPC-H: this library's format, a Python source that only returns batches from
+memory, and Spark's own reader of Parquet (zstd).
 
-The Python source is what Spark's interface for such sources costs by itself; what ours takes above it is ours. The
-answers of all sides must be equal. `columns` is the option that names the columns of a read, which Spark does not tell
-a Python source.
+The Python source measures the cost of Spark's interface for such sources; the rest is ours. The answers of all sides
+must be equal. `columns` is the option with the columns of a read, which Spark does not pass to a Python source.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ def main() -> None:
 
 
 def session() -> SparkSession:
-    """Spark in this process, with a worker for each of two cores, that knows both sources."""
+    """Spark in this process with both sources, and a worker for each of two cores."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # where workers find this module
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])

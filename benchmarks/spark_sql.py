@@ -1,7 +1,7 @@
-"""Queries of TPC-H through `lance_sql.sql` in Spark, which finds out the columns and the rows that each table is asked
-for; the same with columns and filters picked by hand; and over Parquet (zstd) by Spark's own reader.
+"""Queries of TPC-H through `lance_sql.sql` in Spark, which finds the columns and rows that each table needs; the same
+with columns and filters picked by hand; and over Parquet (zstd) by Spark's own reader.
 
-The answers of all sides must be equal. The aim is at most 1.3 of what is picked by hand.
+The answers of all sides must be equal. The aim is at most 1.3 times the query with columns picked by hand.
 
 python -m benchmarks.spark_sql --runs 3
 """

@@ -1,4 +1,4 @@
-"""Changes of a table by `LanceTable` in Spark, beside what a folder of Parquet has instead: Spark reads all of it,
+"""Changes of a table by `LanceTable` in Spark, compared with a folder of Parquet: Spark reads all of it,
 changes the rows by a query, and writes another folder.
 
 Each run has a fresh copy of the table, by hard links. The rows that both leave are compared, by their number and sums.

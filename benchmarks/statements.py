@@ -1,4 +1,4 @@
-"""What SQL that writes costs, on a million rows: each statement in a fresh copy of the table, the best of five runs.
+"""The cost of SQL that writes, on a million rows: each statement in a fresh copy of the table, the best of five runs.
 
 python -m benchmarks.statements
 """

@@ -1,7 +1,7 @@
 """Streams of single columns of many kinds, drained batch by batch, as every engine does, against pylance's streams and
 against the same column as a table.
 
-Kinds are a type, how its values are stored, and with or without NULLs: those of `tables.columns`, in file version 2.2;
+A kind is a type, the encoding of its values, and with or without NULLs: those of `tables.columns`, in file version 2.2;
 and row ids.
 Ratios below 1: we are faster. Page faults are those of one warm stream, per million values.
 """
@@ -92,7 +92,7 @@ def read_pylance(table: lance.LanceDataset, names: list[str] | None) -> int:
 
 
 def drain(stream: pa.RecordBatchReader) -> int:
-    """How many rows a stream has, none of whose batches is kept."""
+    """Returns the number of rows of a stream, without holding its batches."""
     return sum(batch.num_rows for batch in stream)
 
 

@@ -1,6 +1,6 @@
 """Streams of columns that are slow to decode, by one core and by all: how much the threads of the kernels gain.
 
-Each measurement is a process of its own that the system lets run on so many cores. Ratios above 1: all cores are faster
+Each measurement is a separate process, limited to this many cores. Ratios above 1: all cores are faster
 than one.
 """
 

@@ -2,13 +2,13 @@
 through pylance, through the official lance extension, as vortex files through vortex' extension, and as this library's
 own Arrow batches held in memory.
 
-That side has no reading in it: what ours takes above it is what comes before the hand-over. Ours opens each table by
+That side reads nothing: the additional time of ours is reading. Ours opens each table by
 its path for every query, as views over Parquet do. The tables of pylance and those in memory are objects that were
 given to DuckDB once; "registered" is ours in the same way, one version of each table.
 
-DuckDB's tpch extension (package duckdb-extension-tpch) makes tables and queries, once, with a DuckDB of its own version
-in a process of its own. Lance tables are written by pylance as 2.2. The answers of all sides must be equal, but for
-`WRONG`.
+DuckDB's tpch extension (package duckdb-extension-tpch) makes tables and queries, once, with a DuckDB of matching
+version in a separate process. Lance tables are written by pylance as 2.2. The answers of all sides must be equal, but
+for `WRONG`.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def generated(data: Path, scale: str) -> Path:
 
 
 def geometric_mean(values: list[float]) -> float:
-    """Of positive numbers."""
+    """Returns the geometric mean of positive numbers."""
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
@@ -128,7 +128,9 @@ def _write(rows: Path, to: Path) -> None:
 
 
 def _sides(folder: Path, wanted: list[str]) -> dict[str, Run]:
-    """A way to run a query for each side; the tables of a side are views, or registered, in a connection of its own."""
+    """Returns a function that runs a query for each side; each side has its own connection, with views or registered
+    tables.
+    """
     connections = {"ours": lance_sql.connect()}
     for name in TABLES:
         connections["ours"].execute(f"CREATE VIEW {name} AS FROM lance_scan('{folder / name}.lance')")

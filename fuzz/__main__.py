@@ -86,7 +86,7 @@ class Session:
         return counts
 
     def _lane(self, build: Build, name: str, lane: int, seconds: float) -> Counts:
-        """Workers one after the other: the next one goes on behind the input that ended the one before."""
+        """Runs workers one after the other: each continues after the input that ended the previous one."""
         ends = time.monotonic() + seconds
         counts = Counts()
         first = lane
@@ -114,7 +114,7 @@ class Session:
         return counts
 
     def _keep(self, build: Build, name: str, index: int, done: subprocess.CompletedProcess[str]) -> str:
-        """Saves the input that ended a worker, and what the worker said."""
+        """Saves the input that ended a worker, and its output."""
         if done.returncode > 0 and "Sanitizer" not in done.stderr and "runtime error" not in done.stderr:
             sys.exit(f"fuzz: {name}: a worker cannot go on\n{done.stderr}")
         what = signal.Signals(-done.returncode).name if done.returncode < 0 else "sanitizer report"

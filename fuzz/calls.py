@@ -1,8 +1,8 @@
 """Kernels called directly: with counts and buffers that do not fit together, and outputs of any size.
 
-A call is its arguments by name, in order. Outputs are the numbers of their bytes: each is made exactly so long, and
-what lies behind it is looked at afterwards. `chunks.*` are the arguments of the page that comes first; names with
-`.data` and `.offsets` are the two halves of one argument.
+A call is its arguments by name, in order. Outputs are given by their number of bytes: each has exactly that size, and
+the bytes after it are checked afterwards. `chunks.*` are the arguments of the page that comes first; names with `.data`
+and `.offsets` are the two halves of one argument.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def prepared(arguments: Values, outputs: list[npt.NDArray[np.uint8]]) -> list[An
 
 
 def check_ends(outputs: Sequence[npt.NDArray[np.uint8]]) -> None:
-    """Looks at what lies behind outputs."""
+    """Checks the bytes after outputs."""
     for out in outputs:
         assert (out[len(out) - _BEHIND :] == _CANARY).all(), "written behind the end"
 
@@ -125,6 +125,6 @@ def _is_output(name: str) -> bool:
 
 
 def _exact(value: Value) -> npt.NDArray[np.uint8]:
-    """A copy in memory of its own: what is read behind its end shows."""
+    """A copy in its own memory, so that reads past its end are detected."""
     assert isinstance(value, bytes)
     return np.frombuffer(value, np.uint8).copy()

@@ -1,11 +1,11 @@
-"""Targets that change a table in memory: one that is damaged, and one that another writer has changed meanwhile.
+"""Targets that change a table in memory: a damaged one, and one that another writer changes concurrently.
 
-An input has the files of the table by their paths, `change`: which of `CHANGES` is made, and for `race` the version
-that it is computed from, after which there is another one.
+An input has the files of the table by their paths, `change`: one of `CHANGES`, and for `race` the version that it is
+computed from, which another version follows.
 
-A change of a damaged table ends in an error, or in a version with the right rows; the version before stays what it was.
-A change beside another one ends in an error, or in a version in which the other change is still there: what it did is
-in its manifest, whatever its transaction says. Going back to a version undoes it on purpose.
+A change of a damaged table ends in an error, or in a version with the right rows; the previous version does not change.
+A concurrent change ends in an error, or in a version that contains the other change: its effect is in its manifest,
+whatever its transaction records. A restore undoes it on purpose.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _any_change(rng: np.random.Generator) -> str:
 
 
 def _rows(table: Dataset) -> list[Row] | None:
-    """All rows; None where they cannot be read."""
+    """Returns all rows; None if they cannot be read."""
     rows: list[Row] = []
     try:
         for batch in table.scan().to_reader():
@@ -263,7 +263,7 @@ def _rows(table: Dataset) -> list[Row] | None:
 
 
 def _history(table: Dataset) -> list[int] | None:
-    """The ids of all rows; None where they, or the versions of rows, cannot be read."""
+    """Returns the ids of all rows; None if they, or the versions of rows, cannot be read."""
     try:
         ids: list[int] = table.scan(list(table.system_columns)).to_table()["_rowid"].to_pylist()
     except LanceError:
@@ -278,7 +278,7 @@ def _check_history(before: list[int], after: list[int] | None) -> None:
 
 
 def _expected(change: Change, rows: list[Row]) -> list[Row] | None:
-    """None where columns are not what they were."""
+    """Returns None if the columns have changed."""
     try:
         return change.expected(rows)
     except (KeyError, TypeError):
@@ -286,7 +286,7 @@ def _expected(change: Change, rows: list[Row]) -> list[Row] | None:
 
 
 def _counted(rows: list[Row] | None) -> Counter[str] | None:
-    """How often each row is there; a column that is NULL counts as one that is not there."""
+    """Counts equal rows; a NULL column counts as missing."""
     if rows is None:
         return None
     return Counter(repr(sorted(item for item in row.items() if item[1] is not None)) for row in rows)

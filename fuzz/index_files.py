@@ -1,4 +1,4 @@
-"""Files of scalar indices: whatever is in them, filters find rows that pass, and no error comes of it.
+"""Files of scalar indices: with any contents, filters find the rows that pass, without an error.
 
 An index whose file is damaged is not used, and the rows that it leaves are tested by the filter. Some may be missing
 where a damaged value or row number is a valid one: the files have no checksums.
@@ -39,7 +39,7 @@ _CONDITIONS: Final = {
     "t": ("t = '1970-01-01 00:00:07'", "t < '1970-01-01 00:00:40'", "t IS NULL"),
     "l": ("list_contains(l, 'new')", "list_contains(l, 'a')"),
 }
-# What a damaged file may say it is about.
+# Columns that a damaged file may claim.
 _NOTES: Final = (
     "rows_per_zone", "null_bitmap", "batch_size", "range_partitioned", "bloomfilter_item", "bloomfilter_probability",
     "lance:index_stats", "lance:label_list_nulls",
@@ -48,11 +48,11 @@ _ODD_NOTES: Final = ("", "0", "1", "2", "-1", "99999999999999999999", "4096", "t
 
 
 class Nothing(Exception):  # noqa: N818 - no error at all is allowed
-    """What a filter may raise because of an index."""
+    """Errors that a filter may raise because of an index."""
 
 
 class _OfAnySize(Snapshot):
-    """A version whose manifest does not say how large the files of indices are."""
+    """A version whose manifest does not record the sizes of index files."""
 
     def indices(self) -> tuple[IndexSegment, ...]:
         return tuple(replace(each, file_sizes={}) for each in super().indices())
@@ -77,7 +77,7 @@ def verify(values: Values) -> None:
 
 
 def mutate(rng: np.random.Generator, values: Values) -> Values:
-    """Damaged bytes of an index file, damaged metadata of its pages, or valid files that say something else."""
+    """Damaged bytes of an index file, damaged metadata of its pages, or valid files with other contents."""
     path = str(rng.choice(_paths(values)))
     content = values[path]
     assert isinstance(content, bytes)
@@ -95,7 +95,7 @@ def mutate(rng: np.random.Generator, values: Values) -> Values:
 
 
 def file_cuts(values: Values) -> Iterator[tuple[str, int]]:
-    """Where index files are cut."""
+    """Positions at which index files are cut."""
     for path in _paths(values):
         content = values[path]
         assert isinstance(content, bytes)

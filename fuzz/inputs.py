@@ -1,4 +1,4 @@
-"""One input of a decoder, and the file that keeps it: JSON with a line that says what it is."""
+"""One input of a decoder, and its file: JSON with a line that describes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Values: TypeAlias = dict[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What a target is given.
+    """Input of a target.
 
     what: in a line, how it was found or what it does
     """

@@ -1,4 +1,4 @@
-"""Learned statistics as a folder has them: damaged behind their checksum, they are refused or make some statistics."""
+"""Learned statistics in a folder: if damaged under a valid checksum, they are rejected or loaded as some statistics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TYPES = {"i": pa.int64(), "f": pa.float64(), "s": pa.string(), "d": pa.decimal1
 
 
 def seeds() -> Iterator[Values]:
-    """What was learned of some columns, without the checksum."""
+    """Learned statistics of some columns, without the checksum."""
     num_rows = 2 * ROWS_PER_ZONE + 100
     columns = {}
     for number, type in enumerate(_TYPES.values()):
@@ -45,7 +45,7 @@ def seeds() -> Iterator[Values]:
 
 
 def read(values: Values) -> None:
-    """Loads the columns, and asks the statistics of each what they rule out."""
+    """Loads the columns, and prunes with the statistics of each."""
     with tempfile.TemporaryDirectory() as path:
         folder = StatisticsFolder(path)
         folder.save(_IDENTITY, {})

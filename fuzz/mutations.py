@@ -1,4 +1,4 @@
-"""What is done to inputs, beside what tests/damaged does to tables."""
+"""Mutations of inputs, in addition to those of tables in tests/damaged."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pages that the kernels read by themselves: layouts, chunks, dictionaries, rows and flags that do not fit together.
 
-A call is the arguments of one page and of what is read of it; names with `chunks.` are those of its chunk table.
+A call has the arguments of one page and of the read; names with `chunks.` are those of its chunk table.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _full_zip(values: Values) -> tuple[kernels.PageReader, Any, int]:
 
 
 def _array(values: Values) -> tuple[kernels.PageReader, Any, int]:
-    """The same for a page without levels."""
+    """Arguments for a page without levels."""
     num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
     if num_rows > _MOST_ROWS:
         raise ValueError("too many rows")
@@ -101,7 +101,7 @@ def _array(values: Values) -> tuple[kernels.PageReader, Any, int]:
 
 
 def _constant(values: Values) -> tuple[kernels.PageReader, Any, int]:
-    """The same for a value that all rows have, or are NULL."""
+    """Arguments for a page with one value or NULL in all rows."""
     num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
     if num_rows > _MOST_ROWS:
         raise ValueError("too many rows")
@@ -114,7 +114,7 @@ def _constant(values: Values) -> tuple[kernels.PageReader, Any, int]:
 
 
 def _numbers(values: Values) -> tuple[kernels.PageReader, Any, int]:
-    """The same for numbers that no file has."""
+    """Arguments for numbers that are in no file."""
     num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
     if num_rows > _MOST_ROWS:
         raise ValueError("too many rows")
@@ -124,7 +124,7 @@ def _numbers(values: Values) -> tuple[kernels.PageReader, Any, int]:
 
 
 def _nested(values: Values) -> tuple[kernels.PageReader, Any, int]:
-    """The same for values inside of lists and structs, with levels in chunks or in memory."""
+    """Arguments for values inside lists and structs, with levels in chunks or in memory."""
     num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
     layers = _layers(values)
     if num_rows > _MOST_ROWS:
@@ -162,7 +162,7 @@ def _layers(values: Values) -> list[tuple[int, int, bool]]:
 
 
 def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int, kernels.ChunkTable]:
-    """The same for a page of chunks, and their table."""
+    """Arguments for a page of chunks, and their table."""
     page: dict[str, Any] = {name.removeprefix(_CHUNKS): values[name] for name in values if name.startswith(_CHUNKS)}
     data, metadata = (_exact(page.pop(name)) for name in ("data", "metadata"))
     table = kernels.ChunkTable(metadata, **page)
@@ -174,7 +174,7 @@ def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int, kernels.C
         table,
         codec=values["codec"],  # type: ignore[arg-type]  # arguments are wrong on purpose
         bits=values["bits"],  # type: ignore[arg-type]  # likewise
-        # inside of lists and structs, levels are not those of values alone
+        # inside lists and structs, levels also describe the structure
         definition=(kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if page["has_def"] and "layers" not in values else None,
         symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
         items=items,  # type: ignore[arg-type]  # likewise
@@ -218,7 +218,7 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
 
 
 def _read_scattered(column: kernels.ColumnReader, rows: Any, data: Any, type: pa.DataType) -> None:
-    """Reads the rows from a file, without what lies between them; also rows of which not all bytes were read."""
+    """Reads the rows from a file without the bytes between them; also rows with missing bytes."""
     with NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
@@ -259,7 +259,7 @@ def _fail(in_test: bool, column: int, page: int | None, message: str) -> NoRetur
 
 
 class _Refused(Exception):  # noqa: N818 - one of the two outcomes that are allowed
-    """What the kernels say of a page that they do not read."""
+    """Raised for a page that the kernels do not read."""
 
 
 def _test(values: Values) -> kernels.ColumnTest:
@@ -298,6 +298,6 @@ def _type(format: tuple[bool, int], list_size: Any) -> pa.DataType:
 
 
 def _exact(value: object) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """A copy in memory of its own: what is read behind its end shows."""
+    """A copy in its own memory, so that reads past its end are detected."""
     assert isinstance(value, bytes)
     return np.frombuffer(value, np.uint8).copy()

@@ -238,7 +238,7 @@ _LISTS_OF_LISTS = bytes([0, 1, 0, 32, 2, 1, 0, 1, 0, 32, 2, 1])
 
 
 def _nested_calls() -> Iterator[Values]:
-    """Values inside of lists and structs: levels of random rows, in chunks and in memory."""
+    """Values inside lists and structs: levels of random rows, in chunks and in memory."""
     rng = np.random.default_rng(4)
     for layers in (_LISTS, _NULL_STRUCTS, _LISTS_OF_STRUCTS, _LISTS_OF_LISTS):
         num_lists = sum(width > 0 for width in layers[::3])

@@ -203,7 +203,7 @@ def store_json(values: Values) -> None:
 
 
 def _number(text: str) -> object:
-    """What is stored of a number: integers of 64 bits, doubles, and null for what is beyond them."""
+    """The stored form of a number: integers of 64 bits, doubles, and null outside their range."""
     if text.lstrip("-").isdigit() and -(2**63) <= int(text[:40]) < 2**64 and len(text) <= 20:
         return int(text)
     value = float(text)

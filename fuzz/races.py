@@ -73,7 +73,7 @@ class Session:
 
     damaged: a table of which every full read fails
     long: a table of one file, of which a few rows are far apart
-    server: of the folder, for tables that are far away
+    server: of the folder, for remote tables
     """
 
     def __init__(self, folder: Path, server: StoreServer) -> None:
@@ -106,12 +106,12 @@ class Session:
         return lance_sql.open(path).delete("id % 7 = 3 AND id < 20000")
 
     def far(self, table: Dataset) -> Dataset:
-        """The same table by way of the server."""
+        """The same table through the server."""
         path = Path(table.uri).relative_to(self.folder)
         return lance_sql.open(f"s3://{BUCKET}/{path}", storage_options=self.server.options)
 
     def scan(self, chance: random.Random, *, is_far: bool = False) -> tuple[Scan, pa.Array]:
-        """A stream, and the ids of its rows. Half of them are of a handle of their own, which knows nothing yet."""
+        """A stream, and the ids of its rows. Half of them use a new handle without cached metadata."""
         number, condition = chance.choice(list(self.expected))
         table = self.tables[number]
         if is_far:
@@ -195,7 +195,7 @@ def read_damage(session: Session, chance: random.Random) -> None:
 
 
 def take_far_apart(session: Session, chance: random.Random) -> None:
-    """Rows of which each is in a chunk of its own: several threads read these."""
+    """Rows that are each in a different chunk: several threads read these."""
     places = sorted(chance.sample(range(LONG_ROWS), 90))
     table = session.far(session.long) if chance.random() < 0.2 else lance_sql.open(session.long.uri)
     found = table.take(places)
@@ -222,7 +222,7 @@ WAYS: Final[Ways] = (
 
 
 def run(session: Session, seconds: float, num_threads: int, seed: int) -> list[str]:
-    """What went wrong; prints how often each way was gone."""
+    """Returns the errors; prints the number of runs of each way."""
     end = time.monotonic() + seconds
     counts = dict.fromkeys((way.__name__ for way in WAYS), 0)
     finds: list[str] = []

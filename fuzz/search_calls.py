@@ -83,7 +83,7 @@ def _codes(made: list[Any], arguments: list[Any]) -> None:
 
 def _scores(made: list[Any], arguments: list[Any]) -> None:
     """Two words, and many."""
-    # how often a word is asked for is no file's word, and takes its time
+    # the frequency of a word in the query is not from a file, and takes its time
     times = min(made[4], 1000)
     for factors in ((0.5, 3.0), (1.0,) * 20):
         words = kernels.QueriedWords()

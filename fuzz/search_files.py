@@ -1,4 +1,4 @@
-"""Files of search indices: whatever is in them, a search gives rows of the table, once each, or says what is wrong."""
+"""Files of search indices: with any contents, a search returns rows of the table, once each, or raises an error."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def damage_source(rng: np.random.Generator, values: Values) -> Values:
     path = str(rng.choice(sorted(path for path in values if path.startswith("data/"))))
     content = values[path]
     assert isinstance(content, bytes)
-    # pages lie at the beginning
+    # pages are at the beginning
     weights = np.ones(len(content))
     weights[: len(content) // 2] += 3
     return {**values, path: damaged(rng, content, weights / weights.sum()), "data": int(rng.integers(1, 3))}
@@ -116,7 +116,7 @@ def _damage(rng: np.random.Generator, values: Values) -> Values:
     if chosen < 0.25 and not is_legacy(content):
         return {**values, path: messages.damage_columns(rng, content)}
     if chosen < 0.5:
-        # texts, and the numbers of messages, lie at the end
+        # texts, and the numbers of messages, are at the end
         weights = np.ones(len(content))
         weights[-min(len(content), 1200) :] += 10
         return {**values, path: damaged(rng, content, weights / weights.sum())}

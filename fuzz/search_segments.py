@@ -1,5 +1,6 @@
-"""Segments of search indices, opened without the table: whatever is in their files, distances and documents of rows
-come of it, or what is wrong is said."""
+"""Segments of search indices, opened without the table: with any contents of their files, they return distances and
+documents of rows, or raise an error.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +114,7 @@ def mutate(rng: np.random.Generator, values: Values) -> Values:
 
 
 def some_cuts(values: Values) -> Iterator[tuple[str, int]]:
-    """Where sets of words and files are cut."""
+    """Positions at which sets of words and files are cut."""
     content = values.get(SET)
     if isinstance(content, bytes):
         yield from ((SET, length) for length in cuts(content))

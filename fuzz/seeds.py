@@ -1,4 +1,4 @@
-"""Undamaged inputs: small tables from pylance and what is in them, and stored JSON."""
+"""Undamaged inputs: small tables from pylance and their parts, and stored JSON."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _tables(root: Path) -> Iterator[Values]:
         table = table_of(name)
         yield {**write(root / f"0.1-{number}", table, "0.1"), "num_rows": table.num_rows}
     for number, size in enumerate((10, 80_000)):
-        # inline, and in a file beside the data file
+        # inline, and in a separate file next to the data file
         blobs = pa.table({"c": lance.blob_array([b"x" * size, None, b"", b"y" * (size + 1)])})
         files = write(root / f"blobs-{number}", blobs.cast(pa.schema([lance.blob_field("c")])), "2.2")
         yield {**files, "num_rows": 4}
@@ -115,11 +115,11 @@ def _histories(root: Path) -> Iterator[Values]:
 
 
 def races(root: Path, names: Collection[str] | None = None) -> Iterator[Values]:
-    """A table and the version after it, in which somebody did one thing: with pylance, and with this library.
+    """A table and the version after it, which made one change: with pylance, and with this library.
 
-    What is done concerns rows whose `a` is 20 or more only.
+    The changes concern only rows with `a` of 20 or more.
 
-    names: of what is done; everything without it
+    names: of the changes; all by default
     """
     for number, (name, change) in enumerate([*_PYLANCE.items(), *_OWN.items()]):
         if names is not None and name not in names:

@@ -27,7 +27,7 @@ _ABOUT_VALUES = ("UTF8", "UTF-8", "Decimal value")
 
 
 class _ExactStore(MemoryStore):
-    """Every range in memory of its own: what is read behind its end shows."""
+    """Every range in its own memory, so that reads past its end are detected."""
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         return [_copy(buffer) for buffer in super().get_ranges(path, ranges)]
@@ -60,7 +60,7 @@ def read_rows(values: Values) -> None:
 
 
 def read_sections(values: Values) -> None:
-    """Reads what is around the rows: transactions, indices, tags, branches."""
+    """Reads metadata: transactions, indices, tags, branches."""
     snapshot = dataset_of(values).snapshot
     for read in (snapshot.transaction, snapshot.indices, snapshot.tags, snapshot.branches, snapshot.versions):
         read()
@@ -90,7 +90,7 @@ def damage_section(rng: np.random.Generator, values: Values) -> Values:
     if path.endswith(".manifest"):
         (position,) = np.frombuffer(content[-16:-8], "<u8")
         if rng.random() < 0.7 and position:
-            # in place: the message behind the sections stays where it is
+            # in place: the message after the sections does not move
             changed = damage(rng, content[: int(position)])[: int(position)].ljust(int(position), b"\0")
             content = changed + content[int(position) :]
         else:
@@ -117,7 +117,7 @@ def damage_metadata(rng: np.random.Generator, values: Values) -> Values:
 
 
 def damage_pages(rng: np.random.Generator, values: Values) -> Values:
-    """Anything in a data file, or in a file of blobs beside it."""
+    """Damages a data file, or a file of blobs next to it."""
     path = _data(values)
     blobs = [name for name in values if name.endswith(".blob")]
     if blobs and rng.random() < 0.1:
@@ -130,7 +130,7 @@ def damage_pages(rng: np.random.Generator, values: Values) -> Values:
         content = messages.damage_columns(rng, content)
     elif chosen < 0.9:
         weights = np.ones(len(content))
-        # the heads of buffers say how to read the rest
+        # the headers of buffers describe the rest
         for bound in data_file_cuts(content):
             weights[bound : bound + 16] += 10
         content = damaged(rng, content, weights / weights.sum())

@@ -1,4 +1,4 @@
-"""Runs inputs in a process of its own, which may die; started by `fuzz.__main__`.
+"""Runs inputs in its own process, which may die; started by `fuzz.__main__`.
 
 The number of the input at hand is in a file that other processes see, with the counts so far.
 """
@@ -81,14 +81,14 @@ class Inputs:
 
 
 def read_seeds(path: Path) -> dict[str, list[Values]]:
-    """What the parent has written."""
+    """Reads the input of the parent."""
     seeds: dict[str, list[Values]] = pickle.loads(path.read_bytes())
     return seeds
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which inputs a worker runs, and for how long."""
+    """The inputs that a worker runs, and its time."""
 
     first: int
     step: int
@@ -143,7 +143,7 @@ def _outcome(target: Target, values: Values) -> int | str:
 class Watch:
     """Ends the process when its block takes too long; too much memory becomes MemoryError.
 
-    The signal tells which: SIGPROF for time spent computing, SIGALRM for waiting.
+    The signal is the cause: SIGPROF for time spent computing, SIGALRM for waiting.
     """
 
     def __init__(self, *, sanitized: bool) -> None:
@@ -168,7 +168,7 @@ def replay(paths: Sequence[Path]) -> None:
     watch = Watch(sanitized=False)
     for path in paths:
         found = load(path)
-        # the last line that is written tells which one ends the process
+        # the last written line is the input that ends the process
         print(f"{path.name}: {found.what}", flush=True)
         with watch:
             outcome = _outcome(TARGETS[found.target], found.values)

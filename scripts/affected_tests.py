@@ -1,8 +1,8 @@
 """Prints the tests of what differs from a base: `python scripts/affected_tests.py [BASE]`.
 
-BASE is the commit that main and HEAD have in common; on main itself, HEAD, so that what is not committed counts.
+BASE is the commit that main and HEAD have in common; on main itself, HEAD, so that uncommitted changes count.
 
-- a changed test runs, and all tests that lie beside a changed module (tests/reads/scan/ for lance_sql/reads/scan/);
+- a changed test runs, and all tests in the folder of a changed module (tests/reads/scan/ for lance_sql/reads/scan/);
 - for a module that imports a changed one, its own test file runs;
 - for a kernel, tests/kernels/ and the folder of tests with the name of the kernel's folder;
 - for a page of the documents, the tests of documents.

@@ -54,7 +54,7 @@ def make_table(path: Path) -> lance_sql.Dataset:
 
 
 def make_search(folder: Path) -> str:
-    """What a search for words found among four articles."""
+    """Results of a full-text search among four articles."""
     texts = (
         "Foxes are quick: a quick brown fox jumps over lazy dogs, again and again.",
         "Slow rivers run deep through a valley of stones, and nobody is quick there.",
@@ -70,7 +70,7 @@ def make_pages(folder: Path) -> dict[str, str]:
     path = folder / "orders.lance"
     table = make_table(path)
     made = {
-        # what README.md tells of
+        # the table of README.md
         "diff": lance_sql.diff(ROOT / "examples" / "orders.lance", 5, 6).to_html(),
         "changes": lance_sql.open(ROOT / "examples" / "orders.lance").changes(2, 9).to_html(),
         "history": table.history().to_html(),
@@ -91,7 +91,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, html in make_pages(Path(folder)).items():
-            # paths of this machine are of no use to anybody
+            # paths of this machine are useless elsewhere
             html = html.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
             for scheme, width in (
                 (("light", WIDTH), ("dark", 375)) if name in ("diff", "history", "search") else (("light", WIDTH),)

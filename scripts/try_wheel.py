@@ -1,4 +1,4 @@
-"""Writes, changes and reads a table with the package that is installed, and says which it is."""
+"""Writes, changes and reads a table with the installed package, and prints its version."""
 
 from __future__ import annotations
 
