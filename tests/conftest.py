@@ -46,7 +46,7 @@ _FOLDERS = {"corpus_case": "cases", "corpus_negative": "negative"}
 
 @dataclass(frozen=True)
 class Case:
-    """A table of the corpus, and what is known about it."""
+    """A table of the corpus, and its description."""
 
     folder: Path
 
@@ -172,7 +172,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def missing_parts() -> list[str]:
-    """What this machine lacks for tests that are skipped."""
+    """Missing requirements of skipped tests."""
     parts = []
     if not CORPUS.is_dir():
         parts.append(f"tables of other writers (no corpus at {CORPUS})")

@@ -73,7 +73,7 @@ def run_sql(block: Example) -> None:
 
 
 def run_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
-    """What a statement gives. Connections of DuckDB 1.5 do not take those that are not DuckDB's own."""
+    """Returns the result of a statement. Connections of DuckDB 1.5 run only its own statements."""
     try:
         return connection.sql(sql).to_arrow_table()
     except duckdb.ParserException:

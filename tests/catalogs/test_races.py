@@ -18,7 +18,7 @@ WRITERS = 6
 
 
 def at_once(*calls: Callable[[], object]) -> list[object]:
-    """What each gives, or the error that it raises."""
+    """Returns the result of each, or its error."""
     ready = threading.Barrier(len(calls))
 
     def run(call: Callable[[], object]) -> object:

@@ -99,7 +99,7 @@ def net_changes(history: RecordedHistory, start: int, end: int) -> Iterator[Imag
 
 
 def applied(rows: dict[int, tuple[Any, ...]], changes: list[Image]) -> dict[int, tuple[Any, ...]]:
-    """Rows by their ids, after changes in the order of their commits; each has to fit what is there."""
+    """Rows by their ids, after changes in the order of their commits; each has to fit the rows before it."""
     now = dict(rows)
     for version in sorted({change[0] for change in changes}):
         of_commit = [change for change in changes if change[0] == version]

@@ -18,8 +18,9 @@ from lance_sql.changes.shown_rows import MAX_COLUMNS
 
 @pytest.fixture
 def table(tmp_path: Path) -> lance_sql.Dataset:
-    """Ten rows; then an update of three, a deletion of one, a merge of one known and one new row, and what was deleted
-    comes back."""
+    """Ten rows; then an update of three, a deletion of one, a merge of one known and one new row, and a restore of the
+    deleted row.
+    """
     made = lance_sql.write({"id": list(range(10)), "v": [float(n) for n in range(10)]}, tmp_path / "t.lance")
     made = made.update({"v": "v + 100"}, "id < 3").delete("id = 1")
     made = made.merge({"id": [5, 77], "v": [-5.0, 7.0]}, on="id")

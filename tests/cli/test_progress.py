@@ -68,7 +68,7 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 
 def _on_terminal(forks: Forks, folder: Path, arguments: list[str]) -> str:
-    """What the command writes to a terminal that its stderr is."""
+    """Returns the output of the command with a terminal as stderr."""
     ours, its = pty.openpty()
     with open(os.devnull, "wb") as nowhere:
         process = forks.start(["-c", _MAIN, *arguments], cwd=folder, stdout=nowhere.fileno(), stderr=its)

@@ -35,7 +35,7 @@ def table(tmp_path: Path) -> str:
 
 
 class Provider:
-    """What each provider is tested for; subclasses say how to ask its engine."""
+    """The tests of each provider; subclasses run queries in its engine."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query in which lance_scan is known."""

@@ -311,7 +311,7 @@ def _rows(relation: Any) -> list[tuple[Any, ...]]:
 
 
 class _OfCommandLineError(LanceError):
-    """What the command line says."""
+    """Raised with the message of the command line."""
 
 
 def _by_command_line(text: str) -> list[tuple[Any, ...]]:
@@ -332,7 +332,7 @@ def _number(value: Any) -> Any:
 
 
 def _answer(run: Run, text: str) -> list[str] | None:
-    """What a statement gives; None where it is refused."""
+    """Returns the result of a statement; None if it is refused."""
     try:
         return _plain(run(text))
     except (LanceError, duckdb.Error) as error:
@@ -410,7 +410,7 @@ def _made_again(path: str, branch: str | None) -> int:
 
 
 def _said(run: Run, text: str) -> str | None:
-    """What is wrong with a statement; None where it was carried out."""
+    """Returns the error of a statement; None if it succeeded."""
     try:
         run(text)
     except (LanceError, duckdb.Error) as error:

@@ -163,7 +163,7 @@ def run(seed: int, refreshes: int) -> Counter[str]:
 
 
 def _refreshed(path: str) -> Refresh | str:
-    """What a refresh did, or why it could not."""
+    """Returns the report of a refresh, or its error."""
     try:
         return View.open(path).refresh()
     except LanceError as error:

@@ -19,9 +19,9 @@ class Kind:
     """A type.
 
     type: of the column
-    value: that a number stands for, of the storage type
+    value: of a number, in the storage type
     versions: of files that hold it
-    encode: of the arrays of values; makes a dictionary of its own for each batch, for example
+    encode: of the arrays of values; for example with a new dictionary for each batch
     """
 
     type: pa.DataType

@@ -38,7 +38,7 @@ class State:
         return pa.table({"id": pa.array(list(values), pa.int64()), "x": self.kind.array(list(values.values()))})
 
     def expected(self, model: Mapping[int, int | None]) -> dict[int, Any]:
-        """What a reader is to show, by id."""
+        """Returns the expected rows, by id."""
         array = self.kind.array(list(model.values()))
         shown = convert(array, self.table.schema.field("x").type).to_pylist()
         return dict(zip(model, shown, strict=True))
@@ -134,7 +134,7 @@ def alter(state: State) -> None:
 
 
 def filters(state: State) -> None:
-    """NULL and equality, in each way to ask, with each kind of index."""
+    """Filters with NULL and equality, in each form, for each kind of index."""
     is_compared = str(state.kind.type).startswith(COMPARED)
     number = next((number for number in state.model.values() if number is not None), None)
     value = None if number is None else self_typed(state, number).as_py()

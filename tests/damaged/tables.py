@@ -75,7 +75,7 @@ def set_word(rng: np.random.Generator, data: bytearray, at: int) -> None:
 
 
 def set_varint(rng: np.random.Generator, data: bytearray, at: int) -> None:
-    """An absurd varint overwrites what is there: the messages around it keep their lengths."""
+    """Overwrites bytes by an absurd varint; the messages around it keep their lengths."""
     value = encode_varint(_VARINTS[int(rng.integers(len(_VARINTS)))])
     at = min(at, len(data) - len(value))
     data[at : at + len(value)] = value
@@ -127,6 +127,6 @@ def encode_varint(value: int) -> bytes:
 
 
 def metadata_start(data: bytes) -> int:
-    """Where the metadata of the columns of a data file begins: everything from there on is structure."""
+    """Returns the start of the column metadata of a data file, after which everything is structure."""
     (position,) = struct.unpack_from("<Q", data, len(data) - 40)
     return int(position)

@@ -27,9 +27,8 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def peak_bytes() -> int | None:
-    """The most memory that this process has held; None where the system does not tell.
-
-    Not ru_maxrss, which begins with what the parent held.
+    """Returns the peak memory of this process; None if unknown. Not ru_maxrss, which begins with the memory of the
+    parent.
     """
     status = Path("/proc/self/status")
     found = re.search(r"^VmHWM:\s+(\d+) kB$", status.read_text(), re.MULTILINE) if status.exists() else None

@@ -20,7 +20,7 @@ UPDATED = "_row_last_updated_at_version"
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a table, opened, with what is known about it."""
+    """An opened version of a table, with its description."""
 
     dataset: lance_sql.Dataset
     num_rows: int

@@ -48,7 +48,7 @@ def remove_files(table: Path, kind: str) -> None:
 
 
 def damage_list(table: Path) -> None:
-    """Makes the newest manifest say that its list of indices is where no list is."""
+    """Moves the list of indices in the newest manifest to a wrong place."""
 
     def edit(manifest: Any) -> None:
         manifest.index_section = 2**40

@@ -212,7 +212,7 @@ def _cut(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "page", "deletions", "row_ids", "manifest", "fragment"])
 def test_errors_of_damage_name_table_and_version(tmp_path: Path, damage: str) -> None:
-    """In a join of two tables nobody knows otherwise which one it is."""
+    """Otherwise a join of two tables would not show which one is damaged."""
     root = tmp_path / "orders.lance"
     lance_sql.write({"id": range(5000), "s": [str(number) for number in range(5000)]}, root).delete("id = 7")
     (data,) = (root / "data").iterdir()

@@ -43,11 +43,11 @@ class History:
             self.check()
 
     def make_writers(self) -> tuple[Writer, ...]:
-        """Who changes the table, in turn, and reads it."""
+        """Returns the writers that change and read the table in turn."""
         return Ours(), Pylance()
 
     def operations(self) -> list[tuple[str, Operation]]:
-        """What is drawn from; how often an operation is there is how often it is drawn."""
+        """The operations to draw from, repeated by their weight."""
         return _OPERATIONS
 
     def check(self) -> None:

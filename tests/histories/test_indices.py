@@ -152,7 +152,7 @@ class History:
                 assert found.sort_by("k").equals(expected.sort_by("k")), ("pylance", condition, self.log)
 
     def pylance_mixes_segments(self) -> bool:
-        """Whether pylance 14 may answer wrongly by itself: it takes hits of a segment for fragments that only another
+        """Whether pylance 14 may return wrong rows: it takes hits of a segment for fragments that only another
         segment covers, so that entries of rows that were changed come back."""
         segments = lance_sql.open(self.path).snapshot.indices()
         kinds = ["BitmapIndexDetails", "NGramIndexDetails"] + (

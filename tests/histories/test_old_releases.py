@@ -56,11 +56,11 @@ def python_of(release: str) -> Path:
 
 
 class RefusedError(Exception):
-    """What an old release did not do."""
+    """Raised for operations that an old release refused."""
 
 
 class Release:
-    """An old release, as a process that does what it is told."""
+    """An old release, as a process that executes commands."""
 
     def __init__(self, release: str) -> None:
         self._process = subprocess.Popen(
@@ -234,7 +234,7 @@ class History:
         return [segment for segment in snapshot.indices() if segment.field_ids == (field.id,)]
 
     def misread(self, segments: list[IndexSegment], release: tuple[int, ...]) -> bool:
-        """Whether a release answers wrongly by itself, by one of its defects."""
+        """Whether a release returns wrong rows, because of a known defect."""
         return (
             self.takes_addresses_for_ids(segments, release)
             or self.covers_what_it_has_not(segments)
@@ -256,8 +256,9 @@ class History:
         )
 
     def covers_what_it_has_not(self, segments: list[IndexSegment]) -> bool:
-        """Updates and compactions of pylance before 11 say that an index of addresses covers fragments of which it has
-        none; the newest one believes it."""
+        """Updates and compactions of pylance before 11 record coverage of fragments without entries in an index of
+        addresses; the newest one trusts it.
+        """
         snapshot = lance_sql.open(self.path).snapshot
         covered = [set(segment.fragment_ids or ()) & set(snapshot.manifest.fragments.ids) for segment in segments]
         return any(ids - self.known(segment) for segment, ids in zip(segments, covered, strict=True))
@@ -279,8 +280,9 @@ class History:
         return set(segment.fragment_ids or ())
 
     def has_old_entries(self, segments: list[IndexSegment]) -> bool:
-        """An index of row ids may have values that rows had before: nobody takes them out of it, and pylance does not
-        look at the rows again."""
+        """An index of row ids may have values that rows had before: they are not removed, and pylance does not test the
+        rows again.
+        """
         indices = lance_sql.open(self.path).snapshot.open_indices
         return any(indices.has_row_ids(segment) for segment in segments)
 

@@ -113,7 +113,7 @@ class WholeHistory(RecordedHistory):
         self._check_filters()
 
     def _check_filters(self) -> None:
-        """What is asked of indices is what is found without them."""
+        """Checks that filters with and without indices find the same rows."""
         ours, without = lance_sql.open(self.path), lance_sql.open(self.path, use_indices=False)
         key = self.random.randrange(self.next_key)
         for condition in (f"k = {key}", f"k BETWEEN {key} AND {key + 50}", f"a = {key - 7}", "s = 'every' AND a > 9"):

@@ -252,7 +252,7 @@ def _deletions_miscounted(root: Path) -> None:
 
 @kind
 def _deletions_of_type_7(root: Path) -> None:
-    """A value of the enumeration that nobody knows."""
+    """An unknown value of the enumeration."""
 
     def change(message: Any) -> None:
         file = message.fragments[0].deletion_file
@@ -304,7 +304,7 @@ def _transaction_leads_out(root: Path) -> None:
 
 @kind
 def _transaction_gives_ids_without_end(root: Path) -> None:
-    """It says that its rows got 2^62 row ids."""
+    """Its rows claim 2^62 row ids."""
     sequence = row_ids_pb2.RowIdSequence()
     sequence.segments.add().range.end = 2**62
     message = transaction_pb2.Transaction(read_version=6, uuid="x")
@@ -567,7 +567,7 @@ def _pages_of_2_32_rows_as_the_manifest(root: Path) -> None:
 
 
 def _with_num_rows(content: bytes, rows: int) -> bytes:
-    """A data file whose descriptor says that it has so many rows."""
+    """A data file whose descriptor claims this many rows."""
     _, columns, buffers, num_buffers, num_columns, *_ = struct.unpack_from("<QQQIIHH4s", content, len(content) - 40)
     entries = list(struct.iter_unpack("<QQ", content[buffers : buffers + 16 * num_buffers]))
     start, size = entries[0]

@@ -29,7 +29,7 @@ SECONDS = 10
 
 
 def outcome(verb: verbs.Verb, path: str) -> dict[str, Any]:
-    """What came of a verb: "done", "refused" with a line, or "wrong" with what is wrong."""
+    """Returns the outcome of a verb: "done", "refused" with a line, or "wrong" with what is wrong."""
     try:
         verb(path)
     except (LanceError, OSError) as error:

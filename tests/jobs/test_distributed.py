@@ -162,7 +162,7 @@ def test_others_that_change_other_rows_are_built_upon(table: Dataset) -> None:
 
 
 def test_others_that_change_the_same_rows_come_first(table: Dataset) -> None:
-    """The change is computed once more, from what is there then."""
+    """The change is computed again from the newest version."""
     calls = []
 
     def run(job: ChangeJob) -> list[Written]:

@@ -180,8 +180,8 @@ def rotate(rows: Array, signs: Array) -> Array:
 
 
 def nearest_steps(shares: Array, bits: int) -> Array:
-    """How many steps long each value of a row is taken, below 2^bits, so that half a step more has the direction of the
-    row best: of all step widths that there are.
+    """Returns the number of steps of each value of a row, below 2^bits, for the step width that preserves the direction
+    of the row best.
 
     shares: of the row, not negative
     """
@@ -196,7 +196,7 @@ def nearest_steps(shares: Array, bits: int) -> Array:
 def rabit_factors(rows: Array, codes: Array, centroids: Array, *, of_products: bool) -> tuple[Array, Array]:
     """Summand and factor of distances.
 
-    rows: [n, d], what is left without centroids
+    rows: [n, d], residuals from centroids
     codes: [n, d], in any length
     centroids: [n, d], turned as the rows
     """

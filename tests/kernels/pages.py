@@ -27,7 +27,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The two buffers of a mini-block page and what its layout says about them."""
+    """The two buffers of a mini-block page and its layout."""
 
     metadata: bytes
     data: bytes

@@ -177,7 +177,7 @@ def test_sets_of_words() -> None:
 
 
 def test_scores_that_are_no_numbers() -> None:
-    """Of damaged lists: nothing is found by them, and what is sorted has an order."""
+    """NaN scores of damaged lists: they are not found, and sorting is defined."""
     count = 600
     documents, starts = np.arange(count, dtype=np.uint32), np.array([0, 512, count], np.uint32)
     nan = np.full(count, np.nan, np.float32)

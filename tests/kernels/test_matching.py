@@ -49,7 +49,7 @@ def match(
     """Clears the flags of rows that do not pass, as the reader of a page does it.
 
     num_answers: items of the page's dictionary, of which values are indices
-    raises: ValueError for what is damaged
+    raises: ValueError for damage
     """
     reader = kernels.PageReader.mini_block(
         page.table(),
@@ -136,7 +136,7 @@ def test_ranges_match_as_numpy_compares(
     st.data(), st.sampled_from(["<u1", "<i2", "<u2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8"]), seeds, st.booleans()
 )
 def test_packed_values_match_as_numpy_compares(data: st.DataObject, dtype: str, seed: int, inside: bool) -> None:
-    """Of every number of bits, and with keys beside those of values."""
+    """For every number of bits, and with keys other than those of values."""
     bits = 8 * np.dtype(dtype).itemsize
     num_bits = data.draw(st.integers(0, bits))
     most = (1 << num_bits) - 1

@@ -20,8 +20,7 @@ OF_THE_KERNELS_ALONE = {"WireType"}
 
 
 def in_headers() -> dict[str, dict[str, int]]:
-    """The enumerations of all headers, with their members as Python writes them; those inside of classes are nobody
-    else's."""
+    """The enumerations of all headers, with their members as Python writes them; those inside classes are private."""
     found = {}
     for header in (ROOT / "kernels").rglob("*.h"):
         text = re.sub(r"//.*", "", header.read_text())

@@ -440,7 +440,7 @@ def test_texts_pass_by_the_order_of_their_bytes(data: st.DataObject) -> None:
 @pytest.mark.parametrize("is_read", [True, False])
 def test_texts_that_pass_in_runs_are_those_of_the_runs(inside: bool, step: int, is_read: bool) -> None:
     """
-    step: of so many texts one is missing among those that are tested
+    step: one of this many texts is not tested
     is_read: the tested column is read, else another one of the same rows
     """
     values = [b"longest!" + b"%04d" % i for i in range(1500)]

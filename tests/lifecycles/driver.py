@@ -79,7 +79,7 @@ class Branch:
 
 @dataclass
 class Table:
-    """What is at one path; `number` is another one of each table that is created."""
+    """The table at one path; `number` is unique for each created table."""
 
     number: int
     branches: dict[str | None, Branch]
@@ -621,7 +621,7 @@ STEPS: Final = (
 
 
 def live(seed: int, steps: int) -> None:
-    """One life, in a folder of its own."""
+    """Runs one random life in its own folder."""
     folder = Path(tempfile.mkdtemp(prefix="lance-sql-life-"))
     try:
         Life(folder, seed).run(steps)

@@ -247,7 +247,7 @@ def _run(call: Callable[[], None]) -> None:
 
 
 def _seconds(operation: str, postgresql: str | None) -> float:
-    """How long an operation takes when it is not killed."""
+    """Returns the time of an operation that is not killed."""
     folder = Path(tempfile.mkdtemp(prefix="lance-sql-kill-"))
     try:
         each = _ready(folder, operation, postgresql)

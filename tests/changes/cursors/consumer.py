@@ -39,7 +39,7 @@ def die_at(step: int) -> None:
 
 
 def run(table: str, copy: str) -> None:
-    """Takes what is new: after all rows of a version, what was committed after it."""
+    """Consumes new changes: all rows of a version, then later commits."""
     cursor = lance_sql.open(table).cursor("copy")
     while True:
         with cursor.read(target=copy) as changes:

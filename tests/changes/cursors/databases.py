@@ -61,7 +61,7 @@ class Database:
 
 
 def deliver(table: str, database: Database, at: Callable[[str], None] = lambda place: None) -> None:
-    """Delivers what is new, as docs/consuming-changes.md has it.
+    """Delivers new changes, as in docs/consuming-changes.md.
 
     at: called before each statement, to die there
     """

@@ -42,7 +42,7 @@ DAY: Final = 86_400 * 10**9
 
 
 def values_of(type: pa.DataType) -> st.SearchStrategy[Any]:
-    """What `pa.array` makes values of the type of; times as counts of their units."""
+    """Returns Python values that `pa.array` accepts for a type; times as counts of their units."""
     if pa.types.is_boolean(type):
         return st.booleans()
     if pa.types.is_integer(type):
@@ -339,7 +339,7 @@ def test_casts_equal_those_of_duckdb(
 
 
 def _means_something_else(source: pa.DataType, target: pa.DataType) -> bool:
-    """Pairs for which DuckDB has an answer of its own, beside the exact one."""
+    """Pairs for which DuckDB has another result than the exact one."""
     if target in FLOATS and source in (*DECIMALS, *INTEGERS):
         # it divides large ones, and takes the double of a long integer for a float
         return True

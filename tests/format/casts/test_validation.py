@@ -54,7 +54,7 @@ def batch_of(array: pa.Array) -> pa.RecordBatch:
 
 
 def patched(array: pa.Array, offsets: list[int], lies: list[int]) -> pa.RecordBatch:
-    """The rows from a stream in which other offsets, of four bytes, were put; nobody looks at them on the way."""
+    """The rows from a stream in which other offsets, of four bytes, were put; they are not checked on the way."""
     sink = pa.BufferOutputStream()
     batch = batch_of(array)
     with pa.ipc.new_stream(sink, batch.schema) as writer:

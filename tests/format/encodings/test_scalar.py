@@ -22,7 +22,7 @@ from lance_sql.format.schema.from_arrow import from_arrow
 
 
 def calls_of(function: Callable[[], Any]) -> int:
-    """How many functions, C functions included, are called while the function runs."""
+    """Counts calls of functions, C functions included, while the function runs."""
     count = 0
 
     def seen(frame: Any, event: str, argument: Any) -> None:

@@ -45,7 +45,7 @@ def test_a_leaf_has_its_parent_types() -> None:
 
 
 def joined(top: Field, num_rows: int, **columns: list[Any]) -> pa.Array:
-    """The field from columns by the name of their leaf, each in the form of its own types."""
+    """The field from columns by the name of their leaf, each in the form of its types."""
     arrays = {
         leaf.field.id: pa.array(columns[leaf.field.name], leaf.outer[-1])
         for leaf in leaves(top)

@@ -330,7 +330,7 @@ def test_damage_names_file_column_and_page(tmp_path: Path) -> None:
 
 
 def test_pages_of_short_and_of_long_texts_are_read_together(tmp_path: Path) -> None:
-    """Of the former only the chunks of rows that are far apart are read, the latter as they lie."""
+    """Short texts read only the chunks of scattered rows, long ones read their bytes."""
     texts = [f"{number:040d}" for number in range(300_000)] + [f"{number:06000d}" for number in range(4_000)]
     parts = [texts[start : start + 20_000] for start in range(0, len(texts), 20_000)]
     batches = (pa.record_batch([pa.array(part)], ["s"]) for part in parts)
@@ -347,7 +347,7 @@ def test_pages_of_short_and_of_long_texts_are_read_together(tmp_path: Path) -> N
 
 
 def test_bytes_between_scattered_rows_are_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a file that is not mapped, of values that the kernels would read with all that lies between them."""
+    """For an unmapped file, and values that the kernels would read with all bytes between them."""
     num_rows = 20_000
     numbers = np.random.default_rng(3).random(100 * num_rows).astype(np.float32)
     lists = pa.ListArray.from_arrays(pa.array(np.arange(0, num_rows + 1, dtype=np.int32) * 50), pa.array(numbers))

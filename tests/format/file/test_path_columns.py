@@ -135,7 +135,7 @@ TYPES = [
 
 
 def values_of(type: pa.DataType, count: int) -> pa.Array:
-    """Values of a type, with NULLs where the older versions know them."""
+    """Values of a type, with NULLs if older versions support them."""
     numbers = pa.array([None if n % 5 == 2 else n % 90 for n in range(count)], pa.int64())
     if pa.types.is_struct(type):
         return pa.StructArray.from_arrays([values_of(field.type, count) for field in type], fields=list(type))

@@ -93,7 +93,7 @@ def batch(*arrays: pa.Array, **named: pa.Array) -> pa.RecordBatch:
 
 
 def check(root: Path, batches: list[pa.RecordBatch], file_version: str) -> None:
-    """Both readers find what was written: all of it, a few rows, and the rows that a filter leaves."""
+    """Both readers return the written rows: all, a few, and those that pass a filter."""
     expected = _without_views(pa.Table.from_batches(batches))
     theirs, ours = open_both(root, batches, file_version)
     some = np.unique(np.random.default_rng(0).integers(0, expected.num_rows, 10)).tolist()

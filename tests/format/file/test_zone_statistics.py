@@ -42,7 +42,7 @@ TYPES = [
 
 
 def known(values: pa.Array, *, cuts: tuple[int, ...] = ()) -> PageStatistics:
-    """What is known once all values were seen, those behind each cut before those in front of it."""
+    """Statistics after all values were seen, those after each cut before those in front of it."""
     kind = key_kind(values.type)
     assert kind is not None
     bounds = new_bounds(kind, len(values))

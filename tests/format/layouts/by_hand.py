@@ -37,7 +37,7 @@ _IN_FRONT = 24
 
 
 class HandPage:
-    """A page in a file of its own; counts what is fetched."""
+    """A page in its own file; counts fetched bytes."""
 
     def __init__(self, layout: PageLayout, buffers: Sequence[bytes], num_rows: int, in_front: bytes = bytes(_IN_FRONT)):
         self._file = in_front + b"".join(buffers)
@@ -57,7 +57,7 @@ class HandPage:
         return [whole.slice(start, end - start) for start, end in ranges]
 
     def planned(self, rows: RowRanges, chain: Chain, gap: int = 0) -> list[ByteRange]:
-        """The ranges that reading `rows` asks for."""
+        """Returns the ranges that reading `rows` requests."""
         return list(next(self._page.decode(rows, chain, gap), ()))
 
     def read(self, chain: Chain, rows: RowRanges | None = None, gap: int = 0) -> pa.Array:
@@ -74,7 +74,7 @@ class HandPage:
         return array
 
     def _read_by_kernels(self, chain: Chain, rows: RowRanges) -> pa.Array | None:
-        """The same rows as the kernels read them; None where Python has a part in it.
+        """Returns the rows as read by the kernels; None if Python reads a part.
 
         raises: CorruptFile
         """

@@ -45,7 +45,7 @@ RNG = np.random.default_rng(6)
 
 
 class Page:
-    """A page in a file of its own; keeps what is fetched."""
+    """A page in its own file; records fetched ranges."""
 
     def __init__(
         self, encoding: Encoding, buffers: Sequence[bytes], num_rows: int, *, has_null_key: bool = False

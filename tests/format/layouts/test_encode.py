@@ -68,7 +68,7 @@ _OTHERS = [
 
 @st.composite
 def leaves(draw: st.DrawFn, most: int = 6000) -> pa.Array:
-    """Any array that is a leaf, with any share of NULLs; some begin inside of their buffers."""
+    """Any array that is a leaf, with any share of NULLs; some begin inside their buffers."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     random = RandomArrow(int(rng.integers(2**32)), file_version="2.2")
     length = draw(st.one_of(st.integers(1, 40), st.integers(1, most)))
@@ -103,7 +103,7 @@ def _array(random: RandomArrow, rng: np.random.Generator, type: pa.DataType, len
 
 
 def _sorted(draw: st.DrawFn, array: pa.Array) -> pa.Array:
-    """The same in runs, sometimes."""
+    """Sometimes sorts the values into runs."""
     if not draw(st.sampled_from([False, False, True])):
         return array
     return array.take(pa.array(np.sort(np.random.default_rng(0).integers(0, len(array), len(array)))))
@@ -122,7 +122,7 @@ def test_leaves_come_back(array: pa.Array, minor: int, knob: dict[str, str], has
 
 
 def unsliced(array: pa.Array) -> pa.Array:
-    """The same from the start of its buffers: of lists inside lists Arrow takes other values when they are sliced."""
+    """Returns the array from the start of its buffers: Arrow takes other values of sliced lists inside lists."""
     return pa.concat_arrays([array, array.slice(0, 0)])
 
 

@@ -15,7 +15,7 @@ DATA = pa.py_buffer(bytes(range(100)))
 
 
 class Rounds:
-    """Fetches from DATA and keeps what each round asked for."""
+    """Fetches from DATA and records the requests of each round."""
 
     def __init__(self) -> None:
         self.asked: list[list[ByteRange]] = []

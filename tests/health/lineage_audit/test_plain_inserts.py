@@ -13,7 +13,7 @@ from lance_sql.health.lineage_audit.rules import Step
 
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many rows of each version are looked at, as they are."""
+    """Returns the number of checked rows of each version."""
     found: list[int] = []
     check = rules.check
 

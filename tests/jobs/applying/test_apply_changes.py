@@ -357,7 +357,7 @@ def test_frames_of_any_kind(path: str) -> None:
 
 
 def test_late_changes_do_not_revive_deleted_keys(tmp_path: Path) -> None:
-    """Files of what the rows do not tell become one after some commits, whichever keys these are about."""
+    """State files are merged after some commits, whatever their keys."""
     options: dict[str, Any] = {"sequence_by": "at", "delete_when": "gone", "except_columns": ["gone"]}
     target = tmp_path / "t.lance"
     made = lance_sql.apply_changes(

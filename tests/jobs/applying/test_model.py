@@ -153,7 +153,7 @@ def history_row(changes: RandomChanges, row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def maintain(choice: random.Random, path: str) -> None:
-    """What else happens to a table meanwhile."""
+    """Other operations between the changes."""
     match choice.randint(0, 9):
         case 0:
             lance_sql.open(path).compact()
