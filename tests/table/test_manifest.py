@@ -441,7 +441,10 @@ def test_a_flag_of_readers_and_writers_that_one_of_both_lacks_is_damage(bit: int
 
 @pytest.mark.parametrize("bit", [6, 9, 12, 13, 14, 15, 16, 40, 63])
 def test_tables_with_other_flags_are_not_written(bit: int) -> None:
-    with pytest.raises(UnsupportedFeature, match=rf"^t\.lance has feature flag {1 << bit}, which this release cannot write. Nothing was"):
+    with pytest.raises(
+        UnsupportedFeature,
+        match=rf"^t\.lance has feature flag {1 << bit}, which this release cannot write. Nothing was",
+    ):
         features.check_writable(3, 1 << bit | 3, "t.lance")
 
 
