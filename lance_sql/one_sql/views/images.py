@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from lance_sql.changes.images import CHANGE_TYPE
 from lance_sql.dataset import Dataset
+from lance_sql.errors import LanceError
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.row_changes import new_name
 from lance_sql.one_sql.views.shape import Shape, aliased, nodes
@@ -38,6 +39,10 @@ class Images:
         return count
 
 
+class ViewChangedError(LanceError):
+    """The changes of a view cannot be computed from those of its tables."""
+
+
 @dataclass(frozen=True, slots=True)
 class Versions:
     """Tables of a query by name, at the version of a view, and now."""
@@ -46,9 +51,15 @@ class Versions:
     after: Mapping[str, Dataset]
 
     def changed(self, name: str, columns: Sequence[str]) -> Images:
-        """Returns the rows of a table that differ between its two versions."""
+        """Returns the rows of a table that differ between its two versions.
+
+        raises: ViewChangedError for a column that replaced another one of its name
+        """
         before, after = self.before[name], self.after[name]
         feed = after.changes(since=before.version, mode="net")
+        replaced = feed.range.replaced_columns.intersection(columns)
+        if replaced:
+            raise ViewChangedError(f"the columns of {after.uri} changed: {', '.join(sorted(replaced))}")
         rows = feed.scan([*columns, CHANGE_TYPE, ROW_ID]).to_table()
         kinds = rows.column(CHANGE_TYPE)
         is_before = pc.is_in(kinds, pa.array(["delete", "update_preimage"]))

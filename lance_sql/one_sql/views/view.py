@@ -16,10 +16,9 @@ from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotF
 from lance_sql.jobs.distributed import ChangeJob, Written, change_rows
 from lance_sql.one_sql.views import definition, view_rows
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
-from lance_sql.one_sql.views.images import Versions, counted_anew
+from lance_sql.one_sql.views.images import Versions, ViewChangedError, counted_anew
 from lance_sql.one_sql.views.query import ViewQuery
 from lance_sql.one_sql.views.shape import Shape
-from lance_sql.one_sql.views.view_rows import ViewChangedError
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.table import table_folders
 from lance_sql.values.local_paths import shown

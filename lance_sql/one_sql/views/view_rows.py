@@ -17,12 +17,11 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from lance_sql.dataset import Dataset
-from lance_sql.errors import LanceError
 from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE
 from lance_sql.one_sql.dialects import OwnQuery
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.row_changes import new_name
-from lance_sql.one_sql.views.images import KEY, Images, Versions, name_in
+from lance_sql.one_sql.views.images import KEY, Images, Versions, ViewChangedError, name_in
 from lance_sql.one_sql.views.shape import Shape, nodes
 from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.scanning import addresses
@@ -32,10 +31,6 @@ from lance_sql.writes.statements.row_changes import RowChange, deleted, inserted
 
 _MAX_VALUES: Final = 4096
 """Maximum number of values in a filter for statistics and indices; for more, only a join is used."""
-
-
-class ViewChangedError(LanceError):
-    """Error for a view that lacks rows of its query."""
 
 
 def changes(shape: Shape, versions: Versions, images: Images, view: Dataset, engine: Engine) -> pa.Table:

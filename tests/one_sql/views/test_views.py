@@ -168,6 +168,19 @@ def test_a_column_in_the_place_of_one_that_was_dropped_is_another_one(query: str
     assert rows(view) == sorted((tuple(row.values()) for row in expected), key=str)
 
 
+def test_an_overwrite_with_a_column_that_was_renamed_away_is_another_column() -> None:
+    query = "SELECT DISTINCT customer, amount FROM 'orders.lance'"
+    view = lance_sql.materialize(query, "view.lance")
+    orders = lance_sql.open("orders.lance")
+    rewritten = orders.to_table()
+    orders = orders.rename_columns({"amount": "old"})
+    # the new columns have the numbers of the old ones
+    orders = lance_sql.write(rewritten.slice(0, 1), orders, mode="overwrite")
+    done = view.refresh()
+    assert (done.mode, "the columns of" in (done.reason or "")) == ("whole", True), done.reason
+    assert rows(view) == sorted(tuple(row.values()) for row in lance_sql.sql(query).to_pylist())
+
+
 def test_rows_of_two_time_zones_are_not_mixed() -> None:
     moments = pa.array([hour * 3_600_000_000 for hour in range(100)], pa.int64()).cast(pa.timestamp("us", "UTC"))
     logins = lance_sql.write(pa.table({"id": range(100), "moment": moments}), "logins.lance")
