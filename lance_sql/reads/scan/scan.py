@@ -284,7 +284,7 @@ class _Reading:
 
     def _stream(self) -> _kernels.BatchStream | None:
         """Returns the stream of the kernels; None if they cannot read anything alone."""
-        if self.plan.reads_nothing or self._is_short or not runs.is_possible(self.plan):
+        if self._is_short or not runs.is_possible(self.plan):
             return None
         has_limit = self.limit is not None
         keeps_all = self.keeps_all and not has_limit

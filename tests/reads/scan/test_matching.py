@@ -20,7 +20,7 @@ from lance_sql.format.file.read_columns import Filtered
 from lance_sql.format.layouts.matching import KEY_BYTES, KeyRange
 from lance_sql.reads.scan.batches import FragmentRun
 from lance_sql.reads.scan.plan import ReadPlan
-from lance_sql.reads.scan.predicates import column_tests, conjuncts, evaluate, from_sql
+from lance_sql.reads.scan.predicates import ColumnTest, Const, conjuncts, evaluate, from_sql, steps
 from lance_sql.reads.scan.stream import runs
 from lance_sql.table.open_fragment import OpenFragment
 
@@ -264,11 +264,21 @@ def test_many_alternatives_are_left_to_arrow(table: Dataset, rows: pa.Table) -> 
     assert len(rest.columns if rest is not None else ()) == 2
 
 
+def column_tests(condition: str, schema: pa.Schema) -> list[ColumnTest]:
+    found = [step for step in steps(from_sql(condition, schema, table="t")) or [] if isinstance(step, ColumnTest)]
+    assert found
+    return found
+
+
+def test_many_lists_of_values_are_left_to_arrow_in_python(table: Dataset) -> None:
+    condition = " AND ".join(f"i32 IN ({', '.join(str(3 * each + part) for each in range(15))})" for part in range(3))
+    plan = table.scan(["i64"], condition).read_plan
+    assert plan.tests == ([], list(conjuncts(plan.residual or Const(True))))
+
+
 def test_two_ranges_of_a_column_are_one() -> None:
     schema = pa.schema([("a", pa.int32()), ("b", pa.float64())])
-    predicate = from_sql("a >= 3 AND b < 0.5 AND a < 10 AND a <> 4", schema, table="t")
-    tests, others = column_tests(conjuncts(predicate))
-    assert others == []
+    tests = column_tests("a >= 3 AND b < 0.5 AND a < 10 AND a <> 4", schema)
     assert [(test.path, len(test.predicates)) for test in tests] == [(("a",), 2), (("b",), 1), (("a",), 1)]
     assert tests[0].test.keys == KeyRange(ValueOrder.SIGNED, 32, 2**31 + 3, 2**31 + 9)
 
@@ -278,9 +288,9 @@ def test_keys_have_the_order_of_the_values() -> None:
     literals = ["'-Infinity'::FLOAT", "-1.5", "-0.0", "0.0", "1.5", "'Infinity'::FLOAT", "'NaN'::FLOAT"]
     keys = []
     for literal in literals:
-        tests, _ = column_tests([from_sql(f"x = {literal}", schema, table="t")])
-        assert tests[0].test.keys is not None
-        keys.append(tests[0].test.keys.low)
+        (test,) = column_tests(f"x = {literal}", schema)
+        assert test.test.keys is not None
+        keys.append(test.test.keys.low)
     assert keys == sorted(keys)
     assert keys[2] == keys[3]
     assert max(keys) < 1 << (8 * KEY_BYTES)

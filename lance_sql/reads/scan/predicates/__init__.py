@@ -39,7 +39,7 @@ from .tree import (
     conjuncts,
     num_bytes,
 )
-from .value_tests import AnyOf, ColumnTest, PairTest, RestTest, Step, column_tests, divided, steps
+from .value_tests import AnyOf, ColumnTest, PairTest, RestTest, Step, divided, steps
 
 __all__ = [
     "And",
@@ -67,7 +67,6 @@ __all__ = [
     "TextMatch",
     "Value",
     "answer_null_tests",
-    "column_tests",
     "compare",
     "conjunction",
     "conjuncts",

@@ -110,16 +110,6 @@ class _Answers:
         return passing(predicate, self.path, values)
 
 
-def column_tests(parts: Sequence[Predicate]) -> tuple[list[ColumnTest], list[Predicate]]:
-    """Converts the parts of a filter, all of which must be true, to tests of columns; unsupported parts come second.
-
-    Two ranges of one column are merged.
-    """
-    tests = [_column_test(part) for part in parts]
-    others = [part for part, test in zip(parts, tests, strict=True) if test is None]
-    return _merged([test for test in tests if test is not None]), others
-
-
 def _merged(tests: Sequence[ColumnTest]) -> list[ColumnTest]:
     merged: list[ColumnTest] = []
     for test in tests:

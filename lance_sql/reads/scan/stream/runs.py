@@ -44,7 +44,7 @@ SECONDS_TO_SETTLE = 2.0
 
 
 def is_possible(plan: ReadPlan) -> bool:
-    """Whether there can be such fragments: columns of files, members of structs, and system columns."""
+    """Whether there can be such fragments: any values are read, and each field once."""
     if plan.reads_nothing:
         return False
     fields = [column.field for column in plan.columns if column.field is not None]
