@@ -106,6 +106,7 @@ class FragmentRun:
     passes: every row is known to pass the filter
     most_joined: row limit for batches read as one if few rows pass
     is_alone: no other rows of the fragment are read, so that bytes beyond these are of no use
+    is_wide: so many columns that Python reads them together
     """
 
     fragment: OpenFragment
@@ -115,6 +116,12 @@ class FragmentRun:
     passes: bool = False
     most_joined: int = 0
     is_alone: bool = False
+    is_wide: bool = False
+
+    @property
+    def is_for_python(self) -> bool:
+        """Whether reading its columns one by one takes longer than decoding their rows."""
+        return self.is_short or self.is_wide
 
     @property
     def whole(self) -> Piece:
@@ -171,7 +178,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
     if batch_rows is None and (plan.reads_nothing or is_short(each.fragment)):
         yield FragmentRun(fragment, rows, np.array([num_rows]), is_short=True)
     elif batch_rows is None and _fits(plan, each.fragment):
-        yield FragmentRun(fragment, rows, np.array([num_rows]))
+        yield FragmentRun(fragment, rows, np.array([num_rows]), is_wide=is_wide(each.fragment, len(plan.columns)))
     else:
         shape = read_shape.of(plan, fragment)
         is_far = plan.fragments.concurrency > 1
@@ -184,6 +191,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
         ends = _ends(rows, num_rows, most, shape.borders, first)
         most_joined = _most_joined(shape) if batch_rows is None else 0
         start = 0
+        wide = is_wide(each.fragment, len(plan.columns))
         most_together = _most_of_run(shape, most, fragment.num_rows) if is_far else BATCHES_PER_RUN
         passing = _pass(rows, ends, each.passing)
         sizes = _run_sizes(1 if small_first else most_together, most_together, cutting.batches_of_run)
@@ -192,7 +200,13 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
             is_alone = (start, end) == (0, num_rows)
             chosen = rows if is_alone else _between(rows, start, end)
             yield FragmentRun(
-                fragment, chosen, together - start, passes=passes, most_joined=most_joined, is_alone=is_alone
+                fragment,
+                chosen,
+                together - start,
+                passes=passes,
+                most_joined=most_joined,
+                is_alone=is_alone,
+                is_wide=wide,
             )
             start = end
 

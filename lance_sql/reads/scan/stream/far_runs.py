@@ -29,7 +29,6 @@ from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.stream.run_cache import PreparedRun
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
-from lance_sql.table.wide_fragments import is_wide
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
@@ -125,7 +124,7 @@ class FarRuns:
 
     def _begin(self, run: FragmentRun) -> Future[_kernels.FragmentRows | FragmentRun | None]:
         """Begins to read a run, unless it is left to Python."""
-        if not run.is_short and not is_wide(run.fragment.fragment, len(self._plan.columns)):
+        if not run.is_for_python:
             return read_ahead.waiting(partial(self._read, run))
         done: Future[_kernels.FragmentRows | FragmentRun | None] = Future()
         done.set_result(run)

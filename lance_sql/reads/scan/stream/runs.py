@@ -32,7 +32,7 @@ from lance_sql.reads.scan.stream.filter import bound_filter
 from lance_sql.reads.scan.stream.output import NOTHING, output
 from lance_sql.reads.scan.stream.run_cache import CachedRuns, PreparedRun
 from lance_sql.store import ByteRange
-from lance_sql.table import learning, wide_fragments
+from lance_sql.table import learning
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
@@ -126,7 +126,7 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
     raises: CorruptFile, UnsupportedFeature
     """
     fragment, rows = run.fragment, np.ascontiguousarray(run.rows)
-    if run.is_short or wide_fragments.is_wide(fragment.fragment, len(plan.columns)):
+    if run.is_for_python:
         return None
     plan = null_pages.answered(plan, [run.whole])
     tests, numbers, rest = bound_filter(plan, fragment, rows)
