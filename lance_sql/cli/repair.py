@@ -43,7 +43,7 @@ def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: boo
     if report.newest_healthy_version is None:
         click.echo(str(report), err=True)
         click.echo(
-            f"Error: no version of {path} is healthy; 'lance-sql salvage' writes what can be read to a new table",
+            f"Error: no version of {path} is healthy; 'lance-sql salvage' writes its readable rows to a new table",
             err=True,
         )
         sys.exit(NOTHING_HEALTHY)
@@ -68,9 +68,11 @@ def _rows(path: str, planned: Repair) -> str:
     if planned.version is None:
         return f": all {count(tables.open_table(path, branch=planned.branch).count_rows(), 'row')} stay"
     good = tables.open_version(path, planned.version, branch=planned.branch)
-    to = f" with {count(good.count_rows(), 'row')}"
+    remaining = good.count_rows()
+    to = f" with {count(remaining, 'row')}"
     try:
         rows = tables.open_table(path, branch=planned.branch).count_rows()
     except CorruptFile:
         return f"{to}, from version {planned.newest}, whose manifest cannot be read"
-    return f"{to}, from version {planned.newest}, which has {count(rows, 'row')} by its manifest"
+    more = "; 'lance-sql salvage' may recover more of them" if rows > remaining else ""
+    return f"{to}, from version {planned.newest}, which has {count(rows, 'row')} by its manifest{more}"

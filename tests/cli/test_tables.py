@@ -88,7 +88,10 @@ def test_a_damaged_table_is_repaired(table: str) -> None:
     lance_sql.write({"id": [7], "v": ["x"]}, table, mode="append")
     damage(table)
     result = run("repair", table, "--dry-run")
-    assert "Would return to version 1 with 3 rows, from version 2, which has 4 rows by its manifest" in result.stderr
+    assert (
+        "Would return to version 1 with 3 rows, from version 2, which has 4 rows by its manifest; 'lance-sql salvage'"
+        in result.stderr
+    )
     assert lance_sql.open(table).version == 2
     assert run("repair", table).exit_code == 2
     result = run("repair", table, "--yes")
