@@ -122,7 +122,7 @@ def test_a_restore_and_a_rule_set_anew_go_through(table: Dataset) -> None:
 
 
 def test_a_rule_that_only_warns_is_not_enforced(table: Dataset) -> None:
-    with pytest.raises(InvalidArgument, match="only warns"):
+    with pytest.raises(InvalidArgument, match="cannot be enforced"):
         table.set_rule("sane", "amount >= 0", severity="warn", enforce=True)
 
 

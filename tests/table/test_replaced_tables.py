@@ -73,7 +73,7 @@ def test_results_of_a_replaced_table_are_not_committed(path: Path, has_more: boo
     after = written(path, 7)
     if has_more:
         after = after.delete("x = 8")
-    with pytest.raises(RetryableConflict, match="another table has taken the place of t"):
+    with pytest.raises(RetryableConflict, match="was replaced by another table"):
         committer.commit(before.snapshot, Append(()))
     assert lance_sql.open(path).version == after.version
 

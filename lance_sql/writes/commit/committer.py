@@ -163,7 +163,7 @@ def _commit(
         if files[0].version <= judged.version and not judged.is_still(files[0]):
             if snapshot.branch is not None and not refs.has_branch(snapshot.main, snapshot.branch):
                 raise identity.ended(snapshot, " before the commit: nothing was committed")
-            raise RetryableConflict(f"{snapshot.name}: {judged.label} was replaced by another table: open it again")
+            raise RetryableConflict(f"{judged.label} was replaced by another table: open it again")
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
         features.check_writable(latest.manifest.reader_flags, latest.manifest.writer_flags, latest.label)
         if latest.manifest.fragments.repeated_ids():

@@ -123,7 +123,7 @@ def test_other_columns_are_refused(table: lance_sql.Dataset) -> None:
     with pytest.raises(lance_sql.ColumnNotFound):
         table.statistics(["nothing"])
     nested = lance_sql.write({"p": [{"x": 1}]}, "memory://nested-statistics")
-    with pytest.raises(lance_sql.InvalidArgument, match=r"top level"):
+    with pytest.raises(lance_sql.InvalidArgument, match=r"top-level"):
         nested.statistics(["p.x"])
     assert nested.statistics(analyze=True)[0].smallest is None
 
