@@ -201,6 +201,9 @@ int get_schema(ArrowArrayStream* exported, ArrowSchema* out) {
 
 int get_next(ArrowArrayStream* exported, ArrowArray* out) {
     return guarded(exported, [&](ExportedStream& state) {
+        // A decoding thread may need the lock to evaluate a filter, and the consumer waits for it.
+        std::optional<Unlocked> unlocked;
+        if (PyGILState_Check() != 0) unlocked.emplace();
         std::optional<ArrowArray> batch = state.stream->next();
         *out = batch ? *batch : ArrowArray{};
     });

@@ -183,6 +183,42 @@ def test_streams_that_nobody_reads_to_the_end(table: Dataset) -> None:
         del stream
 
 
+WITH_THE_LOCK = """
+import ctypes, sys
+import lance_sql
+
+class Stream(ctypes.Structure):
+    _fields_ = [("get_schema", ctypes.c_void_p), ("get_next", ctypes.c_void_p)]
+
+class Array(ctypes.Structure):
+    _fields_ = [
+        ("length", ctypes.c_int64),
+        ("others", ctypes.c_int64 * 7),
+        ("release", ctypes.c_void_p),
+        ("own", ctypes.c_void_p),
+    ]
+
+address = ctypes.pythonapi.PyCapsule_GetPointer
+address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+capsule = lance_sql.open(sys.argv[1]).scan(["id"], sys.argv[2], batch_size=2000).__arrow_c_stream__()
+stream = address(capsule, b"arrow_array_stream")
+# of this kind: called with the interpreter's lock
+call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+array, count = Array(), 0
+while call(Stream.from_address(stream).get_next)(stream, ctypes.addressof(array)) == 0 and array.release:
+    count += array.length
+    ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(array.release)(ctypes.addressof(array))
+print(count)
+"""
+
+
+def test_a_consumer_that_holds_the_lock(table: Dataset) -> None:
+    condition = "length(text) > 3"
+    command = [sys.executable, "-c", WITH_THE_LOCK, table.uri, condition]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == (f"{table.count_rows(condition)}\n", "")
+
+
 def test_a_process_ends_while_a_filter_is_evaluated(table: Dataset) -> None:
     code = f"""
 import contextlib, threading, lance_sql
