@@ -83,6 +83,9 @@ class DataFusion(Postgres):
             exp.CountIf: lambda self, node: f"count(*) FILTER (WHERE {self.sql(node, 'this')})",
             exp.IntDiv: lambda self, node: f"CAST(trunc({self.binary(node, '/')}) AS BIGINT)",
             exp.AnyValue: lambda self, node: self.func("first_value", node.this),
+            # DataFusion reads a following AND or OR as part of the second value
+            exp.NullSafeEQ: lambda self, node: f"({self.binary(node, 'IS NOT DISTINCT FROM')})",
+            exp.NullSafeNEQ: lambda self, node: f"({self.binary(node, 'IS DISTINCT FROM')})",
         }
 
 

@@ -47,6 +47,9 @@ def prepare(
         if types:
             pairs = zip(frame.schema().names, types, strict=True)
             frame = frame.select(*(arrow_cast(column(identifier(name)), type).alias(name) for name, type in pairs))
+        # The schema of a frame of SQL has the types before the analyzer aligns those of UNION, CASE and others, and its
+        # stream delivers later types under that schema.
+        frame = context.create_dataframe_from_logical_plan(frame.optimized_logical_plan())
     except Exception as error:
         raise DataFusionError(_line(error)) from error
     finally:

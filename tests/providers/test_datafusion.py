@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import lance
 import pyarrow as pa
 import pytest
@@ -133,3 +134,21 @@ def test_a_name_can_be_given_anew(context: Any, path: str) -> None:
     lance.write_dataset(pa.table({"id": [1]}), path, mode="append")
     lance_sql.register(context, "t", path)
     assert context.sql("SELECT count(*) AS n FROM t").to_pylist() == [{"n": 1001}]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT length(s) AS c FROM {t} UNION SELECT id * 10 FROM {t} ORDER BY 1",
+        "SELECT CASE WHEN id > 1 THEN length(s) ELSE id END AS c FROM {t} ORDER BY 1",
+        "SELECT sum(c) AS c FROM (SELECT length(s) AS c FROM {t} UNION ALL SELECT f FROM {t}) AS q",
+        "SELECT id FROM {t} WHERE (id = 1) IS DISTINCT FROM (id = 2) AND id > 1 ORDER BY id",
+        "SELECT id FROM {t} WHERE id > 2 OR (id = 1) IS NOT DISTINCT FROM (id = 2) OR id = 9 ORDER BY id",
+    ],
+)
+def test_types_and_operators_mean_what_they_mean_in_duckdb(tmp_path: Path, query: str) -> None:
+    rows = pa.table({"id": [1, 2, 3], "s": ["a", "bb", "ccc"], "f": [0.5, 1.5, 2.5]})
+    lance_sql.write(rows, tmp_path / "t.lance")
+    expected = duckdb.sql(query.format(t="rows")).fetchall()
+    found = lance_sql.sql(query.format(t=f"'{tmp_path}/t.lance'"), session=datafusion.SessionContext())
+    assert found.fetchall() == expected
