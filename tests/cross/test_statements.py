@@ -238,7 +238,7 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("ids.csv").write_text("5\n6\n")
 
 
-def _made(place: str = "path") -> None:
+def make_tables(place: str = "path") -> None:
     """Makes the tables; those of places with a branch, a tag or a version have other rows as their newest of main."""
     source = duckdb.connect()
     for name, query in (("t", _T), ("u", _U)):
@@ -255,13 +255,13 @@ def _made(place: str = "path") -> None:
             lance_sql.write(rows.slice(2, 1), path, mode="overwrite")
 
 
-def _native() -> Any:
+def native_tables() -> Any:
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE t AS {_T}; CREATE TABLE u AS {_U}")
     return connection
 
 
-def _spelled(text: str, t: str, u: str) -> str:
+def spelled(text: str, t: str, u: str) -> str:
     return text.replace("{t2}", "t").replace("{t}", t).replace("{u}", u)
 
 
@@ -288,7 +288,7 @@ def _slow_but(places: Iterable[str], *sample: str) -> list[Any]:
     return [place if place in sample else pytest.param(place, marks=pytest.mark.slow) for place in places]
 
 
-def _doors(place: str) -> Iterator[tuple[str, Run]]:
+def doors_to(place: str) -> Iterator[tuple[str, Run]]:
     def connection() -> Any:
         made = lance_sql.connect()
         return lance_sql.attach(made, ".", as_="lake") if "catalog" in place else made
@@ -322,7 +322,7 @@ def _by_command_line(text: str) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in json.loads(result.stdout)] if result.stdout.strip() else []
 
 
-def _plain(rows: list[tuple[Any, ...]]) -> list[str]:
+def in_words(rows: list[tuple[Any, ...]]) -> list[str]:
     """Rows in words that JSON keeps; Arrow has decimals for numbers that are too long for it."""
     return [str([None if value is None else str(_number(value)) for value in row]) for row in rows]
 
@@ -331,10 +331,10 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value, Decimal) and value == int(value) else value
 
 
-def _answer(run: Run, text: str) -> list[str] | None:
+def answer_of(run: Run, text: str) -> list[str] | None:
     """Returns the result of a statement; None if it is refused."""
     try:
-        return _plain(run(text))
+        return in_words(run(text))
     except (LanceError, duckdb.Error) as error:
         message = str(error)
         # DuckDB shows where it stopped, and this project has one line
@@ -344,18 +344,18 @@ def _answer(run: Run, text: str) -> list[str] | None:
 
 @pytest.mark.parametrize("place", _slow_but(ALL_PLACES, *PLACES, "branch of a plain path", "tag"))
 def test_queries_give_what_they_give_of_tables_of_duckdb(place: str) -> None:
-    _made(place)
-    native, doors = _native(), list(_doors(place))
+    make_tables(place)
+    native, doors = native_tables(), list(doors_to(place))
     different = []
     for query in QUERIES:
-        expected = _answer(lambda text: native.execute(text).fetchall(), _spelled(query, "t", "u"))
+        expected = answer_of(lambda text: native.execute(text).fetchall(), spelled(query, "t", "u"))
         for name, run in doors:
             if name == "command line" and query.startswith("SUMMARIZE"):
                 # 0.00 percent is 0 in JSON
                 continue
             is_refused = any(query.startswith(words) for words in REFUSED.get(name, ()))
-            text = _spelled(query, *ALL_PLACES[place])
-            answer = _answer(run, text)
+            text = spelled(query, *ALL_PLACES[place])
+            answer = answer_of(run, text)
             if answer != expected and not (is_refused and answer is None):
                 different.append((name, text, answer, expected))
     assert not different
@@ -368,19 +368,19 @@ def _is_refused(change: str) -> bool:
 
 @pytest.mark.parametrize("place", ["path", "plain", "catalog", *_slow_but(BRANCHES, "branch in a catalog")])
 def test_changes_do_what_they_do_to_a_table_of_duckdb(place: str) -> None:
-    _made(place)
-    doors, branch = list(_doors(place)), "load" if place in BRANCHES else None
+    make_tables(place)
+    doors, branch = list(doors_to(place)), "load" if place in BRANCHES else None
     different = []
     for change in CHANGES:
-        native = _native()
-        after = _answer(lambda text: native.execute(text).fetchall(), _spelled(change, "t", "u"))  # noqa: B023
-        expected = _plain(native.execute("FROM t ORDER BY ALL").fetchall())
+        native = native_tables()
+        after = answer_of(lambda text: native.execute(text).fetchall(), spelled(change, "t", "u"))  # noqa: B023
+        expected = in_words(native.execute("FROM t ORDER BY ALL").fetchall())
         for name, run in doors:
             version = _made_again("t.lance", branch)
-            said = _said(run, _spelled(change, *ALL_PLACES[place]))
+            said = _said(run, spelled(change, *ALL_PLACES[place]))
             table = lance_sql.open("t.lance", branch=branch)
             if said is None:
-                is_right = after is not None and _plain(_sorted(table)) == expected
+                is_right = after is not None and in_words(_sorted(table)) == expected
             else:
                 is_ours = "base table" not in said and ("does not exist" not in said or "nothing" in change)
                 is_right = is_ours and table.version == version and (after is None or _is_refused(change))
@@ -393,11 +393,11 @@ def test_changes_do_what_they_do_to_a_table_of_duckdb(place: str) -> None:
 
 @pytest.mark.parametrize("place", _slow_but(EARLIER, "tag in a catalog"))
 def test_changes_of_an_earlier_version_are_refused(place: str) -> None:
-    _made(place)
+    make_tables(place)
     different = []
-    for name, run in _doors(place):
+    for name, run in doors_to(place):
         for change in CHANGES:
-            said = _said(run, _spelled(change, *ALL_PLACES[place]))
+            said = _said(run, spelled(change, *ALL_PLACES[place]))
             if said is None or lance_sql.open("t.lance").version != 3:
                 different.append((name, change, said))
     assert not different
@@ -426,14 +426,14 @@ def _sorted(table: Any) -> list[tuple[Any, ...]]:
 @pytest.mark.skipif(not has_sources(), reason="connections of DuckDB 1.5 take no statements")
 @pytest.mark.parametrize("place", ["path", "plain"])
 def test_statements_of_duckdb_stay_its_own(place: str) -> None:
-    _made(place)
+    make_tables(place)
     different = []
     for statements in OWN:
-        native, own = _native(), next(_doors(place))[1]
+        native, own = native_tables(), next(doors_to(place))[1]
         for text in statements:
-            expected = native.execute(_spelled(text, "t", "u")).fetchall()
+            expected = native.execute(spelled(text, "t", "u")).fetchall()
             try:
-                answer: Any = own(_spelled(text, *PLACES[place]))
+                answer: Any = own(spelled(text, *PLACES[place]))
             except (LanceError, duckdb.Error) as error:
                 answer = str(error)
             if answer != expected and not text.startswith("EXPLAIN"):
@@ -442,10 +442,10 @@ def test_statements_of_duckdb_stay_its_own(place: str) -> None:
 
 
 def test_statements_of_duckdb_run_on_the_command_line() -> None:
-    _made()
+    make_tables()
     failed = []
     for statements in OWN:
-        whole = "; ".join(_spelled(text, *PLACES["path"]) for text in statements)
+        whole = "; ".join(spelled(text, *PLACES["path"]) for text in statements)
         result = CliRunner().invoke(main, [whole, "-o", "csv", "--yes", "--all"])
         if result.exit_code:
             failed.append((whole, result.stderr))
@@ -467,11 +467,11 @@ SHARED: Final = (
 @pytest.mark.parametrize("place", _slow_but(ALL_PLACES, *PLACES, "branch of a plain path", "tag"))
 def test_datafusion_gives_the_same(place: str) -> None:
     datafusion = pytest.importorskip("datafusion")
-    _made(place)
+    make_tables(place)
     context = lance_sql.register(datafusion.SessionContext())
     if "catalog" in place:
         lance_sql.attach(context, ".", as_="lake")
-    native = _native()
+    native = native_tables()
     for query in SHARED:
-        expected = native.execute(_spelled(query, "t", "u")).fetchall()
-        assert lance_sql.sql(_spelled(query, *ALL_PLACES[place]), session=context).fetchall() == expected, query
+        expected = native.execute(spelled(query, "t", "u")).fetchall()
+        assert lance_sql.sql(spelled(query, *ALL_PLACES[place]), session=context).fetchall() == expected, query
