@@ -745,7 +745,7 @@ class Dataset(ArrowDataset):
         returns: what each step did or would do; `has_conflicts` if a step lost
         raises: InvalidArgument for an invalid policy; as the verbs, except CommitConflict
 
-        >>> table = orders.update_config({"lance_sql.maintain.older_than": "30d"}).delete("status = 'cancelled'")
+        >>> table = orders.update_config({"lance_sql.maintain.older_than": "30d"}).delete("status = 'paid'")
         >>> [(step.name, step.outcome) for step in table.maintain().steps]
         [('compact', 'done'), ('optimize_indices', 'nothing to do'), ('cleanup', 'nothing to do')]
         """

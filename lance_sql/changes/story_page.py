@@ -142,11 +142,11 @@ def _event(
     unchanged: str | None,
 ) -> _Event:
     commits = history.range.history
-    did = {"ins": "is there", "upd": "updated", "del": "deleted"}[kind]
+    did = {"ins": "exists", "upd": "updated", "del": "deleted"}[kind]
     what = did if version is None else operation(commits.snapshot_at(version)) or did
     if unchanged is not None and not names:
         what = f"{what}: {unchanged}"
     elif kind == "del" and what != "delete":
-        what = f"{what}: the row is gone"
+        what = f"{what}: the row is deleted"
     origin = UNKNOWN if version is None else commits.commit(version).origin
     return _Event(version, timestamp, kind, what, row, names, origin)

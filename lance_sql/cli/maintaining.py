@@ -41,9 +41,9 @@ def maintain(
     quiet: bool,
     yes: bool,
 ) -> None:
-    """Compacts TABLE, extends its indices, and removes old versions, by the policy in its config.
+    """Compacts, updates indices, and removes versions.
 
-    The options replace values of the policy. Exits with 3 if a step lost against another writer; the others still run.
+    The policy in the config of the table decides what is needed. The options replace values of the policy. Exits with 3 if a step lost against another writer; the others still run.
 
     \b
     lance-sql maintain events.lance --dry-run

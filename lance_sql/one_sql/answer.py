@@ -103,7 +103,7 @@ def _tuples(table: pa.Table) -> list[tuple[Any, ...]]:
     try:
         columns = [_values(column) for column in table.columns]
     except OverflowError as error:
-        raise UnsupportedFeature(f"Python has no such value: {error}; to_table() has it") from error
+        raise UnsupportedFeature(f"A value does not fit Python: {error}. Use to_table()") from error
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 

@@ -134,7 +134,7 @@ class StoreContract:
         assert store.tail("_versions/1.manifest", 9)[1] == b"one"
         assert sorted(info.path for info in store.files("_versions")) == [f"_versions/{i}.manifest" for i in (1, 2, 3)]
 
-    def test_of_many_that_create_a_file_one_succeeds(self, store: Store) -> None:
+    def test_one_of_many_concurrent_creates_succeeds(self, store: Store) -> None:
         start = threading.Barrier(8)
 
         def attempt(number: int) -> bool:

@@ -164,7 +164,6 @@ def test_before_the_first_version_names_its_time(table: Path) -> None:
         ({"version": 3, "tag": "a"}, "Pass one of version, tag and as_of, not version and tag"),
         ({"tag": "a", "as_of": "2026-01-01"}, "not tag and as_of"),
         ({"tag": "a", "branch": "b"}, "either tag or branch"),
-        ({"version": "nightly"}, "tag='nightly'"),
         ({"version": True}, "not a whole number"),
         ({"as_of": "gestern"}, "'gestern' is not a time"),
         ({"branch": "../../other"}, "cannot be the name of a branch"),

@@ -255,7 +255,7 @@ def test_kept_rows_may_be_matched_twice(table: Dataset) -> None:
 def test_arguments_of_other_kinds(table: Dataset) -> None:
     wrong: Any = table
     with pytest.raises(InvalidArgument, match="whole number"):
-        wrong.restore("1")
+        wrong.restore([1])
     with pytest.raises(InvalidArgument, match="by column"):
         wrong.update(["v"])
     with pytest.raises(InvalidArgument, match="No key"):

@@ -170,7 +170,7 @@ def test_unsupported_indices_are_refused(tmp_path: Path) -> None:
     table = table.append_column("words", pa.array(["x"] * 600).dictionary_encode())
     lance.write_dataset(table, path)
     dataset = lance_sql.open(path)
-    with pytest.raises(InvalidArgument, match="No kind of index 'hash'"):
+    with pytest.raises(InvalidArgument, match="Unknown kind of index 'hash'"):
         dataset.create_index("i", "hash")
     with pytest.raises(ColumnNotFound):
         dataset.create_index("nope", "btree")

@@ -123,5 +123,5 @@ def test_a_branch_is_maintained_alone(table: Dataset) -> None:
 def test_other_keywords_are_refused(table: Dataset) -> None:
     with pytest.raises(TypeError, match=r"maintain\(\) got an unexpected keyword argument 'retain'"):
         table.maintain(retain=1)  # type: ignore[call-arg]
-    with pytest.raises(InvalidArgument, match="The name of a job is text, not 5"):
+    with pytest.raises(InvalidArgument, match="The name of a job must be text, not 5"):
         table.maintain(job=5)  # type: ignore[arg-type]
