@@ -43,7 +43,8 @@ def maintain(
 ) -> None:
     """Compacts, updates indices, and removes versions.
 
-    The policy in the config of the table decides what is needed. The options replace values of the policy. Exits with 3 if a step lost against another writer; the others still run.
+    The policy in the config of TABLE decides what is needed; options replace its values. Exits with 3 if a step lost
+    against another writer; the others still run.
 
     \b
     lance-sql maintain events.lance --dry-run
