@@ -149,6 +149,6 @@ def test_a_name_can_be_given_anew(context: Any, path: str) -> None:
 def test_types_and_operators_mean_what_they_mean_in_duckdb(tmp_path: Path, query: str) -> None:
     rows = pa.table({"id": [1, 2, 3], "s": ["a", "bb", "ccc"], "f": [0.5, 1.5, 2.5]})
     lance_sql.write(rows, tmp_path / "t.lance")
-    expected = duckdb.sql(query.format(t="rows")).fetchall()
+    expected = duckdb.execute(query.format(t="rows")).fetchall()
     found = lance_sql.sql(query.format(t=f"'{tmp_path}/t.lance'"), session=datafusion.SessionContext())
     assert found.fetchall() == expected
