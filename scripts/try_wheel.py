@@ -7,6 +7,8 @@ import platform
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+
 import lance_sql
 
 with tempfile.TemporaryDirectory() as folder:
@@ -15,6 +17,19 @@ with tempfile.TemporaryDirectory() as folder:
     table = table.update({"word": "'c'"}, "id < 10").delete("id >= 99990")
     assert lance_sql.connect().sql(f"SELECT count(*) FROM '{path}' WHERE word = 'c'").fetchall() == [(10,)]
     assert table.changes(since=1).count_rows() == 30
+    assert table.count_rows("word IN ('a', 'x') AND id BETWEEN 1000 AND 1999 AND NOT starts_with(word, 'b')") == 500
+
+    # vectors and words, by an index and without one
+    vectors = pa.array([[i, i % 7] for i in range(1000)], pa.list_(pa.float32(), 2))
+    texts = [f"parcel {i} is late" for i in range(1000)]
+    found = lance_sql.write(
+        pa.table({"id": range(1000), "vector": vectors, "text": texts}), Path(folder) / "found.lance"
+    )
+    for kind in (None, "inverted"):
+        found = found.create_index("text", kind) if kind else found
+        nearest, words = lance_sql.nearest([700.0, 0.0]), lance_sql.words("parcel 17", "text")
+        assert found.search(nearest, k=1).to_table()["id"].to_pylist() == [700]
+        assert found.search(words, k=1).to_table()["id"].to_pylist() == [17]
 
 wheel = next(
     line.removeprefix("Tag: ")
