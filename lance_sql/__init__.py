@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     __version__: str
     from lance_sql.catalogs import Catalog, catalog
     from lance_sql.changes.cursors import Cursor
-    from lance_sql.dataset import Dataset, open
+    from lance_sql.dataset import Dataset
     from lance_sql.errors import (
         BranchExists,
         ColumnNotFound,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from lance_sql.one_sql.connections import connect
     from lance_sql.one_sql.running import sql
     from lance_sql.one_sql.views import View, materialize
+    from lance_sql.opening import open
     from lance_sql.providers import attach, read_spark, register
     from lance_sql.reads.scan.scan import Scan, ScanTask
     from lance_sql.reads.search.queries import nearest, words
@@ -151,7 +152,7 @@ _MODULES = {
     "job": "lance_sql.table.commit_origin",
     "materialize": "lance_sql.one_sql.views",
     "nearest": "lance_sql.reads.search.queries",
-    "open": "lance_sql.dataset",
+    "open": "lance_sql.opening",
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",
     "repair": "lance_sql.health.repairs",

@@ -1,22 +1,20 @@
-"""The handle on one version of a table, and functions that open it.
+"""The handle on one version of a table.
 
 Modules that only changes need are imported on first use, so that a process that only reads starts sooner.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 import pyarrow as pa
 
 from lance_sql import changes
-from lance_sql.format.file.learned import Learning
 from lance_sql.reads.arrow_dataset import IGNORED_KEYWORDS, ArrowDataset
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.candidates import Candidates
@@ -27,15 +25,10 @@ from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.take import row_id_array, take
 from lance_sql.runtime.progress import Progress, reporting
-from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.canonical import canonical_location
-from lance_sql.store.compared import with_comparison
-from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import with_cache_folder, with_manifest_store
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.index_summaries import IndexSummary, summaries
-from lance_sql.table.open_snapshot import open_named
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionInfo, VersionLike
@@ -43,8 +36,6 @@ from lance_sql.values.arguments import check_keywords, check_number, column_name
 from lance_sql.values.local_paths import shown
 from lance_sql.values.records import NamedRecords, Records
 from lance_sql.writes import statements
-
-_LOG: Final = logging.getLogger("lance_sql")
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -65,7 +56,7 @@ if TYPE_CHECKING:
     from lance_sql.writes.commit import cleanup as cleaning
     from lance_sql.writes.commit_options import CommitOptions
     from lance_sql.writes.physical_layout import Layout
-    from lance_sql.writes.statements.maintaining import Maintenance
+    from lance_sql.writes.statements.maintaining import Maintenance, MaintenanceOptions
 
 Filter: TypeAlias = "str | pc.Expression | Predicate"
 """Condition on rows: SQL text, an Arrow expression or a predicate, over columns and system columns."""
@@ -723,25 +714,13 @@ class Dataset(ArrowDataset):
             indices=indices,
         )
 
-    def maintain(
-        self,
-        *,
-        target_rows: int | None = None,
-        max_deleted_share: float | None = None,
-        older_than: timedelta | str | None = None,
-        retain_versions: int | None = None,
-        max_lag: timedelta | str | None = None,
-        dry_run: bool = False,
-        **options: Unpack[CommitOptions],
-    ) -> Maintenance:
-        """Runs `compact`, `optimize_indices` and `cleanup` on this branch, by a policy in the table's config: the keys
-        `lance_sql.maintain.target_rows`, `.max_deleted_share`, `.older_than`, `.retain_versions`, `.max_lag` and
-        `.steps`, a list of these three names. Safe beside other writers: a step that loses against one changes nothing,
-        and the others still run.
+    def maintain(self, *, dry_run: bool = False, **options: Unpack[MaintenanceOptions]) -> Maintenance:
+        """Runs `compact`, `optimize_indices` and `cleanup` on this branch, by the policy in the table's config. Safe
+        beside other writers: a step that loses against one changes nothing, and the others still run.
 
-        target_rows, max_deleted_share, older_than, retain_versions, max_lag: as for `compact` and `cleanup`, instead of
-            the policy's values
         dry_run: change nothing, and return the plan
+        options: `target_rows`, `max_deleted_share`, `older_than`, `retain_versions` and `max_lag` of `compact` and
+            `cleanup`, instead of the keys `lance_sql.maintain.<name>` of the config; and the options of every change
         returns: what each step did or would do; `has_conflicts` if a step lost
         raises: InvalidArgument for an invalid policy; as the verbs, except CommitConflict
 
@@ -749,18 +728,7 @@ class Dataset(ArrowDataset):
         >>> [(step.name, step.outcome) for step in table.maintain().steps]
         [('compact', 'done'), ('optimize_indices', 'nothing to do'), ('cleanup', 'nothing to do')]
         """
-        from lance_sql.writes.commit_options import committing
-
-        with committing("maintain", options) as properties:
-            policy = statements.maintaining.read_policy(
-                self.snapshot.latest().manifest.config,
-                target_rows=target_rows,
-                max_deleted_share=max_deleted_share,
-                older_than=older_than,
-                retain_versions=retain_versions,
-                max_lag=max_lag,
-            )
-            return statements.maintaining.maintain(self.snapshot, policy, dry_run=dry_run, properties=properties)
+        return statements.maintaining.maintain(self.snapshot, options, dry_run=dry_run)
 
     def plan_compaction(
         self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1
@@ -986,68 +954,3 @@ class Dataset(ArrowDataset):
     def __repr__(self) -> str:
         branch = "" if self.branch is None else f", branch={self.branch!r}"
         return f"lance_sql.Dataset({shown(self.uri)!r}, version={self.version}{branch})"
-
-
-def open(
-    uri: str | os.PathLike[str],
-    *,
-    version: VersionLike | None = None,
-    tag: str | None = None,
-    branch: str | None = None,
-    as_of: datetime | date | timedelta | str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    manifest_store: ManifestStore | None = None,
-    use_indices: bool = True,
-    learn_statistics: bool = True,
-    statistics_cache: str | os.PathLike[str] | None = None,
-    allow_bases: str | Iterable[str] | None = None,
-    cache: str | os.PathLike[str] | bool | None = None,
-    checksums: bool | None = None,
-) -> Dataset:
-    """Opens one version of a table, by default the latest one of main.
-
-    uri: a path, or a URI of S3 (with DynamoDB: `s3+ddb://`), Google Cloud Storage, Azure or any fsspec file system;
-        if no version is named otherwise, a version, tag, branch or time may follow an @: "orders.lance@41"
-    version, tag, as_of: at most one of them; `branch` combines with `version` and `as_of`
-    version: a number, of which negative ones count back from the newest version: -1 is the one before it; or a tag;
-        or a time, as `as_of`, if no tag has that name
-    as_of: open the newest version committed at this time or before; a time without a zone is UTC. Also an age before
-        now such as "1d" or a timedelta, "today" and "yesterday"
-    storage_options: for the store of the URI, by the names of object_store
-    manifest_store: the manifest store that the table is written with, if any
-    use_indices: whether filters may use the table's secondary indices
-    learn_statistics: whether scans learn the bounds of columns that they filter, and use those of earlier scans
-    statistics_cache: a folder that shares learned statistics with other processes; defaults to the environment
-        variable LANCE_SQL_STATISTICS_CACHE
-    allow_bases: URI prefixes of places outside the table's own machine or bucket that may hold its files, in addition
-        to the environment variable LANCE_SQL_ALLOW_BASES. Files elsewhere raise ForeignBase without a request
-    cache: a folder that caches bytes of a table in an object store, or True for ~/.cache/lance-sql/ranges, or False
-        for none; defaults to the environment variable LANCE_SQL_CACHE
-    checksums: compare blocks of files with their checksums when they are first read, and raise CorruptFile for those
-        that differ; defaults to the environment variable LANCE_SQL_CHECKSUMS, or False
-    raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile, UnsupportedFeature
-
-    >>> lance_sql.open("examples/orders.lance", version=1).version
-    1
-    >>> lance_sql.open("examples/orders.lance@audited").version
-    5
-    """
-    options = with_allowed(with_manifest_store(storage_options, manifest_store), allow_bases)
-    opened = Dataset(
-        open_named(
-            uri,
-            version=version,
-            tag=tag,
-            branch=branch,
-            as_of=as_of,
-            storage_options=with_comparison(with_cache_folder(options, cache), checksums),
-            use_indices=use_indices,
-            learning=Learning.of(learn_statistics, statistics_cache),
-        )
-    )
-    if opened.snapshot.manifest.names_log:
-        from lance_sql.reads import write_ahead_log
-
-        if notice := write_ahead_log.notice(opened.snapshot):
-            _LOG.warning("%s: in no version: %s", opened.snapshot.label, notice)
-    return opened

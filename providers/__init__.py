@@ -166,7 +166,8 @@ def _opened(
     storage_options: Mapping[str, Any] | None,
     time_travel: Mapping[str, Any],
 ) -> Dataset:
-    from lance_sql.dataset import Dataset, open
+    from lance_sql.dataset import Dataset
+    from lance_sql.opening import open
 
     if not isinstance(table, Dataset):
         return open(table, storage_options=storage_options, **time_travel)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pyarrow as pa
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.table.version_names import split_name
 from lance_sql.values.local_paths import expanded
@@ -23,7 +23,7 @@ _PATTERN = ("*", "?", "[")
 def is_written(path: str) -> bool:
     """Whether there is a table at a path: a catalog may declare a table that is not written yet."""
     try:
-        lance_sql.dataset.open(path)
+        lance_sql.opening.open(path)
     except TableNotFound:
         return False
     return True

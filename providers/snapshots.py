@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.runtime.caches import LruCache
@@ -37,7 +37,7 @@ def open_version(
     raises: as `lance_sql.open`; InvalidArgument if two versions are named
     """
     path, version, tag = split_name(uri)
-    opening = partial(lance_sql.dataset.open, use_indices=use_indices, statistics_cache=statistics_cache)
+    opening = partial(lance_sql.opening.open, use_indices=use_indices, statistics_cache=statistics_cache)
     if path == uri or all(chosen is None for chosen in time_travel.values()):
         opened = opening(uri, **time_travel)
     else:

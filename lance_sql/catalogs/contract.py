@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.jobs.writing import write
@@ -99,7 +99,7 @@ class Catalog(ABC):
         options: of `lance_sql.open`
         raises: TableNotFound
         """
-        return lance_sql.dataset.open(self.describe(name).path, **options)
+        return lance_sql.opening.open(self.describe(name).path, **options)
 
     def create_table(
         self, name: Name, data: object, *, properties: Mapping[str, str] | None = None, **options: Any

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
@@ -152,7 +152,7 @@ class DirectoryCatalog(Catalog):
     def _contents(self) -> Dataset | None:
         """Opens the newest version of the table of contents; returns None if there is none."""
         try:
-            return lance_sql.dataset.open(self._at(CONTENTS))
+            return lance_sql.opening.open(self._at(CONTENTS))
         except TableNotFound:
             return None
 
@@ -215,7 +215,7 @@ class DirectoryCatalog(Catalog):
             return write(_SCHEMA.empty_table(), self._at(CONTENTS))
         except TableExists:
             # another process was first
-            return lance_sql.dataset.open(self._at(CONTENTS))
+            return lance_sql.opening.open(self._at(CONTENTS))
 
     def _rename(self, name: tuple[str, ...], new_name: tuple[str, ...]) -> None:
         """Replaces the old name by the new one, in one commit.

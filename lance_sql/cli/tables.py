@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.table.version_names import as_version, split_name
 from lance_sql.values.sql_text import literal
@@ -21,7 +21,7 @@ def open_table(
 
     raises: as `lance_sql.open`
     """
-    opening = partial(lance_sql.dataset.open, use_indices=use_indices, statistics_cache=statistics_cache)
+    opening = partial(lance_sql.opening.open, use_indices=use_indices, statistics_cache=statistics_cache)
     if branch is None:
         return opening(name)
     path, version, tag = split_name(name)
@@ -33,7 +33,7 @@ def open_version(path: str, version: int, *, branch: str | None = None) -> Datas
 
     raises: as `lance_sql.open`
     """
-    return lance_sql.dataset.open(path, version=version, branch=branch)
+    return lance_sql.opening.open(path, version=version, branch=branch)
 
 
 def existing_cursor(dataset: Dataset, name: str) -> Cursor:

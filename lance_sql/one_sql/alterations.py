@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import in_catalogs, upkeep
@@ -166,12 +166,12 @@ def _create_name(read: TokenReader, path: str, kind: str, *, replace: bool = Fal
         version = read.version()
 
     def work() -> object:
-        dataset = lance_sql.dataset.open(path)
+        dataset = lance_sql.opening.open(path)
         names = dataset.tags() if kind == "tag" else dataset.branches()
         if name in names and if_not_exists:
             return None
         if version is not None:
-            dataset = lance_sql.dataset.open(path, version=upkeep.version_of(dataset, "VERSION", version))
+            dataset = lance_sql.opening.open(path, version=upkeep.version_of(dataset, "VERSION", version))
         if kind == "branch":
             return dataset.create_branch(name)
         if replace and name in names:
@@ -188,7 +188,7 @@ def _drop_name(read: TokenReader, path: str, kind: str) -> Task:
     name = read.name(f"a {kind}")
 
     def work() -> None:
-        dataset = lance_sql.dataset.open(path)
+        dataset = lance_sql.opening.open(path)
         if if_exists and name not in (dataset.tags() if kind == "tag" else dataset.branches()):
             return
         if kind == "tag":

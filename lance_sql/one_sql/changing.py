@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.jobs.distributed import CHANGE
@@ -59,7 +59,7 @@ class Deletion(_OfRows):
         return self.where is None
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.dataset.open(path)
+        dataset = lance_sql.opening.open(path)
         if self.where is None and not self.others:
             return dataset.delete("true")
 
@@ -87,7 +87,7 @@ class Modification(_OfRows):
         return self.where is None and not self.others
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.dataset.open(path)
+        dataset = lance_sql.opening.open(path)
         values = {column_in(name, dataset): value for name, value in self.values}
         if len(values) < len(self.values):
             raise InvalidArgument("UPDATE sets a column twice")

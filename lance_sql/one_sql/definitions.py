@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot.dialects.dialect import Dialect
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.writing import write
@@ -51,7 +51,7 @@ class TableDefinition(Change):
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         if self.if_not_exists:
             try:
-                return lance_sql.dataset.open(path)
+                return lance_sql.opening.open(path)
             except TableNotFound:
                 pass
         schema = pa.schema([column.field(engine, self.dialect) for column in self.columns])

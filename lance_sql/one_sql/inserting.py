@@ -10,7 +10,7 @@ from typing import Literal
 import pyarrow as pa
 from sqlglot import exp
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.writing import write
@@ -46,7 +46,7 @@ class Insertion(Change):
         return self.overwrite
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.dataset.open(path)
+        dataset = lance_sql.opening.open(path)
         schema = dataset.schema
         given = _names_of(self.query, engine)
         if self.by_name:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TableExists, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
@@ -63,7 +63,7 @@ class Refreshing(Change):
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         from lance_sql.one_sql.views import View
 
-        return View(lance_sql.dataset.open(path), _settings(engine)).refresh(full=self.full).dataset
+        return View(lance_sql.opening.open(path), _settings(engine)).refresh(full=self.full).dataset
 
 
 def _settings(engine: Engine) -> dict[str, str]:

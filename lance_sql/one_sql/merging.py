@@ -17,7 +17,7 @@ from typing import Final
 
 from sqlglot import exp
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.jobs.distributed import CHANGE, Clauses
@@ -55,7 +55,7 @@ class Merge(Change):
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         row_changes.check_engine(engine, "MERGE")
-        dataset = lance_sql.dataset.open(path)
+        dataset = lance_sql.opening.open(path)
         names = self._source_columns(engine)
         sides = {"by_source": (self.alias, dataset.schema.names), "not_matched": (self.source_name, names)}
         clauses = tuple(

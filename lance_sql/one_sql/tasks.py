@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pyarrow as pa
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.errors import TableNotFound
 from lance_sql.one_sql.engines import Engine
 from lance_sql.table import table_folders
@@ -84,7 +84,7 @@ class Cleanup(Task):
         return pa.Table.from_pylist([self._row(dry_run=dry_run or self.is_rehearsal)], schema=_CLEANUP)
 
     def _row(self, *, dry_run: bool) -> dict[str, object]:
-        plan = lance_sql.dataset.open(self.path).cleanup(older_than=self.older_than, dry_run=dry_run)
+        plan = lance_sql.opening.open(self.path).cleanup(older_than=self.older_than, dry_run=dry_run)
         counts = (len(plan.versions), len(plan.files), plan.num_bytes)
         return {
             "path": self.path,
@@ -103,7 +103,7 @@ class Removal(Task):
     @property
     def question(self) -> str | None:
         try:
-            dataset = lance_sql.dataset.open(self.path)
+            dataset = lance_sql.opening.open(self.path)
         except TableNotFound:
             return None
         return f"drop {self.path}, {dataset.count_rows()} rows, with all of its {len(dataset.versions())} versions"

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import in_catalogs
@@ -59,7 +59,7 @@ class Upkeep(Change):
         return None if self.asks is None else f"{self.asks} of {self.path}"
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.dataset.open(path)
+        dataset = lance_sql.opening.open(path)
         return self.work(dataset, engine) or dataset
 
 
@@ -131,8 +131,8 @@ def version_of(dataset: Dataset, kind: str, chosen: int | str) -> int:
     raises: VersionNotFound
     """
     if kind == "TIMESTAMP":
-        return lance_sql.dataset.open(dataset.uri, as_of=str(chosen)).version
-    return lance_sql.dataset.open(dataset.uri, version=chosen).version
+        return lance_sql.opening.open(dataset.uri, as_of=str(chosen)).version
+    return lance_sql.opening.open(dataset.uri, version=chosen).version
 
 
 def create_index(read: TokenReader) -> Change | None:
@@ -281,7 +281,7 @@ class _Clone(Change):
         return False
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.dataset.open(self.source)
+        dataset = lance_sql.opening.open(self.source)
         if self.version is not None:
-            dataset = lance_sql.dataset.open(self.source, version=version_of(dataset, *self.version))
+            dataset = lance_sql.opening.open(self.source, version=version_of(dataset, *self.version))
         return dataset.shallow_clone(path)

@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlglot import exp
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
@@ -89,7 +89,7 @@ class Change(ABC):
 
         raises: TableNotFound
         """
-        return lance_sql.dataset.open(self.path)
+        return lance_sql.opening.open(self.path)
 
 
 def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:

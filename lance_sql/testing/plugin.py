@@ -62,7 +62,7 @@ class LanceTables:
 
         options: as for `lance_sql.open`
         """
-        from lance_sql.dataset import open as open_dataset
+        from lance_sql.opening import open as open_dataset
 
         return open_dataset(self.path(name), **options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypedDict
 
@@ -25,13 +25,14 @@ class CommitOptions(TypedDict, total=False):
 
 
 @contextmanager
-def committing(method: str, options: CommitOptions) -> Iterator[Mapping[str, str] | None]:
+def committing(method: str, options: CommitOptions, *, also: Sequence[str] = ()) -> Iterator[Mapping[str, str] | None]:
     """Applies the options to the commits of the block, and returns the properties.
 
     method: for messages
+    also: keywords of the method that may be among the options
     raises: TypeError for unknown keywords; InvalidArgument for a job that is not text
     """
-    check_keywords(method, options, tuple(CommitOptions.__annotations__))
+    check_keywords(method, options, (*also, *CommitOptions.__annotations__))
     job = commit_origin.checked_job(options.get("job"))
     with reporting(options.get("progress")), commit_origin.of(job=job):
         yield options.get("properties")

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.plan import Mode
 from lance_sql.dataset import Dataset
@@ -52,7 +52,7 @@ def read_changes(
     """
     dataset = table if isinstance(table, Dataset) else None
     if dataset is None:
-        dataset = lance_sql.dataset.open(table, branch=branch, storage_options=storage_options)
+        dataset = lance_sql.opening.open(table, branch=branch, storage_options=storage_options)
     arguments = {
         "start": start,
         "end": end,
@@ -94,7 +94,7 @@ def write(
     register(frame.sparkSession)
     table_path = os.fspath(path)
     try:
-        table = lance_sql.dataset.open(table_path, branch=branch, storage_options=storage_options)
+        table = lance_sql.opening.open(table_path, branch=branch, storage_options=storage_options)
     except TableNotFound:
         table = None
     if table is not None and mode == "ignore":
@@ -115,4 +115,4 @@ def write(
     with short_errors():
         spark_mode = "overwrite" if mode == "overwrite" else "append"
         frame.write.format("lance").options(**given).mode(spark_mode).save(table_path)
-    return lance_sql.dataset.open(table_path, branch=branch, storage_options=storage_options)
+    return lance_sql.opening.open(table_path, branch=branch, storage_options=storage_options)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
@@ -58,7 +58,7 @@ class ReadOptions:
         time_travel: arguments of `lance_sql.open` instead of the options
         """
         arguments = {**self._time_travel, **time_travel}
-        return lance_sql.dataset.open(self._path, storage_options=self._storage_options, **arguments)
+        return lance_sql.opening.open(self._path, storage_options=self._storage_options, **arguments)
 
     def names(self, relation: Dataset | ChangeFeed) -> list[str]:
         """Returns the requested columns."""

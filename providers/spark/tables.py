@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
@@ -95,7 +95,7 @@ class LanceTable:
 
     def dataset(self) -> Dataset:
         """Opens the newest version."""
-        return lance_sql.dataset.open(self.path, **self._location)
+        return lance_sql.opening.open(self.path, **self._location)
 
     def to_df(self, columns: Sequence[str] | None = None, filter: str | None = None) -> DataFrame:
         """Reads the newest version as a frame; see `lance_sql.read_spark`."""

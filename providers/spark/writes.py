@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.jobs import writing
 from lance_sql.jobs.write_job import WriteJob
@@ -62,7 +62,7 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
     rows = spark_types.arrow_schema(schema)
     mode: Mode = "overwrite"
     try:
-        table = lance_sql.dataset.open(path, branch=branch, storage_options=storage)
+        table = lance_sql.opening.open(path, branch=branch, storage_options=storage)
     except TableNotFound:
         table = None
     if table is None:

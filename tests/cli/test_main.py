@@ -338,6 +338,7 @@ _NOT_TO_COUNT = [
 ]
 _NOT_WITHOUT_TABLES = [
     *_NOT_TO_COUNT,
+    "lance_sql.opening",
     "lance_sql.dataset",
     "lance_sql.reads.scan",
     "lance_sql.store",
@@ -351,7 +352,10 @@ def test_a_query_imports_no_more_than_it_needs(table: str, what: str) -> None:
     query, names = {
         # of a dataset of Arrow's, DuckDB 1.5 wants `pyarrow.dataset`, which brings the other along
         "table": (f"FROM '{table}' SELECT count(*)", [n for n in _NOT_TO_COUNT if is_two or "pyarrow" not in n]),
-        "nothing": ("SELECT 1", [n for n in _NOT_WITHOUT_TABLES if is_two or n == "lance_sql.dataset"]),
+        "nothing": (
+            "SELECT 1",
+            [n for n in _NOT_WITHOUT_TABLES if is_two or n in ("lance_sql.opening", "lance_sql.dataset")],
+        ),
     }[what]
     code = (
         f"import sys; sys.argv[:] = ['lance-sql', {query!r}]\n"

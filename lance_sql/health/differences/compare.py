@@ -9,7 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
-import lance_sql.dataset
+import lance_sql.opening
 from lance_sql.changes import bounds
 from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.changes.version_history.history import operation
@@ -132,9 +132,9 @@ def open_named(name: str, branch: str | None = None) -> Dataset:
     raises: as `lance_sql.open`
     """
     if branch is None:
-        return lance_sql.dataset.open(name)
+        return lance_sql.opening.open(name)
     path, version, tag = split_name(name)
-    return lance_sql.dataset.open(path, version=tag if version is None else version, branch=branch)
+    return lance_sql.opening.open(path, version=tag if version is None else version, branch=branch)
 
 
 def open_table(table: Dataset | str | os.PathLike[str]) -> Dataset:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lance_sql import dataset
+from lance_sql import opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CommitConflict, CorruptFile, UnsupportedFeature
 from lance_sql.health.verification import Report, verify
@@ -116,7 +116,7 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
         return Repair(report, branch, returned, drops_all_indices=True)
     if not damaged:
         return Repair(report, branch, returned)
-    opened = dataset.open(report.uri, version=healthy, branch=branch, storage_options=storage_options)
+    opened = opening.open(report.uri, version=healthy, branch=branch, storage_options=storage_options)
     built = {index.name for index in opened.indices() if index.kind in BUILT and len(index.columns) == 1}
     return Repair(
         report,
@@ -135,7 +135,7 @@ def carry_out(planned: Repair, *, storage_options: Mapping[str, Any] | None = No
     """
     version = planned.report.newest_healthy_version
     assert version is not None
-    repaired = dataset.open(planned.report.uri, version=version, branch=planned.branch, storage_options=storage_options)
+    repaired = opening.open(planned.report.uri, version=version, branch=planned.branch, storage_options=storage_options)
     newest = max(snapshot.version for snapshot in repaired.snapshot.siblings())
     if newest != planned.newest:
         raise CommitConflict(

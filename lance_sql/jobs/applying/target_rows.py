@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
-from lance_sql.dataset import open as open_dataset
 from lance_sql.errors import ColumnNotFound, TableExists, TableNotFound
 from lance_sql.format.casts.common_type import joinable
 from lance_sql.format.casts.table import TableCast
 from lance_sql.format.schema import Schema
 from lance_sql.jobs.writing import write
+from lance_sql.opening import open as open_dataset
 from lance_sql.reads.scan.key_matching import match
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.take import take

@@ -11,7 +11,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.dataset import Dataset
-from lance_sql.dataset import open as open_dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.lossless import is_lossless
 from lance_sql.format.schema.from_arrow import from_arrow
@@ -24,6 +23,7 @@ from lance_sql.one_sql.references import Reference, reference
 from lance_sql.one_sql.views import definition
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.shape import Functions, Shape, is_plain, shape
+from lance_sql.opening import open as open_dataset
 from lance_sql.providers.sources import Source
 from lance_sql.values.sql_text import literal
 

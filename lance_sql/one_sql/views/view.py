@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
-from lance_sql.dataset import open as open_dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.distributed import ChangeJob, Written, change_rows
 from lance_sql.one_sql.views import definition, view_rows
@@ -19,6 +18,7 @@ from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.images import Versions, ViewChangedError, counted_anew
 from lance_sql.one_sql.views.query import ViewQuery
 from lance_sql.one_sql.views.shape import Shape
+from lance_sql.opening import open as open_dataset
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.table import table_folders
 from lance_sql.values.local_paths import shown

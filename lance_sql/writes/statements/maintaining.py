@@ -27,6 +27,7 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arguments import age, check_number
 from lance_sql.values.frames import Frames
 from lance_sql.writes.commit import cleanup
+from lance_sql.writes.commit_options import CommitOptions, committing
 from lance_sql.writes.statements import compact, indices
 
 POLICY: Final = f"{PREFIX}maintain."
@@ -48,6 +49,17 @@ class Policy:
     older_than: timedelta | None = None
     retain_versions: int | None = None
     max_lag: timedelta | None = None
+
+
+class MaintenanceOptions(CommitOptions, total=False):
+    """Keywords of `Dataset.maintain`: fields of `Policy`, instead of the values of the table's policy, and the keywords
+    of every change."""
+
+    target_rows: int | None
+    max_deleted_share: float | None
+    older_than: timedelta | str | None
+    retain_versions: int | None
+    max_lag: timedelta | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +162,24 @@ _READ: Final[Mapping[str, Callable[[str], Any]]] = {
 }
 
 
-def maintain(
-    snapshot: Snapshot, policy: Policy, *, dry_run: bool, properties: Mapping[str, str] | None = None
-) -> Maintenance:
+def maintain(snapshot: Snapshot, options: MaintenanceOptions, *, dry_run: bool) -> Maintenance:
     """Runs the steps on the newest version, or plans them.
 
-    raises: as `compact`, `optimize_indices` and `cleanup`, except CommitConflict
+    raises: InvalidArgument for an invalid policy; TypeError for unknown options; as `compact`, `optimize_indices` and
+        `cleanup`, except CommitConflict
     """
+    names = [name for name in MaintenanceOptions.__annotations__ if name not in CommitOptions.__annotations__]
     steps = []
-    for name, run in _STEPS.items():
-        if name not in policy.steps:
-            steps.append(Step(name, "off"))
-            continue
-        try:
-            steps.append(run(snapshot, policy, dry_run, properties))
-        except CommitConflict as error:
-            steps.append(Step(name, "conflict", error.message))
+    with committing("maintain", options, also=names) as properties:
+        policy = read_policy(snapshot.latest().manifest.config, **{name: options.get(name) for name in names})
+        for name, run in _STEPS.items():
+            if name not in policy.steps:
+                steps.append(Step(name, "off"))
+                continue
+            try:
+                steps.append(run(snapshot, policy, dry_run, properties))
+            except CommitConflict as error:
+                steps.append(Step(name, "conflict", error.message))
     return Maintenance(snapshot.name, tuple(steps))
 
 
