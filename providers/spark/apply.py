@@ -18,7 +18,17 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
-from lance_sql.jobs.applying import Application, EventSource, Part, Run, choose, opened, read, schema_of
+from lance_sql.jobs.applying import (
+    Application,
+    EventSource,
+    Part,
+    Run,
+    choose,
+    has_commit_times,
+    opened,
+    read,
+    schema_of,
+)
 from lance_sql.jobs.distributed import ChangeJob, change_rows
 from lance_sql.values import selection
 
@@ -78,7 +88,8 @@ def apply_changes(
     for name, value in lists.items():
         if value is not None and name != "delete_when":
             lists[name] = [spelled(session, each, names) for each in ([value] if isinstance(value, str) else value)]
-    reading = Reading(spark_types.arrow_schema(changes.schema), lists)
+    with_commit_times = scd == 2 and has_commit_times(target)
+    reading = Reading(spark_types.arrow_schema(changes.schema), {**lists, "with_commit_times": with_commit_times})
     empty = reading.events(selection.empty(reading.schema))
     application = choose(
         empty, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order

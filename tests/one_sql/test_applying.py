@@ -69,6 +69,13 @@ def test_a_feed_lists_its_kinds() -> None:
         "APPLY CHANGES INTO 'b.lance' FROM lance_changes('a.lance', since := 3) KEYS (user) STORED AS SCD TYPE 2"
     )
     assert not any(row[-1] for row in rows("b.lance"))
+    assert (
+        run("apply", "c.lance", "FROM lance_changes('a.lance')", "--keys", "user", "--scd", "2", "--yes").exit_code == 0
+    )
+    assert rows("c.lance") == rows("b.lance")
+    assert [row[2:4] for row in rows("b.lance")] == [(2, 3), (3, 4)]
+    names = ["valid_from_version", "valid_to_version", "valid_from", "valid_to", "is_current"]
+    assert lance_sql.open("b.lance").schema.names == lance_sql.open("c.lance").schema.names == ["user", "city", *names]
 
 
 def test_other_clauses() -> None:

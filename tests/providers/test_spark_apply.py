@@ -88,6 +88,24 @@ def test_changes_of_a_cursor_are_applied_once(spark: SparkSession, tmp_path: Pat
     assert cursor.lag().versions > 0
 
 
+def test_the_history_of_a_feed_has_times_of_commits(spark: SparkSession, tmp_path: Path) -> None:
+    orders = lance_sql.write({"id": [1, 2, 3], "v": [1, 2, 3]}, tmp_path / "orders.lance").update({"v": "7"}, "id = 1")
+    local = lance_sql.apply_changes(tmp_path / "local.lance", orders.changes(), "id", scd=2)
+    empty = lance_sql.write(orders.scan().to_table().slice(0, 0), tmp_path / "spark.lance")
+    made = LanceTable.for_path(spark, empty.uri).apply_changes(orders.changes(), "id", scd=2)
+    assert content(made) == content(local)
+    assert made.schema.names == local.schema.names
+    orders = orders.delete("id = 2")
+    for table in (made, local):
+        lance_sql.apply_changes(table, orders.changes(since=2), "id", scd=2)
+        mixed = LanceTable.for_path(spark, table.uri)
+        orders_now = orders.latest().update({"v": "v + 1"}, "id = 3")
+        made = mixed.apply_changes(orders_now.changes(3), "id", scd=2)
+        assert content(made) == content(
+            lance_sql.apply_changes(tmp_path / f"{made.snapshot.name}2", orders_now.changes(), "id", scd=2)
+        )
+
+
 def test_wrong_arguments_are_named_before_a_task_runs(spark: SparkSession, tmp_path: Path) -> None:
     target = lance_sql.write({"id": [1], "v": [1]}, tmp_path / "t.lance")
     table = LanceTable.for_path(spark, target.uri)

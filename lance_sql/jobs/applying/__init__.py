@@ -22,12 +22,23 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.jobs.applying import history
 from lance_sql.jobs.applying.application import Application, Part, Run
 from lance_sql.jobs.applying.events import EventSource, read
-from lance_sql.jobs.applying.history import AppliedHistory
+from lance_sql.jobs.applying.history import AppliedHistory, has_commit_times
 from lance_sql.jobs.applying.latest import Latest
-from lance_sql.jobs.applying.target_rows import opened
+from lance_sql.jobs.applying.target_rows import newest, opened
 from lance_sql.jobs.distributed import change_rows
 
-__all__ = ["Application", "EventSource", "Part", "Run", "apply_changes", "choose", "opened", "read", "schema_of"]
+__all__ = [
+    "Application",
+    "EventSource",
+    "Part",
+    "Run",
+    "apply_changes",
+    "choose",
+    "has_commit_times",
+    "opened",
+    "read",
+    "schema_of",
+]
 
 
 def apply_changes(
@@ -55,13 +66,14 @@ def apply_changes(
     keys: columns that identify rows; NULL is an ordinary value. The default is the primary key of a change feed
     sequence_by: columns that order the changes of a key; they may not be NULL. If they are equal, the change that
         was applied first wins, and within one call the last one. The default is the order of rows, and for a change
-        feed the version of the commit
+        feed the order of its commits
     delete_when: SQL over the columns of the changes: if it is true, the key is deleted. A change feed contains its
         deletions
     columns, except_columns: the columns to write to the table, or to omit
     ignore_null_updates: NULL in a change keeps the value, in all columns or in these
     scd: 1 for a table of the latest rows; 2 for the history of all rows, with `valid_from` (inclusive), `valid_to`
-        (exclusive, NULL for current rows) and `is_current`
+        (exclusive, NULL for current rows) and `is_current`. In the order of commits, `valid_from` and `valid_to` are
+        their times, and `valid_from_version` and `valid_to_version` their versions
     track_history_on, track_history_except: with scd=2, the columns whose changes begin a new row, or do not. All by
         default
     properties: of the commit; those of changes from a cursor are added automatically
@@ -80,6 +92,7 @@ def apply_changes(
         delete_when=delete_when,
         columns=columns,
         except_columns=except_columns,
+        with_commit_times=scd == 2 and has_commit_times(newest(target, storage_options)),
     )
     given = dict(properties or {})
     is_in_order = False
@@ -124,7 +137,11 @@ def choose(
     if not source.sequence:
         raise InvalidArgument("scd=2 needs an order of the changes: pass sequence_by")
     return AppliedHistory(
-        source.keys, source.sequence, ignored, _tracked(source, track_history_on, track_history_except)
+        source.keys,
+        source.sequence,
+        ignored,
+        _tracked(source, track_history_on, track_history_except),
+        source.has_commit_times,
     )
 
 

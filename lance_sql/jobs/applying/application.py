@@ -24,6 +24,9 @@ from lance_sql.writes.commit.committer import Expected
 HISTORY_COLUMNS: Final = ("valid_from", "valid_to", "is_current")
 """Columns of a history table besides those of the changes."""
 
+HISTORY_VERSIONS: Final = ("valid_from_version", "valid_to_version")
+"""Columns of a history whose times are those of commits, before the others."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -49,6 +52,11 @@ class Application(ABC):
     ignore_nulls: tuple[str, ...]
 
     @property
+    def own_columns(self) -> tuple[str, ...]:
+        """Columns of the target besides those of the changes."""
+        return ()
+
+    @property
     @abstractmethod
     def applied(self) -> Applied:
         """Config entry of a table made by this application."""
@@ -66,9 +74,11 @@ class Application(ABC):
         raises: InvalidArgument if changes were applied with other options before
         """
         before = applied.of(snapshot.manifest.config, snapshot.label)
-        if before is not None:
-            _check_columns(before, snapshot)
-        return _checked(before, self.applied, snapshot.label)
+        if before is None:
+            return self.applied
+        _check_columns(before, snapshot)
+        _check_options(before, self, snapshot.label)
+        return before
 
     def settled(self, snapshot: Snapshot, states: Sequence[KeyState]) -> Mapping[str, Expected]:
         """Writes the state that the rows do not contain, and returns the config entries of the commit. Includes an
@@ -77,7 +87,9 @@ class Application(ABC):
         now = self.applied_to(snapshot)
         if states:
             now = state.write(snapshot, now, KeyState.concat(states))
-        now = replace(now, fields=_fields(now, snapshot))
+        names = {*now.keys, *now.sequence, *self.own_columns}
+        fields = tuple((field.name, field.id) for field in snapshot.manifest.schema.fields if field.name in names)
+        now = replace(now, fields=fields)
         return {applied.KEY: Expected(now.to_json(), None if before is None else before.to_json())}
 
 
@@ -105,12 +117,6 @@ class Run:
         return self._config
 
 
-def _fields(now: Applied, snapshot: Snapshot) -> tuple[tuple[str, int], ...]:
-    """Returns the columns of the table that a later application relies on."""
-    names = {*now.keys, *now.sequence, *(HISTORY_COLUMNS if now.scd == 2 else ())}
-    return tuple((field.name, field.id) for field in snapshot.manifest.schema.fields if field.name in names)
-
-
 def _check_columns(before: Applied, snapshot: Snapshot) -> None:
     """Checks that columns are the same as when changes were applied.
 
@@ -131,19 +137,23 @@ def _check_columns(before: Applied, snapshot: Snapshot) -> None:
         )
 
 
-def _checked(before: Applied | None, now: Applied, table: str) -> Applied:
-    if before is None:
-        return now
+def _check_options(before: Applied, application: Application, table: str) -> None:
+    """Checks that changes were applied with the same options.
+
+    raises: InvalidArgument
+    """
+    now = application.applied
+    had_commit_times = HISTORY_VERSIONS[0] in dict(before.fields)
+    has_commit_times = HISTORY_VERSIONS[0] in application.own_columns
     for what, old, new in (
         ("keys", before.keys, now.keys),
         ("scd", before.scd, now.scd),
-        ("sequence_by", before.sequence, now.sequence),
+        ("sequence_by", None if had_commit_times else before.sequence, None if has_commit_times else now.sequence),
     ):
         if old != new:
             raise InvalidArgument(
                 f"{table}: earlier changes were applied with {what}={_shown(old)}, not {_shown(new)}: pass the same"
             )
-    return before
 
 
 def _shown(value: object) -> str:

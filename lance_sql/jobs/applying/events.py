@@ -9,7 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, ORIGIN_NAMES, PREIMAGE
+from lance_sql.changes.images import (
+    CHANGE_TYPE,
+    COMMIT_TIMESTAMP,
+    COMMIT_VERSION,
+    DELETE,
+    NAMES,
+    ORIGIN_NAMES,
+    PREIMAGE,
+)
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.format.casts.common_type import joinable, plain
 from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema
@@ -75,11 +83,13 @@ class EventSource:
     """Events with the checked arguments of `apply_changes`.
 
     keys, sequence: names of columns
+    has_commit_times: the order is that of the commits of a change feed, whose times are known
     """
 
     events: Events
     keys: tuple[str, ...]
     sequence: tuple[str, ...]
+    has_commit_times: bool = False
 
 
 def read(
@@ -90,9 +100,11 @@ def read(
     delete_when: str | None,
     columns: Sequence[str] | None,
     except_columns: Sequence[str] | None,
+    with_commit_times: bool = False,
 ) -> EventSource:
     """Converts changes to events.
 
+    with_commit_times: if the changes are ordered by commits, add the times of the commits to the order
     raises: ColumnNotFound, InvalidArgument
     """
     feed = changes if isinstance(changes, ChangeFeed) else None
@@ -109,8 +121,10 @@ def read(
         check(name, table.schema.field(name).type)
     sequence = _names(sequence_by or (), names, "sequence_by")
     is_by_commit = is_feed and not sequence
+    has_commit_times = is_by_commit and with_commit_times and COMMIT_TIMESTAMP in names
     if is_by_commit:
-        sequence = (COMMIT_VERSION,)
+        # versions order commits of one moment, and those of clocks that went back
+        sequence = (COMMIT_VERSION, COMMIT_TIMESTAMP) if has_commit_times else (COMMIT_VERSION,)
     feed_columns = {*NAMES, ROW_ID} if is_feed else set()
     if is_feed and (feed.range.with_origin if feed is not None else set(ORIGIN_NAMES) <= set(names)):
         feed_columns |= set(ORIGIN_NAMES)
@@ -150,7 +164,7 @@ def read(
         of_commit = numbers * (int(versions.max(initial=0)) + 1) + versions
         is_replaced = is_feed_delete & np.isin(of_commit, of_commit[~is_feed_delete])
         events = events.take(order[~is_replaced[order]])
-    return EventSource(events, chosen_keys, sequence)
+    return EventSource(events, chosen_keys, sequence, has_commit_times)
 
 
 def _nullable(table: pa.Table) -> pa.Table:

@@ -7,6 +7,11 @@
 
 Every application reads all rows of the keys of its events. These rows become events again and are merged with the new
 ones. The rows that follow from all events are compared with the existing rows.
+
+If commits order the changes, their versions do, and `valid_from` and `valid_to` have their times:
+
+    valid_from_version    valid_to_version    valid_from             valid_to               is_current
+    1                     4                   2026-11-24 03:00:01    2026-11-25 03:00:02    false
 """
 
 from __future__ import annotations
@@ -17,10 +22,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.common_type import column_to_type
 from lance_sql.jobs.applying import state, target_rows
-from lance_sql.jobs.applying.application import HISTORY_COLUMNS, Application, Part
+from lance_sql.jobs.applying.application import HISTORY_COLUMNS, HISTORY_VERSIONS, Application, Part
 from lance_sql.jobs.applying.events import Events, EventSource
 from lance_sql.jobs.applying.order import (
     SEQUENCE,
@@ -43,21 +49,72 @@ from lance_sql.values.keys import number
 VALID_FROM, VALID_TO, IS_CURRENT = HISTORY_COLUMNS
 
 
+def has_commit_times(target: Dataset | None) -> bool:
+    """Whether a history that commits order has their times. An existing one without versions keeps its columns.
+
+    target: None for a new table
+    """
+    names = () if target is None else target.schema.names
+    return VALID_FROM not in names or set(HISTORY_VERSIONS) <= set(names)
+
+
 def schema(source: EventSource) -> pa.Schema:
     """Returns the schema of a target.
 
     raises: InvalidArgument for changes with columns of the same names as the history's own
     """
     rows = source.events.rows.schema
-    for name in HISTORY_COLUMNS:
+    times = _Times(source.sequence, source.has_commit_times)
+    for name in times.columns:
         if name in rows.names:
             raise InvalidArgument(
                 f"The changes have a column {name!r}, and so does the history: leave it out with except_columns="
             )
-    time = _time_type(source.events, source.sequence)
-    return pa.schema(
-        [*rows, pa.field(VALID_FROM, time), pa.field(VALID_TO, time), pa.field(IS_CURRENT, pa.bool_())], rows.metadata
-    )
+    moments = source.events.sequence.schema.empty_table()
+    fields = dict(zip(times.begin + times.end, (*times.arrays(moments), *times.arrays(moments)), strict=True))
+    types = {name: array.type for name, array in fields.items()} | {IS_CURRENT: pa.bool_()}
+    return pa.schema([*rows, *(pa.field(name, types[name]) for name in times.columns)], rows.metadata)
+
+
+@dataclass(frozen=True)
+class _Times:
+    """Columns of a history with the moments of events: in each row where it begins and where it ends.
+
+    sequence: names of the columns that order the events. The values of several are a struct
+    has_commit_times: the two columns of the order are the version and the time of a commit, and lie side by side
+    """
+
+    sequence: tuple[str, ...]
+    has_commit_times: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns of the history besides those of the changes."""
+        return (*HISTORY_VERSIONS, *HISTORY_COLUMNS) if self.has_commit_times else HISTORY_COLUMNS
+
+    @property
+    def begin(self) -> tuple[str, ...]:
+        """Columns with the moment where a row begins."""
+        return (HISTORY_VERSIONS[0], VALID_FROM) if self.has_commit_times else (VALID_FROM,)
+
+    @property
+    def end(self) -> tuple[str, ...]:
+        """Columns with the moment where a row ends; NULL for a current row."""
+        return (HISTORY_VERSIONS[1], VALID_TO) if self.has_commit_times else (VALID_TO,)
+
+    def arrays(self, moments: pa.Table) -> list[pa.Array]:
+        """Returns the columns for the moments of events."""
+        columns = [column.combine_chunks() for column in moments.columns]
+        if self.has_commit_times or len(columns) == 1:
+            return columns
+        return [pa.StructArray.from_arrays(columns, list(self.sequence))]
+
+    def moments(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
+        """Returns the moments in these columns of rows, as events have them."""
+        arrays = [rows.column(name).combine_chunks() for name in names]
+        if not self.has_commit_times and len(self.sequence) > 1:
+            arrays = arrays[0].flatten()
+        return pa.table({f"{SEQUENCE}{i}": array for i, array in enumerate(arrays)})
 
 
 @dataclass(frozen=True)
@@ -65,9 +122,19 @@ class AppliedHistory(Application):
     """Application that keeps all rows of each key.
 
     tracked: columns whose changes begin another row; other columns are changed in the existing row
+    has_commit_times: the order is that of commits, and the history has their times
     """
 
     tracked: tuple[str, ...]
+    has_commit_times: bool
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return self._times.columns
+
+    @property
+    def _times(self) -> _Times:
+        return _Times(self.sequence, self.has_commit_times)
 
     @property
     def applied(self) -> Applied:
@@ -75,15 +142,15 @@ class AppliedHistory(Application):
 
     def part(self, job: ChangeJob, events: Events) -> Part:
         snapshot, keys = job.snapshot, list(self.keys)
-        target_rows.check_names(job.dataset, HISTORY_COLUMNS)
+        target_rows.check_names(job.dataset, self.own_columns)
         rows = target_rows.in_types_of(events.rows, snapshot)
         events = replace(events, rows=rows)
         numbers = number(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
-        existing = target_rows.rows_of(snapshot, distinct, [*rows.schema.names, *HISTORY_COLUMNS])
+        existing = target_rows.rows_of(snapshot, distinct, [*rows.schema.names, *self.own_columns])
         hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events)
-        parts = [hidden, *_events_of(existing, rows.schema, len(self.sequence)), _reversed(events)]
+        parts = [hidden, *_events_of(existing, rows.schema, self._times), _reversed(events)]
         together = Events.concat(parts, self.sequence)
         of_key = number(concat([distinct, together.rows.select(keys)]))
         of_key = positions_of_keys(of_key, distinct.num_rows)
@@ -97,12 +164,10 @@ class AppliedHistory(Application):
         order = order[firsts(moment[order])]
         story = _Story(together.take(order), of_key[order], self.ignore_nulls, self.tracked)
 
-        time = existing.rows.column(VALID_FROM).type
-        fresh = story.intervals(_time_type(together, self.sequence))
-        fresh_rows = _with_type_of_times(fresh.rows, time)
-        positions = _positions_of_existing(
-            fresh.keys, _beginnings(fresh_rows), existing.keys, _beginnings(existing.rows), snapshot.label
-        )
+        fresh = story.intervals(self._times)
+        fresh_rows = _in_types_of(existing.rows, fresh.rows, self._times)
+        begun, old_begun = (self._times.moments(rows, self._times.begin) for rows in (fresh_rows, existing.rows))
+        positions = _positions_of_existing(fresh.keys, begun, existing.keys, old_begun, snapshot.label)
         changed = differing(fresh_rows, existing.rows, positions)
         is_gone = np.ones(len(existing.ids), np.bool_)
         is_gone[positions[positions >= 0]] = False
@@ -150,7 +215,7 @@ class _Story:
         self._goes_on = goes_on
         self._is_idle = events.is_delete & ~after_row
 
-    def intervals(self, time: pa.DataType) -> _Intervals:
+    def intervals(self, times: _Times) -> _Intervals:
         """Returns the rows that follow from the events."""
         starts = np.flatnonzero(self._is_start)
         # the last event of the run that begins there
@@ -161,12 +226,12 @@ class _Story:
         is_last = (following >= len(self._keys)) | (
             self._keys[np.minimum(following, len(self._keys) - 1)] != self._keys[ends]
         )
-        times = _times(self._events.sequence, time)
-        valid_from = times.take(pa.array(starts))
-        valid_to = times.take(pa.array(np.where(is_last, 0, following), mask=is_last))
+        begin, end = pa.array(starts), pa.array(np.where(is_last, 0, following), mask=is_last)
+        moments = times.arrays(self._events.sequence)
         rows = self._rows.take(pa.array(ends))
-        rows = rows.append_column(pa.field(VALID_FROM, time), valid_from)
-        rows = rows.append_column(pa.field(VALID_TO, time), valid_to)
+        for names, positions in ((times.begin, begin), (times.end, end)):
+            for name, moment in zip(names, moments, strict=True):
+                rows = rows.append_column(name, moment.take(positions))
         return _Intervals(rows.append_column(IS_CURRENT, pa.array(is_last)), self._keys[starts])
 
     def untold(self) -> Events:
@@ -176,11 +241,10 @@ class _Story:
         return self._events.take(in_run | self._is_idle | self._is_filled)
 
 
-def _events_of(existing: TargetRows, rows: pa.Schema, num_columns: int) -> list[Events]:
+def _events_of(existing: TargetRows, rows: pa.Schema, columns: _Times) -> list[Events]:
     """Derives events from rows: the beginning of each, and the end of each that no other row follows."""
     values = existing.rows.select(rows.names)
-    begun = _sequence(existing.rows.column(VALID_FROM), num_columns)
-    ended = _sequence(existing.rows.column(VALID_TO), num_columns)
+    begun, ended = (columns.moments(existing.rows, names) for names in (columns.begin, columns.end))
     has_end = existing.rows.column(VALID_TO).is_valid().to_numpy(zero_copy_only=False)
     count = len(existing.ids)
     times = ranks(concat([begun, ended.filter(pa.array(has_end))]))
@@ -197,45 +261,24 @@ def _reversed(events: Events) -> Events:
     return events.take(np.arange(events.num_rows)[::-1])
 
 
-def _time_type(events: Events, names: Sequence[str]) -> pa.DataType:
-    """Returns the type of the times: that of the sequence column, or a struct of several."""
-    fields = events.sequence.schema
-    if len(fields) == 1:
-        return fields.field(0).type
-    return pa.struct([pa.field(name, fields.field(i).type) for i, name in enumerate(names)])
+def _in_types_of(existing: pa.Table, rows: pa.Table, times: _Times) -> pa.Table:
+    """Casts the moments of rows to the types that the history has.
 
-
-def _times(sequence: pa.Table, time: pa.DataType) -> pa.Array:
-    columns = [column.combine_chunks() for column in sequence.columns]
-    return columns[0] if len(columns) == 1 else pa.StructArray.from_arrays(columns, fields=list(time))
-
-
-def _sequence(times: pa.ChunkedArray, num_columns: int) -> pa.Table:
-    array = times.combine_chunks()
-    columns = [array] if num_columns == 1 else array.flatten()
-    return pa.table({f"{SEQUENCE}{i}": column for i, column in enumerate(columns)})
-
-
-def _beginnings(rows: pa.Table) -> pa.Array:
-    """Returns the beginnings of rows."""
-    return rows.column(VALID_FROM).combine_chunks()
-
-
-def _with_type_of_times(rows: pa.Table, time: pa.DataType) -> pa.Table:
-    for name in (VALID_FROM, VALID_TO):
+    raises: InvalidArgument for moments that these types do not hold
+    """
+    for name in (*times.begin, *times.end):
+        type = existing.schema.field(name).type
         index = rows.schema.get_field_index(name)
-        rows = rows.set_column(index, pa.field(name, time), column_to_type(rows.column(name), time, name))
+        rows = rows.set_column(index, pa.field(name, type), column_to_type(rows.column(name), type, name))
     return rows
 
 
-def _positions_of_existing(keys: I64, begun: pa.Array, old_keys: I64, old_begun: pa.Array, table: str) -> I64:
+def _positions_of_existing(keys: I64, begun: pa.Table, old_keys: I64, old_begun: pa.Table, table: str) -> I64:
     """Returns for each row the position of the existing one with the same key and beginning; -1 for none.
 
     raises: InvalidArgument if two existing rows have the same key and beginning
     """
-    times = ranks(
-        _sequence(pa.chunked_array([begun, old_begun]), len(begun.type) if pa.types.is_struct(begun.type) else 1)
-    )
+    times = ranks(pa.concat_tables([begun, old_begun]))
     scale = int(times.max(initial=0)) + 1
     moments = np.concatenate((keys, old_keys)) * scale + times
     new, old = moments[: len(keys)], moments[len(keys) :]

@@ -57,17 +57,30 @@ def opened(
         raise
 
 
-def _found(target: object, schema: pa.Schema, storage_options: Mapping[str, Any] | None) -> Dataset:
+def newest(target: object, storage_options: Mapping[str, Any] | None) -> Dataset | None:
+    """Opens the newest version of the target; None if there is no table.
+
+    raises: InvalidArgument for another version
+    """
     if isinstance(target, Dataset):
         return target.latest()
-    uri = address.of_newest(os.fspath(target), storage_options)  # type: ignore[call-overload]  # other types raise there
-    try:
-        return open_dataset(uri, storage_options=storage_options)
-    except TableNotFound:
-        with suppress(TableExists):
-            return write(selection.empty(schema), uri, storage_options=storage_options)
-        # another process has created it meanwhile
-        return open_dataset(uri, storage_options=storage_options)
+    with suppress(TableNotFound):
+        return open_dataset(_uri(target, storage_options), storage_options=storage_options)
+    return None
+
+
+def _found(target: object, schema: pa.Schema, storage_options: Mapping[str, Any] | None) -> Dataset:
+    if (dataset := newest(target, storage_options)) is not None:
+        return dataset
+    uri = _uri(target, storage_options)
+    with suppress(TableExists):
+        return write(selection.empty(schema), uri, storage_options=storage_options)
+    # another process has created it meanwhile
+    return open_dataset(uri, storage_options=storage_options)
+
+
+def _uri(target: object, storage_options: Mapping[str, Any] | None) -> str:
+    return address.of_newest(os.fspath(target), storage_options)  # type: ignore[call-overload]  # other types raise there
 
 
 def check_names(dataset: Dataset, names: Sequence[str]) -> None:

@@ -167,6 +167,65 @@ def test_a_feed_brings_its_own_kinds_and_order(tmp_path: Path, path: str, mode: 
     assert apply(path, now.changes(mode=mode), scd=scd).version == made.version
 
 
+def test_the_history_of_a_feed_has_versions_and_times_of_commits(tmp_path: Path, path: str) -> None:
+    source = lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, tmp_path / "s.lance")
+    now = source.update({"v": "'z'"}, "id = 1").delete("id = 2")
+    made = apply(path, now.changes(), scd=2)
+    rows_of_source = now.row_history().scan(made.schema.names).to_table()
+    assert made.schema.types == rows_of_source.schema.types
+    assert rows(made) == sorted(zip(*(column.to_pylist() for column in rows_of_source.columns), strict=True), key=repr)
+    for version in (3, 1, 2):
+        again = apply(path + "2", now.changes(version, version), scd=2)
+    assert rows(again) == rows(made)
+    # a feed that an engine has read is a feed
+    assert apply(path, now.changes().scan().to_table(), scd=2).version == made.version
+
+
+def test_a_history_with_other_columns_keeps_them(tmp_path: Path, path: str) -> None:
+    source = lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, tmp_path / "s.lance")
+    versions = source.changes().scan(["id", "v", "_change_type", "_commit_version"]).to_table()
+    made = apply(path, versions, scd=2)
+    assert rows(made, "id", "valid_from", "valid_to") == [(1, 1, None), (2, 1, None)]
+    now = source.update({"v": "'z'"}, "id = 1")
+    made = apply(path, now.changes(), scd=2)
+    assert rows(made, "id", "valid_from", "valid_to") == [(1, 1, 2), (1, 2, None), (2, 1, None)]
+    times = apply(path + "2", now.changes(), sequence_by="_commit_timestamp", scd=2)
+    assert times.schema.names == ["id", "v", "valid_from", "valid_to", "is_current"]
+    several = apply(path + "3", now.changes(), sequence_by=["_commit_version", "_commit_timestamp"], scd=2)
+    assert pa.types.is_struct(several.schema.field("valid_from").type)
+
+
+@pytest.mark.parametrize(
+    "sequence", ["_commit_version", "_commit_timestamp", ["_commit_version", "_commit_timestamp"], None]
+)
+def test_a_history_with_times_of_commits_refuses_another_order(tmp_path: Path, path: str, sequence: Any) -> None:
+    source = lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, tmp_path / "s.lance")
+    made = apply(path, source.changes(), scd=2)
+    now = source.update({"v": "'z'"}, "id = 1")
+    changes: Any = now.changes()
+    if sequence is None:
+        changes = changes.scan(["id", "v", "_change_type", "_commit_version"]).to_table()
+    with pytest.raises(InvalidArgument, match="earlier changes were applied with sequence_by=None, not"):
+        apply(path, changes, sequence_by=sequence, scd=2)
+    if isinstance(sequence, list):
+        given = apply(path + "2", changes, sequence_by=sequence, scd=2)
+        with pytest.raises(
+            InvalidArgument, match=r"applied with sequence_by=\['_commit_version', '_commit_timestamp'\]"
+        ):
+            apply(path + "2", [{"id": 1, "v": "w", "at": 5}], sequence_by="at", scd=2)
+        assert given.version == given.latest().version
+    assert rows(made.latest()) == rows(made)
+
+
+def test_rows_of_a_history_are_extended_by_a_feed(tmp_path: Path, path: str) -> None:
+    source = lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, tmp_path / "s.lance").update({"v": "'z'"}, "id = 1")
+    history = source.row_history()
+    lance_sql.write(history.scan(history.schema.names[:-1]), path)
+    now = source.delete("id = 2")
+    made = apply(path, now.changes(since=2), scd=2)
+    assert rows(made) == rows(apply(path + "2", now.changes(), scd=2))
+
+
 def test_parts_of_a_feed_in_any_order(tmp_path: Path, path: str) -> None:
     source = lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, tmp_path / "s.lance")
     source.update({"v": "'z'"}, "id = 1")

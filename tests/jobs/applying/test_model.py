@@ -86,6 +86,27 @@ class RandomChanges:
         return table
 
 
+class RandomCommits(RandomChanges):
+    """Changes of a feed. The clocks of its commits stand still and go back."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.moments = ["_commit_version", "_commit_timestamp"]
+        self.clock = [self.choice.randint(0, 5) for _ in range(13)]
+
+    def moment(self) -> tuple[Any, ...]:
+        version = self.choice.randint(0, 12)
+        return version, self.clock[version]
+
+    def table(self, rows: list[dict[str, Any]]) -> pa.Table:
+        kinds = ["delete" if row["op"] == "D" else self.choice.choice(["insert", "update_postimage"]) for row in rows]
+        plain = [each for each in self.schema if each.name in (*self.keys, *VALUES)]
+        table = pa.Table.from_pylist(rows, pa.schema([*plain, pa.field("_commit_version", pa.uint64())]))
+        times = pa.array([row["_commit_timestamp"] for row in rows], pa.int64()).cast(pa.timestamp("us", "UTC"))
+        table = table.append_column("_commit_timestamp", times)
+        return table.append_column("_change_type", pa.array(kinds, pa.string()))
+
+
 def check_latest(path: str, seed: int) -> None:
     changes = RandomChanges(seed)
     choice = changes.choice
@@ -112,24 +133,25 @@ def check_latest(path: str, seed: int) -> None:
         maintain(choice, path)
 
 
-def check_history(path: str, seed: int) -> None:
-    changes = RandomChanges(seed)
+def check_history(path: str, seed: int, kind: type[RandomChanges] = RandomChanges) -> None:
+    changes = kind(seed)
     choice = changes.choice
     ignored = choice.choice([(), (), ("a",), VALUES])
     tracked = choice.choice([None, None, ["a"], ["b", "tags"], []])
     model = HistoryModel(ignored, tracked)
+    order: dict[str, Any] = {}
+    if kind is RandomChanges:
+        order = {"sequence_by": changes.moments, "delete_when": "op = 'D'", "except_columns": ["op", *changes.moments]}
     for turn in range(choice.randint(1, 6)):
         rows = changes.batch()
         made = lance_sql.apply_changes(
             path,
             changes.table(rows),
             changes.keys,
-            sequence_by=changes.moments,
-            delete_when="op = 'D'",
-            except_columns=["op", *changes.moments],
             ignore_null_updates=list(ignored) if ignored else False,
             track_history_on=tracked,
             scd=2,
+            **order,
         )
         model.apply(changes.events(rows))
         got = sorted(map(repr, (history_row(changes, row) for row in made.scan().to_table().to_pylist())))
@@ -142,14 +164,17 @@ def check_history(path: str, seed: int) -> None:
 
 
 def history_row(changes: RandomChanges, row: dict[str, Any]) -> tuple[Any, ...]:
-    def moment(value: Any) -> tuple[Any, ...] | None:
+    def moment(name: str) -> tuple[Any, ...] | None:
+        value = row[name]
         if value is None:
             return None
         parts = tuple(value.values()) if isinstance(value, dict) else (value,)
+        if isinstance(changes, RandomCommits):
+            parts = (row[f"{name}_version"], value)
         return tuple(part if isinstance(part, int) else round(part.timestamp() * 1e6) for part in parts)
 
     values = tuple(row[name] for name in (*changes.keys, *VALUES))
-    return values, moment(row["valid_from"]), moment(row["valid_to"]), row["is_current"]
+    return values, moment("valid_from"), moment("valid_to"), row["is_current"]
 
 
 def maintain(choice: random.Random, path: str) -> None:
@@ -177,6 +202,12 @@ def test_all_rows(tmp_path: Path, piece: int) -> None:
         check_history(str(tmp_path / f"{seed}.lance"), 100 * piece + seed)
 
 
+@pytest.mark.parametrize("piece", range(6))
+def test_all_rows_of_a_feed_with_the_times_of_its_commits(tmp_path: Path, piece: int) -> None:
+    for seed in range(5):
+        check_history(str(tmp_path / f"{seed}.lance"), 100 * piece + seed, RandomCommits)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", range(20))
 def test_a_thousand_streams_of_changes(tmp_path: Path, piece: int) -> None:
@@ -184,3 +215,4 @@ def test_a_thousand_streams_of_changes(tmp_path: Path, piece: int) -> None:
         seed = 10_000 + 50 * piece + number
         check_latest(str(tmp_path / f"{seed}-1.lance"), seed)
         check_history(str(tmp_path / f"{seed}-2.lance"), seed)
+        check_history(str(tmp_path / f"{seed}-3.lance"), seed, RandomCommits)
