@@ -298,9 +298,7 @@ def verify(
     path, version, tag = split_name(table)
     options = {"branch": branch, "deep": deep, "checksums": checksums, "lineage": lineage}
     report = verification.run(verify, path, version=tag if version is None else version, quiet=quiet, **options)
-    if html is not None:
-        screen.write_page(html, report.to_html())
-    verification.end(report, output if html is None else None)
+    verification.end(report, output, html)
 
 
 @main.command(name="audit", epilog=_EPILOG, short_help="Compares row ids and versions with the commits.")
@@ -310,13 +308,15 @@ def verify(
 @click.option("--no-checksums", is_flag=True, help="Do not compare checksums, which reads each file once.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@screen.html_option
 @reports_errors
 def audit_lineage(
-    table: str, branch: str | None, job: str | None, no_checksums: bool, output: str, quiet: bool
+    table: str, branch: str | None, job: str | None, no_checksums: bool, output: str, quiet: bool, html: str | None
 ) -> None:
     """Compares row ids and row versions of TABLE with its commits, and files with their checksums.
 
-    Exits with 1 if the newest version has faults, and with 4 if only older ones have.
+    --html writes a page with the faults, and the commits with their times, jobs and users. Exits with 1 if the newest
+    version has faults, and with 4 if only older ones have.
     """
     from lance_sql.cli import verification
     from lance_sql.health.verification import audit
@@ -324,7 +324,7 @@ def audit_lineage(
     path, version, tag = split_name(table)
     options = {"branch": branch, "job": job, "checksums": not no_checksums}
     report = verification.run(audit, path, version=tag if version is None else version, quiet=quiet, **options)
-    verification.end(report, output)
+    verification.end(report, output, html)
 
 
 for _verb in (

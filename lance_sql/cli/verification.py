@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from lance_sql.cli import progress
+from lance_sql.cli import progress, screen
 from lance_sql.health.verification import Report
 
 DAMAGE_FOUND: Final = 1
@@ -25,12 +25,15 @@ def run(check: Callable[..., Report], path: str, *, quiet: bool, **options: Any)
         return check(path, **options)
 
 
-def end(report: Report, output: str | None) -> None:
-    """Ends the process with the exit code of a report.
+def end(report: Report, output: str, html: str | None = None) -> None:
+    """Prints a report, or writes its page, and ends the process with its exit code.
 
-    output: the format to print the report in; None to print nothing
+    output: the format to print the report in
+    html: the file of the page
     """
-    if output is not None:
+    if html is not None:
+        screen.write_page(html, report.to_html())
+    else:
         click.echo(json.dumps(report.to_dict(), indent=2) if output == "json" else str(report))
     if not report.is_healthy:
         sys.exit(OLD_DAMAGE_FOUND if report.newest_is_healthy else DAMAGE_FOUND)

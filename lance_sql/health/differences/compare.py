@@ -12,20 +12,19 @@ import pyarrow as pa
 import lance_sql.opening
 from lance_sql.changes import bounds
 from lance_sql.changes.history import BranchHistory, origin
-from lance_sql.changes.version_history.history import operation
 from lance_sql.dataset import Dataset
-from lance_sql.errors import ColumnNotFound, CorruptFile, InvalidArgument, VersionNotFound
+from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
 from lance_sql.format.casts.common_type import plain
 from lance_sql.format.schema import Schema
 from lance_sql.format.schema.primary_key import naming_columns, primary_key
+from lance_sql.health.commit_records import CommitRecord, commit_record
 from lance_sql.health.differences import compared_columns, differing_rows
 from lance_sql.health.differences.compared_columns import SharedColumns
-from lance_sql.health.differences.difference import CommitBetween, DataFileChange, Difference, Side
+from lance_sql.health.differences.difference import DataFileChange, Difference, Side
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.canonical import canonical_location
 from lance_sql.table.new_files import new_files
-from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import split_name
 from lance_sql.values import keys as key_rule
 
@@ -305,24 +304,11 @@ def _result(
     )
 
 
-def _commits(before: Dataset, after: Dataset) -> tuple[CommitBetween, ...]:
+def _commits(before: Dataset, after: Dataset) -> tuple[CommitRecord, ...]:
     """Returns the existing commits between two versions of one history."""
     history = BranchHistory(after.snapshot)
-    commits = []
-    for version in sorted(history.files):
-        if before.version < version <= after.version:
-            snapshot = history.snapshot_at(version)
-            by = origin(snapshot)
-            time = snapshot.manifest.timestamp
-            commits.append(CommitBetween(version, time, _operation(snapshot), by.job, by.user, by.host))
-    return tuple(commits)
-
-
-def _operation(snapshot: Snapshot) -> str | None:
-    try:
-        return operation(snapshot)
-    except CorruptFile:
-        return None
+    versions = [version for version in sorted(history.files) if before.version < version <= after.version]
+    return tuple(commit_record(history.snapshot_at(version)) for version in versions)
 
 
 def _side(table: Dataset, name: str) -> Side:

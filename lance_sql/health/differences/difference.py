@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from lance_sql.health.commit_records import CommitRecord
 from lance_sql.values.pages import Page
 
 ColumnKind: TypeAlias = Literal["added", "dropped", "renamed", "type", "nullable"]
@@ -33,23 +33,6 @@ class Side:
     fragments: int
     files: int
     bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class CommitBetween:
-    """Commit between two versions of one table; unknown values are None.
-
-    timestamp: UTC
-    operation: from the user's view, such as "update"
-    job, user, host: as the commit records them
-    """
-
-    version: int
-    timestamp: datetime
-    operation: str | None
-    job: str | None
-    user: str | None
-    host: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +125,7 @@ class Difference(Page):
     files_added: tuple[DataFileChange, ...]
     files_removed: tuple[DataFileChange, ...]
     is_one_table: bool
-    commits: tuple[CommitBetween, ...] = ()
+    commits: tuple[CommitRecord, ...] = ()
 
     @property
     def has_differences(self) -> bool:

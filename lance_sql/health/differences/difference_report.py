@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.health.differences.difference import ColumnChange, CommitBetween, DataFileChange, Difference, UpdatedRow
+from lance_sql.health.commit_records import CommitRecord
+from lance_sql.health.differences.difference import ColumnChange, DataFileChange, Difference, UpdatedRow
 from lance_sql.runtime.terminal_text import cut, one_line
 from lance_sql.values.value_text import as_json, text, values
 
@@ -77,7 +78,7 @@ def _lines(difference: Difference) -> Iterator[str]:
         yield "No differences."
 
 
-def _commits(commits: Sequence[CommitBetween]) -> Iterator[str]:
+def _commits(commits: Sequence[CommitRecord]) -> Iterator[str]:
     """Yields the newest commits, if one of them records its job or user."""
     if not any(commit.job or commit.user for commit in commits):
         return

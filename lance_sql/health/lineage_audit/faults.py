@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lance_sql.health.commit_records import CommitRecord
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.versions import as_ranges
@@ -137,12 +138,16 @@ class Audited:
     partly: versions that were only partly audited, with the reason: the commit is not recorded or not known, or the
         version before was removed. The invariants of the version itself were audited
     faults: by version
+    commits: of the audited versions that can be read, ascending
+    job: of the audit, if only commits of one job were audited
     """
 
     versions: tuple[int, ...]
     without_lineage: tuple[int, ...]
     partly: Mapping[int, str]
     faults: tuple[Fault, ...]
+    commits: tuple[CommitRecord, ...] = ()
+    job: str | None = None
 
     def lines(self) -> Iterator[str]:
         """Yields the faults and the parts that were not audited as lines of text."""

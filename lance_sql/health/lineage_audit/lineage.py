@@ -14,6 +14,7 @@ import numpy as np
 from lance_sql.changes.fragment_difference import changed_fragments
 from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.health.commit_records import CommitRecord, commit_record
 from lance_sql.health.lineage_audit import invariants, plain_inserts, rules, zones
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
 from lance_sql.health.lineage_audit.faults import Audited, Fault, Findings, Kind
@@ -30,21 +31,33 @@ _GONE = "for the version before is gone"
 
 
 class Lineage:
-    """Audit of versions in ascending order, each against the version before."""
+    """Audit of versions in ascending order, each against the version before.
 
-    def __init__(self, history: BranchHistory) -> None:
+    job: of the commits to audit, for the result; None for all
+    """
+
+    def __init__(self, history: BranchHistory, job: str | None = None) -> None:
         self._audited: list[int] = []
         self._without: list[int] = []
         self._partly: dict[int, str] = {}
         self._changed: set[str] = set()
         self._zones: set[UUID] = set()
         self._history = history
+        self._commits: list[CommitRecord] = []
+        self._job = job
         self._handed_out = 0
         self._faults: list[Fault] = []
 
     def result(self) -> Audited:
         faults = sorted(self._with_rows_now(), key=lambda fault: fault.version)
-        return Audited(tuple(self._audited), tuple(self._without), dict(sorted(self._partly.items())), tuple(faults))
+        return Audited(
+            tuple(self._audited),
+            tuple(self._without),
+            dict(sorted(self._partly.items())),
+            tuple(faults),
+            tuple(self._commits),
+            self._job,
+        )
 
     def unreadable(self, version: int, error: LanceError) -> None:
         """Records a version that cannot be audited."""
@@ -53,6 +66,7 @@ class Lineage:
     def check(self, snapshot: Snapshot) -> None:
         """Audits the commit of a version, and the zones of its indices."""
         version = snapshot.version
+        self._commits.append(commit_record(snapshot))
         try:
             (self._audited if self._version(snapshot) else self._without).append(version)
             findings = _findings(snapshot)

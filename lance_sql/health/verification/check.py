@@ -103,7 +103,7 @@ def audit(
         snapshots = [history.unread(number) for number in history.files]
     if job is not None:
         snapshots = [each for each in snapshots if _job(each) == job]
-    check = _Check(files=False, deep=False, checksums=checksums, lineage=Lineage(history))
+    check = _Check(files=False, deep=False, checksums=checksums, lineage=Lineage(history, job))
     with reporting(progress):
         return check.run(os.fspath(uri), snapshots, with_refs=False)
 

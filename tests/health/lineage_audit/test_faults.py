@@ -249,6 +249,23 @@ def test_rows_that_are_still_wrong_are_counted(history: Path, tmp_path: Path) ->
     assert "in version 8: 1 of these rows" in str(report)
 
 
+def test_a_page_shows_faults_with_their_commits(tmp_path: Path) -> None:
+    with lance_sql.job("nightly <load>"):
+        write_history(Ours(), str(tmp_path / "h.lance"))
+    wrong = last(lambda fragment: set_created(fragment, lambda versions: [*versions[:-2], 1, 1]))
+    table = planted(tmp_path / "h.lance", tmp_path / "t.lance", MERGE, wrong)
+    made = lance_sql.open(table)
+    page = lance_sql.audit(table, job="nightly <load>").to_html()
+    committed = f"{made.history(1)[0].timestamp:%Y-%m-%d %H:%M:%S} UTC"
+    for text in ("Audit of t.lance", "only commits of job nightly &lt;load&gt;", "created-at of 2 rows", committed):
+        assert text in page
+    assert page.count("nightly &lt;load&gt;") == 1 + 1 + MERGE  # the note, the fault and the commits
+    checked = lance_sql.verify(table, lineage=True).to_html()
+    assert ("Check of t.lance" in checked, "created-at of 2 rows" in checked) == (True, True)
+    assert "Nothing to audit: no commit of job other" in lance_sql.audit(table, job="other").to_html()
+    assert "Audit of t.lance" in (lance_sql.audit(table)._repr_html_() or "")
+
+
 def test_missing_transactions_are_reported(history: Path, tmp_path: Path) -> None:
     def forget(message: table_pb2.Manifest) -> None:
         message.transaction_file = ""
@@ -294,3 +311,6 @@ def test_the_command_has_exit_codes_and_json(history: Path, tmp_path: Path) -> N
     (fault,) = json.loads(result.stdout)["faults"]
     assert (fault["kind"], fault["row_ids"], fault["rows_in_newest_version"]) == ("created_at", [12], 1)
     assert "in version 2: 1 of these rows" in run(main, ["audit", str(table)]).stdout
+    result = run(main, ["audit", str(table), "--html", str(tmp_path / "audit.html")])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "created-at" in (tmp_path / "audit.html").read_text()

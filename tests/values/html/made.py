@@ -74,9 +74,13 @@ def make(folder: Path) -> dict[str, str]:
         "publication": published(table),
         **searched(folder),
         "healthy": lance_sql.verify(table.uri).to_html(),
+        "healthy audit": lance_sql.audit(table.uri).to_html(),
     }
     first = min((Path(table.uri) / "data").iterdir(), key=lambda path: path.stat().st_mtime_ns)
     content = bytearray(first.read_bytes())
     content[: len(content) // 2] = b"\xff" * (len(content) // 2)
     first.write_bytes(content)
-    return found | {"verify": lance_sql.verify(table.uri, deep=True).to_html()}
+    return found | {
+        "verify": lance_sql.verify(table.uri, deep=True).to_html(),
+        "audit": lance_sql.audit(table.uri).to_html(),
+    }

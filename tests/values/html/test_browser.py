@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 KINDS = (
+    "audit",
     "contract",
     "cursors",
     "diff",

@@ -64,11 +64,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 
 KINDS = (
+    "audit",
     "contract",
     "cursors",
     "diff",
     "feed",
     "healthy",
+    "healthy audit",
     "history",
     "layout",
     "publication",
@@ -134,6 +136,10 @@ def test_pages_list_their_contents(pages: Mapping[str, str]) -> None:
     assert "deleted" in layout
     assert "damaged" in verify
     assert "No damage found." in text_of(pages["healthy"])
+    assert "No fault found." in text_of(pages["healthy audit"])
+    audit = text_of(pages["audit"])
+    assert "1 fault" in audit
+    assert "every query of its columns" in audit
     feed, stories = text_of(pages["feed"]), text_of(pages["stories"])
     assert "9 commits" in feed
     assert "Version 3 delete" in feed
