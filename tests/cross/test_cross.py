@@ -17,7 +17,7 @@ CASES = [
     for writer in ("lance_sql", "lance")
 ]
 SAMPLE = {
-    (name, kind.versions[i % len(kind.versions)], ("lance_sql", "lance")[i // 3 % 2]): list(VERBS)[i % 6 :: 4]
+    (name, kind.versions[i % len(kind.versions)], ("lance_sql", "lance")[i // 3 % 2]): list(VERBS)[i % 7 :: 4]
     for i, (name, kind) in enumerate(TYPES.items())
 }
 SEEDS = range(2)

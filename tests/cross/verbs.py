@@ -200,6 +200,47 @@ def applied(state: State) -> None:
         assert lance_sql.verify(made.uri, deep=True).is_healthy
 
 
+def origins(state: State) -> None:
+    """The jobs, users and hosts of changes, through each reader of the feed."""
+    new = {max(state.model, default=0) + 1: 5}
+    state.model |= new
+    with lance_sql.job("nightly"):
+        state.done(lance_sql.write(state.rows(new), state.table, mode="append"))
+    table = state.table
+    by = {entry.version: (entry.job, entry.user, entry.host) for entry in table.history()}
+    assert by[table.version] == ("nightly", by[table.version][1], by[table.version][2])
+    names = ["_commit_job", "_commit_user", "_commit_host"]
+    rows = table.changes(origin=True).scan().to_table()
+    assert rows.drop_columns(names).equals(table.changes().scan().to_table())
+    images = list(zip(*(rows.column(name).to_pylist() for name in ["_commit_version", "_rowid", *names]), strict=True))
+    assert [image[2:] for image in images] == [by[image[0]] for image in images]
+    query = f"SELECT _commit_version, _rowid, {', '.join(names)} FROM lance_changes('{table.uri}', origin := true)"
+    for engine in ("duckdb", "datafusion"):
+        assert sorted(lance_sql.sql(query, engine=engine).fetchall(), key=repr) == sorted(images, key=repr)
+    validity = ["valid_from_version", "valid_to_version", "valid_from_job", "valid_to_job"]
+    histories = table.row_history(origin=True).scan(validity).to_table().to_pylist()
+    none = (None, None, None)
+    for each in histories:
+        jobs = [by.get(each[name], none)[0] for name in validity[:2]]
+        assert [each[name] for name in validity[2:]] == jobs
+
+
+def compared_reads(state: State) -> None:
+    """Handles that compare what they read with checksums, of files of both writers."""
+    table = lance_sql.open(state.table.uri, checksums=True)
+    assert by_id(table.to_table()) == by_id(table.scan(batch_size=7).to_table()) == state.expected(state.model)
+    assert table.changes().scan().to_table().equals(state.table.changes().scan().to_table())
+    for version in table.versions():
+        if version.version in state.versions:
+            old = lance_sql.open(table.uri, version=version.version, checksums=True)
+            assert set(by_id(old.to_table())) == set(state.versions[version.version])
+    found = lance_sql.connect(checksums=True).execute(f"SELECT count(*), count(x) FROM '{table.uri}'").fetchall()
+    assert found == lance_sql.connect().execute(f"SELECT count(*), count(x) FROM '{table.uri}'").fetchall()
+    id = next(iter(state.model))
+    del state.model[id]
+    state.done(table.delete(f"id = {id}").compact())
+
+
 VERBS: dict[str, Callable[[State], None]] = {
     "append": append,
     "append in batches": append_in_batches,
@@ -213,6 +254,8 @@ VERBS: dict[str, Callable[[State], None]] = {
     "restore": restore,
     "reads": reads,
     "applied": applied,
+    "origins": origins,
+    "compared reads": compared_reads,
 }
 
 
