@@ -84,7 +84,7 @@ void call_interpreter(std::function<void()> call) {
     const Seconds most(most_waiting);
     if (most.count() <= 0 || PyGILState_Check()) return call_here(call);
     auto own = std::make_shared<Call>();
-    own->call = std::move(call);
+    own->call.swap(call);  // a function that was moved from may still hold its objects
     const bool is_running = threads->run([own] {
         const Locked locked;
         try {
@@ -110,7 +110,8 @@ void call_interpreter(std::function<void()> call) {
 
 void let_go(std::function<void()> drop) {
     auto done = std::make_shared<Done>();
-    auto own = std::make_shared<std::function<void()>>(std::move(drop));
+    auto own = std::make_shared<std::function<void()>>();
+    own->swap(drop);  // a function that was moved from may still hold its objects, and would release them here
     const bool is_running = threads->run([done, own] {
         {
             const Locked locked;
