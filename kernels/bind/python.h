@@ -4,14 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#ifndef _WIN32
-#include <unistd.h>
-#endif
-
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bind/interpreter_lock.h"
 #include "system/bytes.h"
 
 #ifdef Py_LIMITED_API
@@ -93,30 +90,13 @@ inline std::string to_path(nb::handle path) {
 
 using Int64Array = nb::ndarray<nb::numpy, int64_t>;
 
-// Asks for the interpreter's lock. Before Python 3.14, a process that ends while other threads are in a kernel ends
-// them there, by an unwinding (pthread_exit) that no destructor lets through: they wait for the end instead.
-template <class Ask>
-auto with_patience(Ask ask) noexcept {
-#ifdef _WIN32
-    return ask();
-#else
-    try {
-        return ask();
-    } catch (...) {
-        for (;;) pause();
-    }
-#endif
-}
-
 // The interpreter's lock is not held while this lives.
 class Unlocked {
   public:
     Unlocked() : state_(PyEval_SaveThread()) {}
     Unlocked(const Unlocked&) = delete;
     Unlocked& operator=(const Unlocked&) = delete;
-    ~Unlocked() {
-        with_patience([this] { PyEval_RestoreThread(state_); });
-    }
+    ~Unlocked() { take_lock(state_); }
 
   private:
     PyThreadState* state_;
@@ -125,7 +105,7 @@ class Unlocked {
 // Holds the interpreter's lock during its lifetime, on any thread.
 class Locked {
   public:
-    Locked() : state_(with_patience([] { return PyGILState_Ensure(); })) {}
+    Locked() : state_(take_lock()) {}
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
     ~Locked() { PyGILState_Release(state_); }

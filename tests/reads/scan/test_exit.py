@@ -27,9 +27,29 @@ connection = lance_sql.connect()
 connection.execute(f"SELECT id FROM lance_scan('{TABLE}')").fetchone()
 """
 
+# Each thread asks for the interpreter's lock while the main thread ends the interpreter.
+THREADS = """
+import threading, time
+import numpy
+from lance_sql import _kernels
+words, values = numpy.zeros(1 << 16, numpy.uint64), numpy.zeros(1 << 17, numpy.uint64)
+def unpack():
+    while True:
+        _kernels.unpack(words, 64, 32, len(values), values)
+for _ in range(8):
+    threading.Thread(target=unpack, daemon=True).start()
+time.sleep(0.1)
+"""
+
 
 @pytest.mark.parametrize("script", [HALF_READ, DATAFUSION, DUCKDB], ids=["reader", "datafusion", "duckdb"])
 def test_a_process_ends_quietly_with_a_half_read_stream(script: str) -> None:
     program = f"TABLE = {str(ORDERS)!r}\n{script}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_process_ends_quietly_while_threads_are_in_a_kernel() -> None:
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
