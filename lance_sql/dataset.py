@@ -28,7 +28,7 @@ from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.canonical import canonical_location
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
-from lance_sql.table.index_summaries import IndexSummary, summaries
+from lance_sql.table.indices import IndexSummary, summaries
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionInfo, VersionLike

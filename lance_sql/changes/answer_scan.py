@@ -19,8 +19,8 @@ from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.relation import cut
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.reads.scan.take import parts, take_at
-from lance_sql.reads.search.ranked_scan import RankedScan
 from lance_sql.reads.search.ranking import Ranking
+from lance_sql.reads.search.search_scan import RankedScan
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64
 

@@ -25,9 +25,8 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.runtime.caches import LruCache, Measured, Usage, alive
 from lance_sql.store import durable, touched
-from lance_sql.store.containment import Containment
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
-from lance_sql.store.file_statuses import FileStatuses, Status, identity_of, read_status, status_of
+from lance_sql.store.file_statuses import Containment, FileStatuses, Status, identity_of, read_status, status_of
 from lance_sql.store.touched import BLOCK_BYTES, TouchedBlocks
 
 # Reading over a gap of a mapping costs nothing, because nothing is read before it is accessed.

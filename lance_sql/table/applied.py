@@ -10,12 +10,17 @@ files. The last entry for a key counts.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pyarrow as pa
+
 from lance_sql.errors import CorruptFile
+from lance_sql.store import Store
+from lance_sql.store.contract import ByteRange
 from lance_sql.table.paths import APPLIED
+from lance_sql.table.snapshot import Snapshot
 
 KEY: Final = "lance_sql.applied"
 
@@ -70,3 +75,28 @@ def of(config: Mapping[str, str], table: str) -> Applied | None:
     if not all(path.startswith(f"{APPLIED}/") for path in applied.files):
         raise CorruptFile(f"{table}: {KEY} of its config names a file in another folder than {APPLIED}")
     return applied
+
+
+def file_content(snapshot: Snapshot, path: str) -> pa.Buffer:
+    """Returns the content of one file. A branch or a clone uses the files of its source table.
+
+    raises: CorruptFile for a missing file
+    """
+    for store in _stores(snapshot):
+        try:
+            size, _ = store.tail(path, 0)
+        except FileNotFoundError:
+            continue
+        (found,) = store.get_ranges(path, [ByteRange(0, size)])
+        return found
+    raise CorruptFile(
+        "the state file of applied changes is missing: restore a version without one, or apply all changes to a new"
+        " table"
+    )
+
+
+def _stores(snapshot: Snapshot) -> Iterator[Store]:
+    yield snapshot.store
+    for base in snapshot.manifest.base_paths.values():
+        if base.is_dataset_root:
+            yield snapshot.open_fragments.files.base_store(base.id)

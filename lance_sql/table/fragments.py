@@ -15,7 +15,7 @@ import numpy as np
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.format.proto import table_pb2
 from lance_sql.table import fragment_wire
-from lance_sql.table.fragment import Fragment
+from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragment_table import FragmentTable
 from lance_sql.values.arrays import I64
 
@@ -237,3 +237,13 @@ def _serialize_all(fragments: Sequence[Fragment]) -> bytes:
     return bytes(
         table_pb2.Manifest(fragments=[fragment_wire.serialize(fragment) for fragment in fragments]).SerializeToString()
     )
+
+
+def new_files(mine: Fragments, theirs: Fragments) -> list[tuple[Fragment, DataFile]]:
+    """Returns the files of `mine` that `theirs` does not have, with their fragments. Byte-identical fragments are
+    not parsed."""
+    messages = {theirs.message_bytes(index) for index in range(len(theirs))}
+    changed = [mine[index] for index in range(len(mine)) if mine.message_bytes(index) not in messages]
+    earlier = theirs.by_id([fragment.id for fragment in changed])
+    known = {(file.path, file.base_id) for fragment in earlier.values() for file in fragment.files}
+    return [(each, file) for each in changed for file in each.files if (file.path, file.base_id) not in known]

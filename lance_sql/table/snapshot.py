@@ -29,8 +29,7 @@ from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.open_indices import OpenIndices
 from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import RecordedTransaction
-from lance_sql.table.version_infos import version_info
-from lance_sql.table.versions import VersionFile, VersionInfo
+from lance_sql.table.versions import VersionFile, VersionInfo, version_info
 
 
 class Snapshot:

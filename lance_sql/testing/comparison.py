@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lance_sql.health.differences.column_rules import ColumnRule
-from lance_sql.health.differences.compared_columns import SharedColumns
+from lance_sql.health.differences.compared_columns import ColumnRule, SharedColumns
 from lance_sql.health.differences.differing_rows import RowDifferences
 from lance_sql.health.differences.matching import EqualRows, RuledKey
 from lance_sql.health.differences.pairing import pair, pair_in_order

@@ -12,8 +12,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from lance_sql.health.differences.differing_rows import DifferingPair, RowDifferences
-from lance_sql.health.differences.first_rows import FirstRows
+from lance_sql.health.differences.differing_rows import DifferingPair, FirstRows, RowDifferences
 from lance_sql.testing import settings
 from lance_sql.testing.python_values import python_values
 from lance_sql.testing.tables import POSITION, AssertedRows

@@ -6,10 +6,42 @@ A record is a dataclass with `repr=False`, so that it has the repr of `Record`. 
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from lance_sql.values.value_text import text
+
+
+class Page:
+    """Conversions to HTML of everything with a template.
+
+    template: its name; that of the part ends in `_part`
+    """
+
+    template: ClassVar[str]
+
+    @abstractmethod
+    def page_values(self, *, is_part: bool) -> dict[str, Any]:
+        """Returns the values for the templates.
+
+        is_part: for a notebook, which shows less
+        """
+
+    def to_html(self) -> str:
+        """Renders a page in one file that needs no network.
+
+        raises: MissingDependency where Jinja2 is not installed
+        """
+        from lance_sql.values import html
+
+        return html.render(self.template, **self.page_values(is_part=False))
+
+    def _repr_html_(self) -> str | None:
+        from lance_sql.values import html
+
+        return html.part(f"{self.template}_part", **self.page_values(is_part=True))
+
 
 _UNKNOWN: Final[tuple[object, ...]] = (None, (), {})
 

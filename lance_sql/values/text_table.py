@@ -9,8 +9,43 @@ from typing import Any, Final, TextIO, TypeVar
 import pyarrow as pa
 
 from lance_sql.runtime.terminal_text import cut, one_line, width_of
-from lance_sql.values.column_widths import fit
 from lance_sql.values.value_text import text, values
+
+_LEAST: Final = 8
+"""Minimum width of a column; columns that do not fit_columns are left out."""
+
+_AROUND: Final = 3
+"""Characters of lines and padding around the text of a column."""
+
+
+def fit_columns(widths: Sequence[int], room: int) -> tuple[list[int], list[int]]:
+    """Chooses the columns to show, and their widths.
+
+    widths: the full widths of the columns; room: characters of a line
+    returns: numbers of columns, ascending: all, or as many from both ends as fit_columns; and their widths
+    """
+    # empty columns take one character
+    widths = [max(width, 1) for width in widths]
+    shown = list(range(len(widths)))
+    while True:
+        # one more column marks the columns left out
+        gap = 0 if len(shown) == len(widths) else _AROUND + 1
+        left = room - 1 - gap - _AROUND * len(shown)
+        if sum(min(widths[column], _LEAST) for column in shown) <= left or len(shown) == 1:
+            return shown, _shares([widths[column] for column in shown], max(left, 1))
+        shown.pop(len(shown) // 2)
+
+
+def _shares(widths: Sequence[int], left: int) -> list[int]:
+    """Gives narrow columns their full width, and shares the rest among the wide ones."""
+    shares = [0] * len(widths)
+    columns = sorted(range(len(widths)), key=lambda column: widths[column])
+    for num_done, column in enumerate(columns):
+        share = left // (len(columns) - num_done)
+        shares[column] = max(min(widths[column], share), 1)
+        left -= shares[column]
+    return shares
+
 
 # Wider texts are cut in tables with lines only.
 _MAX_WIDTH = 80
@@ -58,7 +93,7 @@ def write_table(
         widths = [max(width, width_of(type)) for width, type in zip(widths, heads[1], strict=True)]
     columns_left_out = 0
     if width is not None and widths:
-        shown, widths = fit(widths, width)
+        shown, widths = fit_columns(widths, width)
         columns_left_out = len(names) - len(shown)
         gap = len(shown) - len(shown) // 2 if columns_left_out else None
         right = _chosen(right, shown, gap, False)

@@ -16,7 +16,7 @@ from lance_sql.values import row_ranges
 from lance_sql.values.frames import Frames
 from lance_sql.values.html import charts
 from lance_sql.values.html.render import counted, share
-from lance_sql.values.pages import Page
+from lance_sql.values.records import Page
 from lance_sql.writes.statements import compact
 
 MAX_PARSED: Final = 200_000

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import lance_sql
 from lance_sql.cli import main, progress
 from lance_sql.cli.formats import write
-from lance_sql.values.column_widths import fit
+from lance_sql.values.text_table import fit_columns
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_rows_on_a_terminal_are_capped_with_a_count() -> None:
 @example([0, 0, 0, 5], 20)
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=40), st.integers(20, 300))
 def test_a_table_fits(widths: list[int], room: int) -> None:
-    columns, chosen = fit(widths, room)
+    columns, chosen = fit_columns(widths, room)
     assert len(columns) == len(chosen) >= 1
     assert columns == sorted(set(columns))
     taken = 1 + sum(width + 3 for width in chosen) + (4 if len(columns) < len(widths) else 0)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lance_sql.changes.contracts.rules import Rule
 from lance_sql.runtime.terminal_text import one_line
-from lance_sql.values.pages import Page
+from lance_sql.values.records import Page
 from lance_sql.values.value_text import as_json
 
 

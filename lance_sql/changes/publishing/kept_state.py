@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Final
 
 from lance_sql.errors import CommitConflict, at
-from lance_sql.table import applied, applied_files
+from lance_sql.table import applied
 from lance_sql.table.commit_summary import CONSUMED, TXN, VIEW
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit.committer import Expected
@@ -61,7 +61,7 @@ def copy_applied(head: Snapshot, latest: Snapshot) -> Iterator[str]:
         if path in known:
             continue
         with at(table=head.label, file=path):
-            content = applied_files.content(head, path)
+            content = applied.file_content(head, path)
         yield path
         with suppress(FileExistsError):
             latest.store.put(path, content, mode="create")

@@ -12,7 +12,7 @@ from lance_sql.changes.contracts import ContractReport
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from lance_sql.changes.publishing.conflict_rows import SIDE, conflict_rows
 from lance_sql.reads.scan.system_columns import ROW_ID
-from lance_sql.values.pages import Page
+from lance_sql.values.records import Page
 
 _OF_A_CHANGE: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID, SIDE)
 _SHOWN_CONFLICTS: Final = 50

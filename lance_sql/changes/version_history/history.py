@@ -19,8 +19,7 @@ from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import CREATED_AT, LAST_UPDATED_AT
 from lance_sql.table.commit_summary import CommitSummary, from_properties
-from lance_sql.table.fragments import Fragments
-from lance_sql.table.new_files import new_files
+from lance_sql.table.fragments import Fragments, new_files
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import as_ranges, instant
 from lance_sql.values.arguments import check_number

@@ -24,7 +24,7 @@ from lance_sql.health.differences.difference import DataFileChange, Difference, 
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.canonical import canonical_location
-from lance_sql.table.new_files import new_files
+from lance_sql.table.fragments import new_files
 from lance_sql.table.version_names import split_name
 from lance_sql.values import keys as key_rule
 

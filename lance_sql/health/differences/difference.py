@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from lance_sql.health.commit_records import CommitRecord
-from lance_sql.values.pages import Page
+from lance_sql.values.records import Page
 
 ColumnKind: TypeAlias = Literal["added", "dropped", "renamed", "type", "nullable"]
 
@@ -169,9 +169,9 @@ class Difference(Page):
     template = "diff"
 
     def page_values(self, *, is_part: bool) -> dict[str, Any]:
-        from lance_sql.health.differences import difference_page
+        from lance_sql.health.differences import difference_report
 
-        return difference_page.page_values(self, is_part=is_part)
+        return difference_report.page_values(self, is_part=is_part)
 
     def head(self, num_rows: int) -> Difference:
         """Returns the difference with at most `num_rows` inserted, deleted and updated rows; counts are unchanged."""

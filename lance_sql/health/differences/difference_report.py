@@ -1,9 +1,10 @@
-"""Report of a difference, as text that fits a terminal, and as JSON."""
+"""Report of a difference, as text that fits a terminal, as JSON, and as a page."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import pyarrow as pa
@@ -175,3 +176,38 @@ def as_dict(difference: Difference) -> dict[str, Any]:
         "files_added": [dataclasses.asdict(file) for file in difference.files_added],
         "files_removed": [dataclasses.asdict(file) for file in difference.files_removed],
     }
+
+
+_MAX_FILES: Final = 200
+_ROWS_IN_A_PART: Final = 10
+_MAX_COMMITS: Final = 20
+
+
+def page_values(difference: Difference, *, is_part: bool) -> dict[str, Any]:
+    """Returns the values for the templates; for a notebook the first rows."""
+    if is_part:
+        difference = difference.head(_ROWS_IN_A_PART)
+    files = [("added", "ins", file) for file in difference.files_added]
+    files += [("removed", "del", file) for file in difference.files_removed]
+    return {
+        "difference": difference,
+        "after": _shorter(difference.before.name, difference.after.name),
+        "links": not is_part,
+        "records": [
+            ("inserted", "Inserted rows", difference.rows_inserted, _formatted(difference.inserted)),
+            ("deleted", "Deleted rows", difference.rows_deleted, _formatted(difference.deleted)),
+        ],
+        "files": list(islice(files, _MAX_FILES)),
+        "max_files": _MAX_FILES,
+        "max_commits": _MAX_COMMITS,
+    }
+
+
+def _shorter(before: str, after: str) -> str:
+    """Returns the second name, without the table if the first name already has it."""
+    table, version, _ = before.rpartition(" version ")
+    return after.removeprefix(f"{table} ") if version else after
+
+
+def _formatted(rows: pa.Table) -> tuple[list[str], list[tuple[Any, ...]]]:
+    return rows.column_names, list(zip(*(values(column) for column in rows.columns), strict=True))

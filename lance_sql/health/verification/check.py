@@ -21,8 +21,7 @@ from lance_sql.format.schema import Field
 from lance_sql.health.lineage_audit.faults import Kind
 from lance_sql.health.lineage_audit.lineage import Lineage
 from lance_sql.health.verification import rows_check
-from lance_sql.health.verification.damaged_pages import pages_in
-from lance_sql.health.verification.findings import Findings, errors_of, note_columns
+from lance_sql.health.verification.findings import Findings, errors_of, note_columns, pages_in
 from lance_sql.health.verification.verification_report import Compared, Report
 from lance_sql.reads import write_ahead_log
 from lance_sql.runtime.progress import Progress, Work, reporting

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lance_sql.errors import LanceError, UnsupportedFeature, at
+from lance_sql.format.file.metadata_v2 import MetadataV2
+from lance_sql.format.schema import Field
 from lance_sql.health.lineage_audit.faults import Fault
 from lance_sql.health.verification.verification_report import Affected, Problem
+from lance_sql.store import ByteRange
+from lance_sql.table.fragment import DataFile
+from lance_sql.table.snapshot import Snapshot
 
 
 @dataclass(slots=True)
@@ -57,3 +62,40 @@ def note_columns(errors: Iterable[LanceError], damaged: set[str]) -> bool:
     columns = {error.column for error in errors}
     damaged.update(name for name in columns if name is not None)
     return None not in columns
+
+
+def pages_in(snapshot: Snapshot, file: DataFile, ranges: Sequence[ByteRange]) -> list[tuple[str, int]]:
+    """Returns the pages of a file with bytes in the ranges, as names of top-level columns and numbers of pages; none if
+    the file does not record pages.
+
+    ranges: ascending
+    """
+    try:
+        return sorted(set(_pages(snapshot, file, ranges)))
+    except LanceError:
+        return []
+
+
+def _pages(snapshot: Snapshot, file: DataFile, ranges: Sequence[ByteRange]) -> Iterator[tuple[str, int]]:
+    opened = snapshot.open_fragments.files.open(file)
+    if not isinstance(opened.metadata, MetadataV2):
+        return
+    fields = snapshot.manifest.schema.by_id
+    for field_id, index in file.columns().items():
+        field = fields.get(field_id)
+        if field is None:
+            continue
+        name = _top(fields, field).name
+        for number, page in enumerate(opened.column(index).pages):
+            if any(start < end for buffer in page.buffers for start, end in _overlaps(buffer, ranges)):
+                yield name, number
+
+
+def _overlaps(buffer: ByteRange, ranges: Sequence[ByteRange]) -> Iterator[ByteRange]:
+    for each in ranges:
+        yield ByteRange(max(buffer.start, each.start), min(buffer.end, each.end))
+
+
+def _top(fields: Mapping[int, Field], field: Field) -> Field:
+    above = fields.get(field.parent_id)
+    return field if above is None else _top(fields, above)

@@ -13,7 +13,7 @@ from lance_sql.health.lineage_audit.faults import Audited, Fault
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.versions import as_ranges
 from lance_sql.values.frames import Frames
-from lance_sql.values.pages import Page
+from lance_sql.values.records import Page
 
 Affected: TypeAlias = Literal["rows", "index", "record", "unknown", "lineage"]
 """Subject of a problem: rows or values that cannot be read, or changed since they were written; an index, without

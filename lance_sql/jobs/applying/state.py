@@ -18,7 +18,7 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.format.casts.common_type import column_to_type
 from lance_sql.jobs.applying.events import Events
 from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema
-from lance_sql.table import applied_files
+from lance_sql.table import applied
 from lance_sql.table.applied import Applied
 from lance_sql.table.paths import APPLIED
 from lance_sql.table.snapshot import Snapshot
@@ -141,7 +141,7 @@ def _newest(tables: Sequence[pa.Table], keys: Sequence[str], sequence: Sequence[
 
 def _read(snapshot: Snapshot, path: str) -> pa.Table:
     with at(table=snapshot.label, file=path):
-        table = pa.ipc.open_file(applied_files.content(snapshot, path)).read_all()
+        table = pa.ipc.open_file(applied.file_content(snapshot, path)).read_all()
         table.validate(full=True)
         if _KIND not in table.schema.names or table.schema.field(_KIND).type != pa.uint8():
             raise CorruptFile("not a file of applied changes")

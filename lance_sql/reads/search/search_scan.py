@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,17 +13,38 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import at
+from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.predicates.evaluation import evaluate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.read_batch import record_batch
-from lance_sql.reads.scan.relation import cut
+from lance_sql.reads.scan.relation import OnePartRelation, cut
 from lance_sql.reads.scan.take import parts, take_at
-from lance_sql.reads.search.ranked_scan import RankedScan
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.values.arrays import I64
 
 if TYPE_CHECKING:
     from lance_sql.reads.search.search_rows import SearchRows
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RankedScan(OnePartRelation):
+    """A read of some columns of ranked rows. Immutable.
+
+    condition: filter on found rows
+    """
+
+    columns: tuple[OutputColumn, ...]
+    condition: Predicate | None = None
+    limit: int | None = None
+    batch_size: int | None = None
+
+    @abstractmethod
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """Yields the rows, in batches."""
+
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """Returns the rows as a stream of batches. Nothing is searched or read before the first batch is requested."""
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
 
 @dataclass(frozen=True, repr=False)

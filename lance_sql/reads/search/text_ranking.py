@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.format.index_files.full_text import TextPartition
 from lance_sql.format.text_analysis.analyzer import Token
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.take import parts, take_at
-from lance_sql.reads.search.fuzzy import expansions
 from lance_sql.reads.search.numbering import RowNumbers, row_numbers
 from lance_sql.reads.search.ranking import SCORE, Ranking
 from lance_sql.reads.search.text_column import K1, B, Documents, TextColumn, open_column, tokens_of
@@ -28,6 +28,7 @@ from lance_sql.values.arrays import F32, BoolMask
 
 if TYPE_CHECKING:
     from lance_sql.reads.search.text_query import Match, Part, Phrase, TextQuery
+
 
 Hits = tuple[BoolMask, F32]
 """Mask of the rows by their numbers, and their scores; 0 for other rows."""
@@ -277,3 +278,42 @@ def _bm25(
     for each in at.values():
         have_token &= each
     return scores, have_token
+
+
+def expansions(
+    words: Sequence[str], partitions: Sequence[TextPartition], distance: int, prefix_length: int, most: int
+) -> dict[str, list[str]]:
+    """Returns for each word those of the index within an edit distance, in byte order.
+
+    prefix_length: number of bytes that must be equal
+    most: limit for all words together
+    """
+    every = sorted({word for each in partitions for word in each.words()})
+    alike_words: dict[str, list[str]] = {}
+    left = most
+    for word in words:
+        begin = word.encode()[:prefix_length]
+        alike: list[str] = []
+        for each in every:
+            if left == 0:
+                break
+            if each.startswith(begin) and is_within(word, text := each.decode("utf-8", "replace"), distance):
+                alike.append(text)
+                left -= 1
+        alike_words[word] = alike
+    return alike_words
+
+
+def is_within(a: str, b: str, distance: int) -> bool:
+    """Whether the edit distance of two texts is at most `distance`."""
+    if abs(len(a) - len(b)) > distance:
+        return False
+    before = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        row = [i]
+        for j, other in enumerate(b, 1):
+            row.append(min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other)))
+        if min(row) > distance:
+            return False
+        before = row
+    return before[-1] <= distance

@@ -7,12 +7,19 @@ A branch is a clone below the table, at `tree/<name>`, and an entry in `_refs/br
 removes files that its clones need, but keeps those of branches.
 
 Source: table format, base paths and branches; message lance.table.Transaction.Clone.
+
+Files of one branch below a folder, without those of branches nested in it.
+
+tree/etl/data/5c1f.lance               a data file of the branch etl
+tree/etl/data/_versions/7.manifest     the branch etl/data
+tree/etl/data/data/a7d0.lance
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
@@ -28,6 +35,7 @@ from lance_sql.errors import (
 )
 from lance_sql.store import Store, open_store
 from lance_sql.store.allowed_bases import with_allowed
+from lance_sql.store.contract import ObjectInfo
 from lance_sql.store.open import absolute, files_uri, local_path
 from lance_sql.table import features, identity, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
@@ -35,7 +43,6 @@ from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.identity import commit_id_of
 from lance_sql.table.location import branch_store, table_name
 from lance_sql.table.open_snapshot import close_unused
-from lance_sql.table.own_files import own_files
 from lance_sql.table.paths import (
     APPLIED,
     CHECKSUMS,
@@ -254,3 +261,17 @@ def _with_base(fragment: Fragment, base_id: int) -> Fragment:
     if deletion_file is not None and deletion_file.base_id is None:
         deletion_file = dataclasses.replace(deletion_file, base_id=base_id)
     return dataclasses.replace(fragment, files=files, deletion_file=deletion_file)
+
+
+_PARTS: Final = frozenset({APPLIED, CHECKSUMS, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS})
+"""Folders of every branch."""
+
+
+def own_files(store: Store, folder: str) -> Iterator[ObjectInfo]:
+    """Yields the files below a folder of the branch of this store. Other branches begin at folders with manifests."""
+    yield from list(store.files(folder))
+    names = list(store.folders(folder))
+    inside = VERSIONS in names
+    for name in names:
+        if not (inside and name in _PARTS):
+            yield from own_files(store, f"{folder}/{name}")

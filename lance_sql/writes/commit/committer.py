@@ -46,12 +46,12 @@ from lance_sql.table.versions import VersionFile
 from lance_sql.values.arrays import U32
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import (
+    assigned_ids,
     conflicts,
     consumed,
     gate,
     manifest_builder,
     rebase,
-    repeated_ids,
     transactions,
     turns,
     written_files,
@@ -260,7 +260,7 @@ def with_own_ids(latest: Snapshot) -> Snapshot:
 
 def _commit_own_ids(latest: Snapshot, file: VersionFile) -> None:
     """Commits unique fragment ids, unless another writer commits first."""
-    operation = repeated_ids.merge_with_own_ids(latest)
+    operation = assigned_ids.merge_with_own_ids(latest)
     transaction = Transaction(
         latest.version, str(uuid4()), operation, CommitSummary("assign_fragment_ids").to_properties()
     )

@@ -12,10 +12,9 @@ from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
 from lance_sql.table import applied, features
 from lance_sql.table.fragment import ExternalSequence, Fragment
-from lance_sql.table.own_files import own_files
 from lance_sql.table.paths import APPLIED, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.writes.commit.clones import real_root, root_of
+from lance_sql.writes.commit.clones import own_files, real_root, root_of
 
 MIN_LEFTOVER_AGE: Final = timedelta(days=7)
 """A writer that takes longer than this from its first file to its commit loses its files."""

@@ -32,8 +32,7 @@ from lance_sql.runtime.progress import Work
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.index_kinds import BLOOM_FILTER, BTREE, FRAGMENT_REUSE
-from lance_sql.table.index_summaries import column_name
-from lance_sql.table.indices import IndexSegment
+from lance_sql.table.indices import IndexSegment, column_name
 from lance_sql.table.paths import INDICES
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.assignment import assign
 from lance_sql.format.casts.validation import Validation
-from lance_sql.format.schema import Schema
+from lance_sql.format.schema import Field, Schema
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.reads.scan.take import parts, take_at
@@ -31,12 +31,12 @@ from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
-from lance_sql.values.arrays import I64, U64
+from lance_sql.values.arrays import I64, U64, BoolMask
 from lance_sql.values.bitmaps import U64Set
+from lance_sql.values.equal_values import same
 from lance_sql.values.selection import matching
 from lance_sql.writes.commit.committer import Expected
 from lance_sql.writes.commit.operations import Delete, Update, UpdateConfig, UpdateMap
-from lance_sql.writes.statements.equal_rows import differing
 from lance_sql.writes.statements.fragments import FragmentWriter
 from lance_sql.writes.statements.removed_rows import carrying, delete_rows
 from lance_sql.writes.statements.session import RowCounts, WriteSession
@@ -141,7 +141,7 @@ def rewritten(
     for part in parts(snapshot, read, addresses, more_bytes=row_bytes, by_address=True):
         own_ids, places, at = ids[part], addresses[part], numbers[part]
         if compared:
-            differ = differing(snapshot, compared, places, given, at)
+            differ = rows_that_differ(snapshot, compared, places, given, at)
             if not differ.all():
                 yield RowChange("equal", int((~differ).sum()), U64Set.of(places[~differ]))
                 own_ids, places, at = own_ids[differ], places[differ], at[differ]
@@ -291,3 +291,41 @@ def commit(
         written=fragments,
         config=config,
     )
+
+
+def rows_that_differ(
+    snapshot: Snapshot, names: Sequence[str], addresses: U64, rows: pa.Table, numbers: I64
+) -> BoolMask:
+    """Returns for each row of a version whether a new row has another value in some columns: bool[addresses].
+
+    Reads one column after the other, only for rows that are equal so far.
+
+    names: of top-level columns, which `rows` have in the table's types
+    addresses: of existing rows, as many as fit in memory
+    numbers: index in `rows` of the new row of each
+    raises: CorruptFile, UnsupportedFeature
+    """
+    fields = {field.name: field for field in snapshot.manifest.schema.fields}
+    differ = np.zeros(len(addresses), np.bool_)
+    if any(_has_blobs(fields[name]) for name in names):
+        # their bytes are only read on demand
+        return ~differ
+    columns = resolve(snapshot, names)
+    # columns that decode fastest come first, and distinguish most rows
+    order = sorted(range(len(names)), key=lambda i: (not pa.types.is_primitive(columns[i].arrow.type), i))
+    left = np.arange(len(addresses))
+    for i in order:
+        if len(left) == 0:
+            break
+        old = take_at(snapshot, [columns[i]], addresses[left]).column(0)
+        new = selection.take(rows.select([names[i]]), pa.array(numbers[left])).column(0)
+        is_same = (
+            same(selection.whole(old), selection.whole(new)) if old.type == new.type else np.zeros(len(left), np.bool_)
+        )
+        differ[left[~is_same]] = True
+        left = left[is_same]
+    return differ
+
+
+def _has_blobs(field: Field) -> bool:
+    return field.is_blob_v1 or field.is_blob_v2 or any(map(_has_blobs, field.children))
