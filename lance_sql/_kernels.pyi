@@ -412,8 +412,12 @@ class ColumnReader:
     """
 
     def __init__(self, row_starts: Buffer) -> None: ...
+    def row_starts(self) -> npt.NDArray[np.int64]:
+        """Returns the first row of each page, then the number of rows: int64[pages + 1]."""
+    def opened(self) -> list[int]:
+        """Returns the numbers of the pages that `open_columns` has opened."""
     def open(self, page: int, reader: PageReader, start: int, end: int) -> None:
-        """Opens a page; its bytes are [start, end) of the file."""
+        """Opens a page, unless it is open; its bytes are [start, end) of the file."""
     def pages_of(self, first_row: int, end_row: int) -> tuple[int, int]:
         """Returns the first page of the rows, and the one after the last."""
     def scattered_spans(self, rows: Buffer) -> npt.NDArray[np.int64]:
@@ -1354,72 +1358,51 @@ def num_rows_of_file(descriptor: Buffer) -> int:
     raises: InvalidDataError for bytes that are not a message, and for more than 2^48 rows
     """
 
-@final
-class FlatPages:
-    """Known encodings of mini-block pages of values or NULLs, without nesting, by their bytes."""
+def open_columns(
+    parts: list[tuple[int, Buffer]],
+    table: Buffer,
+    file_size: int,
+    num_rows: int,
+    columns: list[tuple[int, tuple[bool, int, int], ColumnReader | None]],
+    rows: Buffer,
+) -> tuple[list[ColumnReader | None], list[int], int]:
+    """Opens columns of one data file of version 2.1 or 2.2, with their pages that have some of the rows.
 
-    def __init__(self) -> None: ...
-    def add(
-        self,
-        encoding: bytes,
-        *,
-        num_items: int,
-        codec: ValueCodec,
-        bits: int,
-        large: bool,
-        has_def: bool,
-        num_buffers: int,
-        definition: tuple[LevelCodec, int] | None = None,
-    ) -> None:
-        """Registers an encoding.
+    A column is left out that has such a page with lists or structs, or of another kind than mini-block pages and
+    constants, another number of rows, or any damage.
 
-        codec, bits: as in `PageReader.mini_block`, one that needs nothing but the chunks: FLAT to VARIABLE
-        large, has_def, num_buffers: as in `ChunkTable`
-        definition: codec and bit width of the definition levels, None where all values are valid
-        """
-    def add_constant(self, encoding: bytes, value: bytes | None) -> None:
-        """Registers an encoding of a page without buffers, with this value for all rows; None for NULLs.
-
-        value: as a page stores it: little endian, a byte for a boolean, the bytes of a string
-        """
-    def add_other(self, encoding: bytes) -> None:
-        """Registers an encoding of any other page."""
+    parts: start and bytes of parts of the file
+    table: of the position and size of the metadata of columns
+    num_rows: that each column must have
+    columns: of each its index, its format, and its reader from an earlier call, which gets the pages. A format is
+        whether values have offsets, the bits of a value or of an offset, and the items of a value that is a fixed-size
+        list, otherwise 0
+    rows: ranges, int64[k, 2]
+    returns: the readers; start and end of each range of bytes that is not in the parts, and whose columns are left out;
+        and the approximate memory of the new pages
+    source: messages ColumnMetadata, PageLayout and CompressiveEncoding
+    """
 
 def read_small_files(
-    pages: FlatPages,
     paths: Sequence[str],
     num_rows: Buffer,
-    formats: Sequence[tuple[bool, int]],
+    formats: Sequence[tuple[bool, int, int]],
     column_indices: Buffer,
-) -> tuple[list[bool], list[bytes], list[NativeArray]]:
+) -> tuple[list[bool], list[NativeArray]]:
     """Reads columns of many small local data files of version 2.1 and 2.2.
 
-    A file is left out that has other rows than expected, more than 64 KiB, a column of several pages or of pages that
-    are not in `pages`, or any damage. Links are not followed.
+    A file is left out that has other rows than expected, more than 64 KiB, a column that `open_columns` leaves out, or
+    any damage. Links are not followed.
 
     num_rows: int64[files], of each file
-    formats: of each column whether it holds strings, and the bits of a value or of an offset
+    formats: as for `open_columns`
     column_indices: int64[files, columns]
-    returns: whether each file was read; encodings that are not in `pages`; and each column, of all files that were
-        read, one after the other
+    returns: whether each file was read; and each column, of all files that were read, one after the other
     """
 
 def read_tail(path: str, most_bytes: int) -> tuple[int, bytes] | None:
     """Returns the size of a local file and its last bytes, or all of a shorter one; None if it is missing, or not a
     plain file. Links are not followed.
-    """
-
-def read_many_columns(
-    pages: FlatPages, file: Buffer, num_rows: int, formats: Sequence[tuple[bool, int]], column_indices: Buffer
-) -> tuple[list[bytes], list[NativeArray | None]]:
-    """Reads columns of one data file of version 2.1 or 2.2 separately.
-
-    A column is left out that has several pages or a page that is not in `pages`, or any damage; all of them are where
-    the file has other rows than expected.
-
-    file: all bytes of it
-    formats, column_indices: int64[columns], as in `read_small_files`
-    returns: encodings that are not in `pages`, and each column
     """
 
 @final

@@ -7,6 +7,7 @@
 
 #include "bind/python.h"
 #include "file/batch_reader.h"
+#include "file/column_opener.h"
 #include "file/column_reader.h"
 #include "layouts/page_reader.h"
 #include "system/buffers.h"
@@ -89,12 +90,13 @@ void bind_array_pages(nb::class_<BoundPage>& page);
 
 // A column, the readers of whose pages it keeps alive.
 struct BoundColumn {
-    explicit BoundColumn(const InputBuffer& row_starts) : reader(row_starts) {}
+    explicit BoundColumn(Bytes row_starts) : reader(row_starts) {}
     BoundColumn(const BoundColumn&) = delete;
     BoundColumn& operator=(const BoundColumn&) = delete;
 
     ColumnReader reader;
-    std::vector<nb::object> pages;
+    std::vector<nb::object> pages;  // and what they look into
+    std::vector<OpenPage> open_pages;
 };
 
 // Bytes of a column that were read from a file.

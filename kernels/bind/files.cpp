@@ -1,14 +1,15 @@
 // Binds the kernels that map files, read small ones and ends of them, and what holders share.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <system_error>
 
 #include "bind/bound_pages.h"
 #include "bind/python.h"
-#include "bind/shared_numbers.h"
+#include "file/column_opener.h"
 #include "file/file_extents.h"
 #include "file/small_files.h"
 #include "system/file_mapping.h"
@@ -20,31 +21,113 @@ namespace lance {
 
 namespace {
 
-std::string to_string(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
-nb::list to_list(const std::unordered_set<std::string>& encodings) {
-    nb::list list;
-    for (const std::string& each : encodings) list.append(nb::bytes(each.data(), each.size()));
-    return list;
-}
-
-// None if there is no array.
 nb::list to_list(HeldArrays& columns) {
     nb::list list;
     for (const ArrowArray& array : std::exchange(columns.arrays, {})) {
-        if (array.release == nullptr) {
-            list.append(nb::none());
-        } else {
-            list.append(nb::cast(new BoundArray(array), nb::rv_policy::take_ownership));
-        }
+        list.append(nb::cast(new BoundArray(array), nb::rv_policy::take_ownership));
     }
     return list;
 }
 
-std::vector<ColumnFormat> to_formats(const std::vector<std::pair<bool, int64_t>>& formats) {
+// (whether values have offsets, bits of a value or of an offset, items of a value that is a list, or 0)
+using Format = std::tuple<bool, int64_t, int64_t>;
+
+ColumnFormat to_format(const Format& format) {
+    const auto& [variable, bits, list_size] = format;
+    if (bits < 1 || bits > kMaxCount || list_size < 0) fail("values of ", bits, " bits");
+    return {variable, bits, list_size};
+}
+
+std::vector<ColumnFormat> to_formats(const std::vector<Format>& formats) {
     std::vector<ColumnFormat> wanted;
-    for (const auto& [variable, bits] : formats) wanted.push_back({variable, bits});
+    for (const Format& each : formats) wanted.push_back(to_format(each));
     return wanted;
+}
+
+// Whether all pages with some of the rows are open.
+bool is_open(const ColumnReader& column, const Ranges& rows) {
+    const auto [first_row, end_row] = rows.bounds();
+    if (first_row == end_row || end_row > column.num_rows()) return false;
+    const auto [first, end] = column.pages_of(first_row, end_row);
+    for (int64_t page = first; page < end; ++page) {
+        if (!column.is_open(page)) return false;
+    }
+    return true;
+}
+
+// Moves pages into a column, except those that are open: another thread may be reading them. Returns their memory.
+int64_t adopt(BoundColumn& column, OpenColumn opened) {
+    if (opened.row_starts != column.reader.row_starts()) fail("pages of another column");
+    int64_t num_bytes = 0;
+    for (OpenPage& page : opened.pages) {
+        if (column.reader.is_open(page.number)) continue;
+        num_bytes += page.num_bytes;
+        column.reader.open(page.number, *page.reader, page.start, page.end);
+        column.open_pages.push_back(std::move(page));
+    }
+    return num_bytes;
+}
+
+// parts: (start, bytes) of the file; columns: (index, format, the reader of earlier calls or None)
+nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size, Count num_rows, nb::list given,
+                       const InputBuffer& rows) {
+    KnownBytes known(file_size);
+    std::vector<InputBuffer> held;
+    for (nb::handle each : parts) {
+        const auto part = nb::cast<nb::tuple>(each);
+        held.push_back(hold(part[1]));
+        known.add(to_count(part[0]), held.back());
+    }
+    struct Wanted {
+        int64_t index;
+        ColumnFormat format;
+        bool is_open;
+        std::optional<OpenColumn> opened;
+    };
+    const Ranges ranges(rows, num_rows);
+    std::vector<Wanted> columns;
+    columns.reserve(nb::len(given));
+    for (nb::handle each : given) {
+        const auto column = nb::cast<nb::tuple>(each);
+        const bool open = !column[2].is_none() && is_open(nb::cast<const BoundColumn&>(column[2]).reader, ranges);
+        columns.push_back({to_count(column[0]), to_format(nb::cast<Format>(column[1])), open, std::nullopt});
+    }
+    ColumnOpener opener(known, ColumnTable(table), num_rows);
+    {
+        Unlocked unlocked;
+        for (Wanted& column : columns) {
+            if (column.is_open) continue;
+            try {
+                column.opened = opener.open(column.index, column.format, ranges);
+            } catch (const std::invalid_argument&) {
+                // Opening the single column reports the error.
+            }
+        }
+    }
+    nb::list readers;
+    int64_t num_bytes = 0;
+    for (size_t i = 0; i < columns.size(); ++i) {
+        const auto column = nb::cast<nb::tuple>(given[i]);
+        if (columns[i].is_open) {
+            readers.append(column[2]);
+            continue;
+        }
+        if (!columns[i].opened) {
+            readers.append(nb::none());
+            continue;
+        }
+        OpenColumn& opened = *columns[i].opened;
+        nb::object reader = column[2].is_none()
+                                ? nb::cast(new BoundColumn(as_bytes(opened.row_starts)), nb::rv_policy::take_ownership)
+                                : nb::object(column[2]);
+        auto& bound = nb::cast<BoundColumn&>(reader);
+        if (std::ranges::any_of(opened.pages, &OpenPage::refers_to_file)) {
+            for (nb::handle each : parts) bound.pages.push_back(nb::borrow(each));
+        }
+        num_bytes += adopt(bound, std::move(opened));
+        readers.append(std::move(reader));
+    }
+    return nb::make_tuple(readers, opener.missing(), num_bytes);
 }
 
 }  // namespace
@@ -75,49 +158,23 @@ void bind_files(nb::module_& m) {
             Unlocked unlocked;
             self.give_back();
         });
-    nb::class_<FlatPages>(m, "FlatPages")
-        .def(nb::init<>())
-        .def(
-            "add",
-            [](FlatPages& self, const nb::bytes& encoding, Count num_items, Choice<ValueCodec> codec, Count bits,
-               bool large, bool has_def, Count num_buffers,
-               std::optional<std::pair<Choice<LevelCodec>, Count>> definition) {
-                const ValueCodec values = codec;
-                if (values > ValueCodec::kVariable) fail("codec ", static_cast<int>(values), " needs more than chunks");
-                std::optional<LevelEncoding> levels;
-                if (definition) levels.emplace(definition->first, definition->second);
-                self.add(to_string(encoding),
-                         FlatPage{{large, false, has_def, num_buffers}, num_items, values, bits, levels});
-            },
-            "encoding"_a, nb::kw_only(), "num_items"_a, "codec"_a, "bits"_a, "large"_a, "has_def"_a, "num_buffers"_a,
-            "definition"_a = nb::none())
-        .def(
-            "add_constant",
-            [](FlatPages& self, const nb::bytes& encoding, std::optional<nb::bytes> value) {
-                ConstantPage page;
-                if (value) page.value = to_string(*value);
-                self.add(to_string(encoding), std::move(page));
-            },
-            "encoding"_a, "value"_a.none())
-        .def(
-            "add_other", [](FlatPages& self, const nb::bytes& encoding) { self.add(to_string(encoding), {}); },
-            "encoding"_a);
+    m.def("open_columns", open_columns, "parts"_a, "table"_a, "file_size"_a, "num_rows"_a, "columns"_a, "rows"_a);
     m.def(
         "read_small_files",
-        [](const FlatPages& pages, nb::list paths, const InputBuffer& num_rows,
-           const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {
+        [](nb::list paths, const InputBuffer& num_rows, const std::vector<Format>& formats,
+           const InputBuffer& column_indices) {
             std::optional<SmallFiles> result;
             std::vector<std::string> encoded;
             for (nb::handle path : paths) encoded.push_back(to_path(path));
             {
                 Unlocked unlocked;
-                result.emplace(read_small_files(pages, encoded, num_rows, to_formats(formats), column_indices));
+                result.emplace(read_small_files(encoded, num_rows, to_formats(formats), column_indices));
             }
             nb::list read;
             for (const bool each : result->read) read.append(nb::bool_(each));
-            return nb::make_tuple(read, to_list(result->unknown), to_list(result->columns));
+            return nb::make_tuple(read, to_list(result->columns));
         },
-        "pages"_a, "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
+        "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
     m.def(
         "read_tail",
         [](nb::handle given, Count most_bytes) -> nb::object {
@@ -143,19 +200,6 @@ void bind_files(nb::module_& m) {
             return nb::make_tuple(*tail->file_size(), content);
         },
         "path"_a, "most_bytes"_a);
-    m.def(
-        "read_many_columns",
-        [](const FlatPages& pages, const InputBuffer& file, Count num_rows,
-           const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {
-            const int64_t wanted_rows = num_rows;
-            std::optional<ManyColumns> result;
-            {
-                Unlocked unlocked;
-                result.emplace(read_many_columns(pages, file, wanted_rows, to_formats(formats), column_indices));
-            }
-            return nb::make_tuple(to_list(result->unknown), to_list(result->columns));
-        },
-        "pages"_a, "file"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
 }
 
 }  // namespace lance

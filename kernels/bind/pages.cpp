@@ -1,6 +1,7 @@
 // Binds the readers of pages and columns, and their tests.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 
@@ -221,10 +222,26 @@ void bind_pages(nb::module_& m) {
         return reinterpret_cast<uintptr_t>(&self.array);
     });
     nb::class_<BoundColumn>(m, "ColumnReader")
-        .def(nb::init<const InputBuffer&>(), "row_starts"_a)
+        .def(
+            "__init__", [](BoundColumn* self, const InputBuffer& row_starts) { new (self) BoundColumn(row_starts); },
+            "row_starts"_a)
+        .def("row_starts",
+             [](const BoundColumn& self) {
+                 std::vector<int64_t> starts = self.reader.row_starts();
+                 const size_t num_starts = starts.size();
+                 return to_numpy(std::move(starts), {num_starts});
+             })
+        .def("opened",
+             [](const BoundColumn& self) {
+                 std::vector<int64_t> numbers;
+                 for (const OpenPage& page : self.open_pages) numbers.push_back(page.number);
+                 return numbers;
+             })
         .def(
             "open",
             [](BoundColumn& self, Count page, nb::object reader, Count start, Count end) {
+                // Another thread may be reading an open page.
+                if (self.reader.is_open(page)) return;
                 self.reader.open(page, *nb::cast<const BoundPage&>(reader).reader, start, end);
                 self.pages.push_back(std::move(reader));
             },

@@ -32,11 +32,16 @@ class ColumnReader {
     explicit ColumnReader(Bytes row_starts);
 
     int64_t num_rows() const { return row_starts_.back(); }
+    const std::vector<int64_t>& row_starts() const { return row_starts_; }
     int64_t first_row(size_t page) const { return row_starts_[page]; }
     int64_t num_pages() const { return static_cast<int64_t>(pages_.size()); }
 
     // The bytes of the page in the file; the reader outlives this object.
     void open(int64_t page, const PageReader& reader, int64_t start, int64_t end);
+
+    bool is_open(int64_t page) const {
+        return page < num_pages() && pages_[static_cast<size_t>(page)].reader != nullptr;
+    }
 
     // The first page of the rows, and one past the last.
     std::pair<int64_t, int64_t> pages_of(int64_t first_row, int64_t end_row) const;

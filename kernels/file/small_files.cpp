@@ -4,29 +4,14 @@
 #include "file/small_files.h"
 
 #include <array>
-#include <memory>
-#include <mutex>
+#include <optional>
 #include <utility>
 
+#include "file/column_opener.h"
 #include "file/columns.h"
-#include "layouts/constant_reader.h"
 #include "system/descriptor.h"
 
 namespace lance {
-
-void FlatPages::add(std::string encoding, Page page) {
-    const std::unique_lock lock(mutex_);
-    if (pages_.size() >= kMostPages) pages_.clear();
-    pages_.insert_or_assign(std::move(encoding), std::move(page));
-}
-
-bool FlatPages::find(Bytes encoding, Page& page) const {
-    const std::shared_lock lock(mutex_);
-    const auto entry = pages_.find(std::string_view(reinterpret_cast<const char*>(encoding.data()), encoding.size()));
-    if (entry == pages_.end()) return false;
-    page = entry->second;
-    return true;
-}
 
 namespace {
 
@@ -67,25 +52,24 @@ class WholeFile {
     }
 
     int64_t size() const { return size_of(content_); }
-    int64_t num_rows() const { return num_rows_of_file(entry(global_buffers_, 0)); }
-    StoredColumn column(int64_t index) const { return parse_column(entry(columns_, index), size()); }
+    int64_t num_rows() const { return num_rows_of_file(first_global_buffer()); }
+    ColumnTable columns() const { return ColumnTable(columns_); }
 
+  private:
     Bytes part(uint64_t position, uint64_t num_bytes) const {
         if (position > content_.size() || num_bytes > content_.size() - position) fail("outside of the file");
         return content_.subspan(position, num_bytes);
     }
 
-  private:
     Bytes table(uint64_t position, uint64_t count) const {
         const Bytes entries = part(position, kEntryBytes * count);
         if (entries.data() + entries.size() > content_.data() + content_.size() - kFooterBytes) fail("in the footer");
         return entries;
     }
 
-    Bytes entry(Bytes table, int64_t index) const {
-        if (index < 0 || index >= size_of(table) / kEntryBytes) fail("no entry ", index);
-        const uint8_t* at = table.data() + kEntryBytes * index;
-        return part(load<uint64_t>(at), load<uint64_t>(at + 8));
+    Bytes first_global_buffer() const {
+        require_input(global_buffers_, kEntryBytes, "the table of global buffers");
+        return part(load<uint64_t>(global_buffers_.data()), load<uint64_t>(global_buffers_.data() + 8));
     }
 
     Bytes content_;
@@ -93,96 +77,57 @@ class WholeFile {
     Bytes global_buffers_;
 };
 
-// The page of a column in memory, and what reads it.
-struct OpenPage {
-    std::unique_ptr<const ChunkTable> table;
-    std::unique_ptr<const std::string> value;  // of a constant
-    std::unique_ptr<const PageReader> reader;
-    Bytes data;
+// All rows of a file as ranges.
+class WholeRange {
+  public:
+    explicit WholeRange(int64_t num_rows) : pair_{0, num_rows} {}
+    Ranges ranges() const { return {{reinterpret_cast<const uint8_t*>(pair_.data()), sizeof(pair_)}, pair_[1]}; }
+
+  private:
+    std::array<int64_t, 2> pair_;
 };
 
-// Appends all rows.
-void append(const OpenPage& page, int64_t num_rows, ColumnBuilder& out) {
-    const std::array<int64_t, 2> whole = {0, num_rows};
-    const Ranges rows({reinterpret_cast<const uint8_t*>(whole.data()), sizeof(whole)}, num_rows);
-    const PageBytes bytes{page.data, 0, std::nullopt};
-    const int64_t before = out.num_rows();
-    page.reader->require_bytes(bytes, num_rows);
-    page.reader->read(bytes, rows, out);
-    if (out.num_rows() - before != num_rows) fail(num_rows, " rows became ", out.num_rows() - before);
-}
-
-Bytes buffer(const WholeFile& file, const StoredPage& page, size_t number) {
-    const auto start = static_cast<uint64_t>(page.buffers[2 * number]);
-    return file.part(start, static_cast<uint64_t>(page.buffers[2 * number + 1]) - start);
-}
-
-OpenPage open_constant(const ConstantPage& page, const ColumnFormat& format, int64_t num_rows) {
-    OpenPage open;
-    std::optional<Bytes> value;
-    if (page.value) {
-        open.value = std::make_unique<const std::string>(*page.value);
-        value = Bytes(reinterpret_cast<const uint8_t*>(open.value->data()), open.value->size());
+// Appends all rows of a column.
+void append(const OpenColumn& column, Bytes content, ColumnBuilder& out) {
+    for (const OpenPage& page : column.pages) {
+        const auto i = static_cast<size_t>(page.number);
+        const int64_t num_rows = column.row_starts[i + 1] - column.row_starts[i];
+        const WholeRange rows(num_rows);
+        const Bytes data = content.subspan(static_cast<size_t>(page.start), static_cast<size_t>(page.end - page.start));
+        const PageBytes bytes{data, 0, std::nullopt};
+        const int64_t before = out.num_rows();
+        page.reader->require_bytes(bytes, num_rows);
+        page.reader->read(bytes, rows.ranges(), out);
+        if (out.num_rows() - before != num_rows) fail(num_rows, " rows became ", out.num_rows() - before);
     }
-    open.reader = std::make_unique<const ConstantReader>(format, num_rows, value);
-    return open;
 }
 
-OpenPage open_flat(const FlatPage& page, const ColumnFormat& format, Bytes words, Bytes data) {
-    // wider numbers would be narrowed
-    if (!format.variable && page.bits != format.bits) fail("values of ", page.bits, " bits as ", format.bits);
-    OpenPage open;
-    open.data = data;
-    open.table = std::make_unique<const ChunkTable>(words, page.num_items, page.shape, size_of(data));
-    const MiniBlockValues values{page.codec, page.bits, page.definition, {}, std::nullopt, format, false};
-    open.reader = std::make_unique<const MiniBlockReader>(*open.table, values);
-    return open;
-}
-
-// Nothing for a column that is not one page of a known encoding; encodings that nothing is known of are added to
-// `unknown`.
-std::optional<OpenPage> open_column(const FlatPages& pages, const WholeFile& file, int64_t index, int64_t num_rows,
-                                    const ColumnFormat& format, std::unordered_set<std::string>& unknown) {
-    const StoredColumn column = file.column(index);
-    if (column.pages.size() != 1 || !column.pages[0].encoding) return std::nullopt;
-    const StoredPage& stored = column.pages[0];
-    FlatPages::Page page;
-    if (!pages.find(*stored.encoding, page)) {
-        unknown.emplace(reinterpret_cast<const char*>(stored.encoding->data()), stored.encoding->size());
-        return std::nullopt;
-    }
-    if (stored.num_rows != num_rows) return std::nullopt;
-    if (const auto* constant = std::get_if<ConstantPage>(&page)) {
-        if (!stored.buffers.empty()) return std::nullopt;
-        return open_constant(*constant, format, num_rows);
-    }
-    const auto* flat = std::get_if<FlatPage>(&page);
-    if (!flat || flat->num_items != num_rows || stored.buffers.size() != 4) return std::nullopt;
-    return open_flat(*flat, format, buffer(file, stored, 0), buffer(file, stored, 1));
-}
-
-// A file in memory with the pages of the columns that are wanted.
+// A file in memory with the columns that are wanted.
 struct OpenFile {
     std::vector<uint8_t> content;
     int64_t num_rows;
-    std::vector<OpenPage> pages;
+    std::vector<OpenColumn> columns;
 };
 
 // Nothing for a file that is left to the caller.
-std::optional<OpenFile> open_file(const FlatPages& pages, const std::string& path, int64_t num_rows,
-                                  const std::vector<ColumnFormat>& formats, const uint8_t* column_indices,
-                                  std::unordered_set<std::string>& unknown) {
+std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, const std::vector<ColumnFormat>& formats,
+                                  const uint8_t* column_indices) {
     OpenFile open{{}, num_rows, {}};
     const std::optional<Bytes> content = read_whole(path, open.content);
     if (!content) return std::nullopt;
     try {
         const WholeFile file(*content);
         if (file.num_rows() != num_rows) return std::nullopt;
+        KnownBytes known(file.size());
+        known.add(0, *content);
+        // The content is kept as long as the columns, which may look into it.
+        ColumnOpener opener(known, file.columns(), num_rows);
+        const WholeRange rows(num_rows);
         for (size_t i = 0; i < formats.size(); ++i) {
-            const auto index = load<int64_t>(column_indices + 8 * i);
-            std::optional<OpenPage> page = open_column(pages, file, index, num_rows, formats[i], unknown);
-            if (!page) return std::nullopt;
-            open.pages.push_back(std::move(*page));
+            std::optional<OpenColumn> column =
+                opener.open(load<int64_t>(column_indices + 8 * i), formats[i], rows.ranges());
+            if (!column) return std::nullopt;
+            open.columns.push_back(std::move(*column));
         }
     } catch (const std::invalid_argument&) {
         return std::nullopt;
@@ -201,7 +146,7 @@ bool make_columns(std::vector<std::optional<OpenFile>>& files, const std::vector
         for (std::optional<OpenFile>& file : files) {
             if (!file) continue;
             try {
-                append(file->pages[i], file->num_rows, builder);
+                append(file->columns[i], file->content, builder);
             } catch (const std::invalid_argument&) {
                 file.reset();
                 return false;
@@ -215,7 +160,7 @@ bool make_columns(std::vector<std::optional<OpenFile>>& files, const std::vector
 
 }  // namespace
 
-SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::string>& paths, Bytes num_rows,
+SmallFiles read_small_files(const std::vector<std::string>& paths, Bytes num_rows,
                             const std::vector<ColumnFormat>& formats, Bytes column_indices) {
     const size_t num_files = paths.size();
     require_input(num_rows, multiply(static_cast<int64_t>(num_files), 8), "num_rows");
@@ -229,37 +174,12 @@ SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::strin
     SmallFiles result;
     std::vector<std::optional<OpenFile>> files;
     for (size_t i = 0; i < num_files; ++i) {
-        files.push_back(open_file(pages, paths[i], load<int64_t>(num_rows.data() + 8 * i), formats,
-                                  column_indices.data() + 8 * i * formats.size(), result.unknown));
+        files.push_back(open_file(paths[i], load<int64_t>(num_rows.data() + 8 * i), formats,
+                                  column_indices.data() + 8 * i * formats.size()));
     }
     while (!make_columns(files, formats, result.columns.arrays)) {
     }
     for (const std::optional<OpenFile>& file : files) result.read.push_back(file.has_value());
-    return result;
-}
-
-ManyColumns read_many_columns(const FlatPages& pages, Bytes file, int64_t num_rows,
-                              const std::vector<ColumnFormat>& formats, Bytes column_indices) {
-    require_input(column_indices, multiply(static_cast<int64_t>(formats.size()), 8), "column_indices");
-    ManyColumns result{{}, HeldArrays(formats.size())};
-    try {
-        const WholeFile whole(file);
-        if (whole.num_rows() != num_rows) return result;
-        for (size_t i = 0; i < formats.size(); ++i) {
-            try {
-                const auto index = load<int64_t>(column_indices.data() + 8 * i);
-                const auto page = open_column(pages, whole, index, num_rows, formats[i], result.unknown);
-                if (!page) continue;
-                ColumnBuilder builder(formats[i], num_rows);
-                append(*page, num_rows, builder);
-                builder.finish(result.columns.arrays[i]);
-            } catch (const std::invalid_argument&) {
-                // Reading the single column reports the error.
-            }
-        }
-    } catch (const std::invalid_argument&) {
-        // So does opening the file.
-    }
     return result;
 }
 

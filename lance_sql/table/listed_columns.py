@@ -12,7 +12,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from lance_sql.format.file.leaves import Leaf, as_stored, leaves
-from lance_sql.format.schema import Field
+from lance_sql.format.schema import Field, arrow_field
 from lance_sql.table.fragment import DataFile
 
 
@@ -63,6 +63,10 @@ def stored_leaves(
 
     delivered: another type for a top-level leaf field
     """
+    if not field.children:
+        number = files.file_number(field.id)
+        leaf = Leaf(field, delivered or arrow_field(field).type)
+        return field, () if number is None else ((leaf, number),)
     stored = as_stored(field, files.has_column)
     leaf_files = []
     for leaf in leaves(stored):

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.format.file import kernel_columns
+from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import is_leaf, join
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
 from lance_sql.format.file.read_columns import Column, Filtered, filter_columns, read_columns
@@ -19,8 +21,8 @@ from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.format.file.zone_statistics import KeyKind
 from lance_sql.format.layouts.matching import ValueTest
-from lance_sql.format.schema import Field
-from lance_sql.store import ByteRange
+from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.types import is_json
 from lance_sql.table import deletions, hidden_columns, identity, row_ids, row_versions
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
@@ -209,6 +211,40 @@ class OpenFragment:
         delivered: other types for top-level leaf fields, by field id
         raises: CorruptFile, UnsupportedFeature
         """
+        rows = np.ascontiguousarray(rows)
+        arrays = self._read_plain(fields, rows, delivered)
+        others = [position for position, array in enumerate(arrays) if array is None]
+        if others:
+            read = self._read_others([fields[position] for position in others], rows, delivered)
+            for position, array in zip(others, read, strict=True):
+                arrays[position] = array
+        return arrays
+
+    def _read_plain(
+        self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
+    ) -> list[pa.Array | None]:
+        """Reads the fields whose columns the kernels open. Returns None for the others."""
+        by_file: dict[int, list[tuple[int, PlainColumn]]] = {}
+        for position, field in enumerate(fields):
+            if not is_leaf(field) or is_json(field) or field.is_blob_v2:
+                continue
+            number = self.listed.file_number(field.id)
+            index = self.listed.files[number].columns.get(field.id) if number is not None else None
+            if number is not None and index is not None:
+                type = delivered.get(field.id) or arrow_field(field).type
+                by_file.setdefault(number, []).append((position, PlainColumn(index, type, field.name)))
+        arrays: list[pa.Array | None] = [None] * len(fields)
+        for number, columns in by_file.items():
+            file = self._open(self._fragment.files[number])
+            if kernel_columns.is_possible(file):
+                read = kernel_columns.read(file, [column for _, column in columns], rows)
+                for (position, _), array in zip(columns, read, strict=True):
+                    arrays[position] = array
+        return arrays
+
+    def _read_others(
+        self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
+    ) -> list[pa.Array]:
         num_rows = row_ranges.count(rows)
         stored = [self._stored(field, delivered.get(field.id)) for field in fields]
         arrays = read_columns([column for each in stored for column in each.columns.values()], rows)
@@ -272,19 +308,6 @@ class OpenFragment:
         store, path = self._files.resolve(file)
         local = store.local_path(path)
         return SmallFile(local, fragment.physical_rows, column_indices) if local is not None else None
-
-    def local_content(self, number: int) -> pa.Buffer | None:
-        """Returns all bytes of one of its files, mapped; None if it is not on a local disk.
-
-        raises: CorruptFile for a path outside the table
-        """
-        file = self._fragment.files[number]
-        store, path = self._files.resolve(file)
-        if store.local_path(path) is None:
-            return None
-        size = self._open(file).bytes.size
-        (content,) = store.get_ranges(path, [ByteRange(0, size)])
-        return content
 
     def columns_of(self, field: Field, delivered: pa.DataType | None = None) -> Collection[Column]:
         """Returns the columns of the leaves of a field; leaves that no file has are left out.

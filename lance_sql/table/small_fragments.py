@@ -47,7 +47,7 @@ def read(
         if file is not None:
             chosen.append(number)
             files.append(file)
-    if not files or not all(map(small_files.is_plain, types)):
+    if not files or not small_files.is_possible(types):
         return SmallFragments(starts, ())
     done, columns = small_files.read(files, types)
     start = 0

@@ -1,20 +1,23 @@
 """Columns of files 2.1 and 2.2: one for each leaf of a field, with the levels of its nesting."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.encodings.tree import Variable
 from lance_sql.format.file import ahead, blob_v2, native_columns
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
-from lance_sql.format.file.metadata_v2 import ColumnMetadata, PageMetadata
-from lance_sql.format.file.native_columns import InPages, NativeRows
+from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2, PageMetadata
+from lance_sql.format.file.native_columns import InPages, NativeColumn, NativeRows, Opening
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts import nested
+from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import Page, concat
 from lance_sql.format.layouts.pages import head_ranges, open_page
@@ -43,9 +46,17 @@ class LeafColumn:
 
     file: FileReader
     index: int
-    metadata: ColumnMetadata
     chain: Chain
     name: str
+
+    @cached_property
+    def metadata(self) -> ColumnMetadata:
+        """The pages; parsed on first use, because columns that the kernels open need none of it.
+
+        raises: CorruptFile if the file has no such column
+        """
+        with self.file.at(self.name):
+            return self.file.column(self.index)
 
     @cached_property
     def row_starts(self) -> I64:
@@ -150,7 +161,7 @@ class LeafColumn:
         around = layout.layers[-depth:]
         return False if all(layer in _NEVER_NULL for layer in around) else None
 
-    def native(self, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
+    def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
         """See `Column`."""
         chain = self.chain
         is_changed = chain.stored is not None or chain.finish is not None
@@ -159,13 +170,47 @@ class LeafColumn:
         return native_columns.open_rows(
             self.file,
             self.index,
-            self.row_starts,
+            lambda: self.row_starts,
             chain,
-            InPages(self.file.path, self.name, self.file.bytes.table),
+            self._where,
             rows,
             self._open_pages,
             is_nested=is_nested and bool(chain.outer),
+            opening=opening,
         )
+
+    @property
+    def _where(self) -> InPages:
+        return InPages(self.file.path, self.name, self.file.bytes.table)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether pages have the values of the type, without nesting."""
+        return not self.chain.outer and self.chain.stored is None and self.chain.finish is None
+
+    def is_open(self, rows: RowRanges) -> bool:
+        """Whether the pages with the rows are open for the kernels, as values without nesting."""
+        column = native_columns.cached(self.file, self._key)
+        return column is not None and column.are_open(rows)
+
+    def adopt(self, reader: _kernels.ColumnReader, form: Form) -> None:
+        """Caches the pages that the kernels have opened.
+
+        form: of their arrays
+        """
+        file = self.file
+        column = native_columns.cached(file, self._key)
+        if column is None or column.reader is not reader:
+            assert isinstance(file.metadata, MetadataV2)
+            page = partial(_open_page, file.bytes, file.metadata, self.index)
+            starts = reader.row_starts()
+            column = NativeColumn(file.bytes, starts, self.chain, self._where, key=self._key, reader=reader, page=page)
+            file.page_cache.keep(self._key, column, replaces=lambda _: True)
+        column.adopt(form)
+
+    @property
+    def _key(self) -> Hashable:
+        return native_columns.key_of(self.file, self.index, self.chain, is_nested=False)
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:
         return run(self._reading(numbers), self.file.bytes.fetch)
@@ -199,6 +244,12 @@ class LeafColumn:
     def _open(self, page: int, head: Sequence[pa.Buffer]) -> Page:
         metadata = self.metadata.pages[page]
         return open_page(metadata.layout, metadata.buffers, metadata.num_rows, head)
+
+
+def _open_page(bytes: FileBytes, metadata: MetadataV2, index: int, number: int) -> Page:
+    """Opens a page of a column. Refers to no reader, because what refers to this function outlives these."""
+    page = metadata.column(index).pages[number]
+    return open_page(page.layout, page.buffers, page.num_rows, bytes.fetch(head_ranges(page.layout, page.buffers)))
 
 
 def _are_short(page: PageMetadata) -> bool:

@@ -199,6 +199,11 @@ class MetadataV2:
     def num_columns(self) -> int:
         return self._footer.num_columns
 
+    @property
+    def column_table(self) -> pa.Buffer:
+        """The position and size of the metadata of each column."""
+        return self._columns
+
     def global_buffer(self, number: int) -> pa.Buffer:
         """Returns the bytes of a global buffer; number 0 is the descriptor.
 

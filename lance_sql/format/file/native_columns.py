@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from threading import Lock
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -82,7 +81,33 @@ class NativeColumn:
     key: cache key
     chain: type of its values; the kernels make arrays of the leaf, or of the chain if is_nested
     num_bytes: size of its pages, if it is not the usual one of files
+    reader: with pages that the kernels have opened, see `adopt`; None for a new one
+    page: opens a page in Python, for tests of pages that the kernels have opened
+
+    Wide tables have thousands of these: what only some need is made when it is needed.
     """
+
+    __slots__ = (
+        "_all_items",
+        "_chain",
+        "_forms",
+        "_is_nested",
+        "_is_open",
+        "_lends",
+        "_lock",
+        "_num_closed",
+        "_page",
+        "_pages",
+        "_row_starts",
+        "_tests",
+        "_whole",
+        "file",
+        "key",
+        "leaf",
+        "num_bytes",
+        "reader",
+        "where",
+    )
 
     def __init__(
         self,
@@ -94,6 +119,8 @@ class NativeColumn:
         key: Hashable,
         is_nested: bool = False,
         num_bytes: int | None = None,
+        reader: _kernels.ColumnReader | None = None,
+        page: Callable[[int], KnownPage] | None = None,
     ) -> None:
         self.file = file
         self.key = key
@@ -101,15 +128,18 @@ class NativeColumn:
         self._chain = chain
         self._is_nested = is_nested
         self.where = where
-        self.reader = _kernels.ColumnReader(np.ascontiguousarray(row_starts))
+        self.reader = reader or _kernels.ColumnReader(np.ascontiguousarray(row_starts))
         self._row_starts = row_starts
-        self._is_open = [False] * (len(row_starts) - 1)
-        self._pages: dict[int, KnownPage] = {}
-        self._num_closed = len(row_starts) - 1
-        self._whole: dict[int, int] = {}
-        self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
+        num_pages = len(row_starts) - 1
+        self._is_open = bytearray(num_pages)
+        self._num_closed = num_pages
+        self._forms: list[Form | None] = [None] * num_pages
+        self._pages: dict[int, KnownPage] | None = None
+        self._page = page
+        self._whole: dict[int, int] | None = None
         self._lends = False
-        self._tests: dict[ValueTest, _ColumnTest] = {}
+        self._tests: dict[ValueTest, _ColumnTest] | None = None
+        self._all_items: Items | None = None
         self._lock = Lock()
         if num_bytes is None:
             num_bytes = _PAGE_BYTES * len(row_starts) + int(row_starts[-1]) // _ROWS_PER_CHUNK * _CHUNK_BYTES
@@ -117,7 +147,13 @@ class NativeColumn:
 
     def is_open(self, page: int) -> bool:
         """Whether the page was opened before."""
-        return self._is_open[page]
+        return bool(self._is_open[page])
+
+    def are_open(self, rows: RowRanges) -> bool:
+        """Whether every page from the first to the last row is open."""
+        if self._num_closed == 0:
+            return True
+        return all(map(self.is_open, range(*self.reader.pages_of(*_bounds(rows)))))
 
     @property
     def is_all_open(self) -> bool:
@@ -126,7 +162,7 @@ class NativeColumn:
 
     def rows_of(self, rows: RowRanges) -> NativeRows:
         """Returns some rows of open pages."""
-        return NativeRows(self, rows, range(*self.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1]))))
+        return NativeRows(self, rows, range(*self.reader.pages_of(*_bounds(rows))))
 
     def open(self, number: int, page: KnownPage) -> None:
         """Opens a page. Does nothing if it is open, because another thread may be reading it."""
@@ -139,13 +175,30 @@ class NativeColumn:
                 self.reader.open(number, native.reader, data.start, data.end)
                 self._forms[number] = self._shared(native.form)
                 if data.end > data.start and not native.reader.takes_extents:
-                    self._whole[number] = data.end - data.start
+                    self._whole = {**(self._whole or {}), number: data.end - data.start}
                 self._lends = self._lends or native.lends
                 # Python opens pages that the kernels do not support, on demand
-                self._pages[number] = page
+                self._keep_page(number, page)
             # last, because other threads check it
             self._is_open[number] = True
             self._num_closed -= 1
+
+    def _keep_page(self, number: int, page: KnownPage) -> None:
+        if self._pages is None:
+            self._pages = {}
+        self._pages[number] = page
+
+    def adopt(self, form: Form) -> None:
+        """Notes the pages that the kernels have opened in the reader.
+
+        form: of their arrays
+        """
+        with self._lock:
+            for number in self.reader.opened():
+                if not self._is_open[number]:
+                    self._forms[number] = form
+                    self._is_open[number] = True
+                    self._num_closed -= 1
 
     def _shared(self, form: Form | None) -> Form | None:
         """Returns the form of an earlier page with the same dictionary, so that rows of both become one array."""
@@ -184,10 +237,11 @@ class NativeColumn:
 
         pages: with the rows
         """
-        if self.file is None or self.file.is_mapped:
+        if self.file is None or self._whole is None or self.file.is_mapped:
             return set()
         gap = self.file.gap
-        return {page for page in pages if page in self._whole and self._bytes_over(page, rows) > gap}
+        whole = self._whole
+        return {page for page in pages if page in whole and self._bytes_over(page, rows) > gap}
 
     def _bytes_over(self, page: int, rows: RowRanges) -> int:
         """Returns the bytes beyond the share of the rows in a page, if they exceed the share itself, otherwise 0."""
@@ -200,6 +254,7 @@ class NativeColumn:
             # reading it raises the error
             return 0
         num_rows = self.first_row(page + 1) - self.first_row(page)
+        assert self._whole is not None
         share = self._whole[page] * row_ranges.count(inside) // num_rows
         over = sum(end - start for _, start, end in spans) - share
         return over if over > share else 0
@@ -235,10 +290,12 @@ class NativeColumn:
                 changes.append((self.first_row(page), items))
         return changes if len(types) == 1 else None
 
-    @cached_property
+    @property
     def all_items(self) -> Items | None:
         """The items of all pages, which must be open."""
-        return self.items(range(len(self._is_open)))
+        if self._all_items is None:
+            self._all_items = self.items(range(len(self._is_open)))
+        return self._all_items
 
     def lent(self, parts: PageParts) -> list[tuple[int, pa.Array]]:
         """Returns the parts whose bytes may be passed on without a copy, each as an array."""
@@ -261,6 +318,8 @@ class NativeColumn:
 
     def test(self, test: ValueTest, pages: Sequence[int]) -> _kernels.ColumnTest | None:
         """Returns the test for the pages, or None if one of them must be decoded for it."""
+        if self._tests is None:
+            self._tests = {}
         answers = self._tests.get(test)
         if answers is None:
             if len(self._tests) >= MAX_TESTS:
@@ -275,7 +334,11 @@ class NativeColumn:
 
     def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:
         """Passes the test for a page to the kernels, and returns whether they can answer it."""
-        page = self._pages.get(number)
+        page = self._pages.get(number) if self._pages is not None else None
+        if page is None and self._forms[number] is not None and self._page is not None:
+            with self.where(number):
+                page = self._page(number)
+            self._keep_page(number, page)
         # a reader also has the NULLs of a page that it does not support
         if page is None or (self._forms[number] is None and test.wants_null is None):
             return False
@@ -294,37 +357,81 @@ class _ColumnTest:
     is_known: dict[int, bool]
 
 
+class LocatedRows(Protocol):
+    """Some rows of a column whose pages are open."""
+
+    @property
+    def reader(self) -> _kernels.ColumnReader: ...
+
+    @property
+    def rows(self) -> RowRanges: ...
+
+    @property
+    def where(self) -> InPages: ...
+
+
+class ReaderRows(NamedTuple):
+    """Some rows of a reader; see `LocatedRows`."""
+
+    reader: _kernels.ColumnReader
+    rows: RowRanges
+    where: InPages
+
+
 @dataclass(frozen=True, slots=True)
 class NativeRows:
-    """Some rows of a column, and their pages."""
+    """Some rows of a column, and their pages; see `LocatedRows`."""
 
     column: NativeColumn
     rows: RowRanges
     pages: Sequence[int]
 
     @property
+    def reader(self) -> _kernels.ColumnReader:
+        return self.column.reader
+
+    @property
+    def where(self) -> InPages:
+        return self.column.where
+
+    @property
     def are_read_over(self) -> bool:
         """Whether the kernels need far more than these rows of a page; see `NativeColumn.read_over`."""
         return bool(self.column.read_over(self.pages, self.rows))
 
-    def refuse(self, message: str) -> NoReturn:
-        """Raises an error with the page: the first one whose rows cannot be located."""
-        page = next((page for page in self.pages if self._is_damaged(page)), self.pages[0])
-        with self.column.where(page):
-            raise CorruptFile(message)
 
-    @property
-    def is_damaged(self) -> bool:
-        """Whether the rows of some page cannot be located."""
-        return any(map(self._is_damaged, self.pages))
+def refuse(located: LocatedRows, message: str) -> NoReturn:
+    """Raises an error with the page: the first one whose rows cannot be located."""
+    damaged = damaged_page(located)
+    with located.where(located.reader.pages_of(*_bounds(located.rows))[0] if damaged is None else damaged):
+        raise CorruptFile(message)
 
-    def _is_damaged(self, page: int) -> bool:
-        rows = row_ranges.clip(self.rows, self.column.first_row(page), self.column.first_row(page + 1))
+
+def damaged_page(located: LocatedRows) -> int | None:
+    """Returns the first page whose rows cannot be located."""
+    starts = located.reader.row_starts()
+    for page in range(*located.reader.pages_of(*_bounds(located.rows))):
+        inside = row_ranges.clip(located.rows, int(starts[page]), int(starts[page + 1]))
         try:
-            _kernels.spans([(self.column.reader, np.ascontiguousarray(rows))])
+            _kernels.spans([(located.reader, np.ascontiguousarray(inside))])
         except _kernels.InvalidDataError:
-            return True
-        return False
+            return page
+    return None
+
+
+def _bounds(rows: RowRanges) -> tuple[int, int]:
+    return int(rows[0, 0]), int(rows[-1, 1])
+
+
+class Opening(Protocol):
+    """Opens columns that are read together."""
+
+    def of_file(self, file: FileReader) -> None:
+        """Opens and caches the columns of a file that the kernels can open, once.
+
+        raises: CorruptFile for a file that is shorter than its metadata claims
+        """
+        ...
 
 
 def _offset_bits(type: pa.DataType) -> int:
@@ -340,33 +447,52 @@ def are_kept(file: FileReader) -> bool:
 def open_rows(
     file: FileReader,
     key: object,
-    row_starts: I64,
+    row_starts: Callable[[], I64],
     chain: Chain,
     where: InPages,
     rows: RowRanges,
     pages: Callable[[Sequence[int]], Sequence[KnownPage]],
     *,
     is_nested: bool,
+    opening: Opening | None = None,
 ) -> NativeRows:
     """Opens the pages of some rows of a column, and returns the rows.
 
     key: identifies the column in the file
     pages: opens pages by number
+    opening: opens the columns that are read with this one
     is_nested: as for `NativeColumn`
     raises: CorruptFile, UnsupportedFeature
     """
-    cache_key = (file.bytes, key, chain.leaf, chain.outer, is_nested)
-    column = file.page_cache.get(cache_key) if are_kept(file) else None
+    cache_key = key_of(file, key, chain, is_nested=is_nested)
+    is_kept = are_kept(file)
+    column = cached(file, cache_key) if is_kept else None
+    if opening is not None and is_kept and (column is None or not column.are_open(rows)):
+        opening.of_file(file)
+        column = cached(file, cache_key)
     if column is None:
-        column = NativeColumn(file.bytes, row_starts, chain, where, key=cache_key, is_nested=is_nested)
-        if are_kept(file):
+        column = NativeColumn(file.bytes, row_starts(), chain, where, key=cache_key, is_nested=is_nested)
+        if is_kept:
             file.page_cache.keep(cache_key, column)
-    assert isinstance(column, NativeColumn)
-    numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
+    if column.is_all_open:
+        return column.rows_of(rows)
+    numbers: Sequence[int] = range(*column.reader.pages_of(*_bounds(rows)))
     if not all(map(column.is_open, numbers)):
-        numbers = pages_with(row_starts, rows)
+        numbers = pages_with(row_starts(), rows)
         missing = [number for number in numbers if not column.is_open(number)]
         for number, page in zip(missing, pages(missing), strict=True):
             with where(number):
                 column.open(number, page)
     return NativeRows(column, rows, numbers)
+
+
+def key_of(file: FileReader, key: object, chain: Chain, *, is_nested: bool) -> Hashable:
+    """Returns the key of a column in the page cache; arguments as for `open_rows`."""
+    return file.bytes, key, chain.leaf, chain.outer, is_nested
+
+
+def cached(file: FileReader, key: Hashable) -> NativeColumn | None:
+    """Returns the column in the page cache."""
+    column = file.page_cache.get(key)
+    assert column is None or isinstance(column, NativeColumn)
+    return column

@@ -57,7 +57,7 @@ def open_column(file: FileReader, listed: Listed, leaf: Leaf, chain: Chain, name
             return None
         if file.metadata.has_path_columns:
             return _by_numbers(file, listed.columns, leaf, chain, name)
-        return LeafColumn(file, index, file.column(index), chain, name)
+        return LeafColumn(file, index, chain, name)
 
 
 def _by_numbers(file: FileReader, columns: Mapping[int, int], leaf: Leaf, chain: Chain, name: str) -> PathColumn:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.format.file.file_bytes import FileBytes
-from lance_sql.format.file.native_columns import NativeRows, PagePart, PageParts
+from lance_sql.format.file.native_columns import LocatedRows, NativeRows, PagePart, PageParts, damaged_page, refuse
 from lance_sql.format.layouts.reading import Reading, run
 from lance_sql.store import ByteRange
 from lance_sql.store.ranges import GAP_BYTES
@@ -33,14 +33,25 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
     return parts_of_columns
 
 
-def fetching(file: FileBytes, columns: Sequence[NativeRows]) -> Reading[list[PageParts]]:
+def of_file(file: FileBytes, columns: Sequence[LocatedRows]) -> Sequence[PageParts | _kernels.FileParts]:
+    """Fetches the bytes for columns of one file, without gaps between rows that are far apart.
+
+    raises: CorruptFile
+    """
+    apart = read_apart(file, columns)
+    left = [rows for rows, parts in zip(columns, apart, strict=True) if parts is None]
+    fetched = iter(run(fetching(file, left), file.fetch) if left else ())
+    return [parts if parts is not None else next(fetched) for parts in apart]
+
+
+def fetching(file: FileBytes, columns: Sequence[LocatedRows]) -> Reading[list[PageParts]]:
     """Fetches the bytes for columns of one file, in one round of requests."""
     spans = _spans(columns) if file.is_mapped else _scattered_spans(columns, min(file.gap, GAP_BYTES))
     data = iter((yield [ByteRange(start, end) for parts in spans for _, start, end in parts]))
     return [_joined([PagePart(page, next(data), start) for page, start, _ in parts]) for parts in spans]
 
 
-def read_apart(file: FileBytes, columns: Sequence[NativeRows]) -> list[_kernels.FileParts | None]:
+def read_apart(file: FileBytes, columns: Sequence[LocatedRows]) -> list[_kernels.FileParts | None]:
     """Reads rows that are far apart in a local file, without the gaps between them. Returns None for other columns.
 
     raises: CorruptFile
@@ -51,10 +62,10 @@ def read_apart(file: FileBytes, columns: Sequence[NativeRows]) -> list[_kernels.
     if not indices or file.is_far:
         return parts_of_columns
     wanted = [columns[index] for index in indices]
-    read, failure = file.read_scattered([(each.column.reader, each.rows) for each in wanted])
+    read, failure = file.read_scattered([(each.reader, each.rows) for each in wanted])
     if failure is not None:
         index, message = failure
-        wanted[index].refuse(message)
+        refuse(wanted[index], message)
     for index, parts in zip(indices, read or (), strict=False):
         parts_of_columns[index] = parts
     return parts_of_columns
@@ -75,16 +86,16 @@ def _joined(parts: PageParts) -> PageParts:
     return joined
 
 
-def _scattered_spans(columns: Sequence[NativeRows], gap: int) -> Sequence[Sequence[tuple[int, int, int]]]:
+def _scattered_spans(columns: Sequence[LocatedRows], gap: int) -> Sequence[Sequence[tuple[int, int, int]]]:
     """Returns the spans of `_spans`, with several parts of a page if its rows have large gaps."""
     if all(len(each.rows) == 1 for each in columns):
         return _spans(columns)
     spans_of_columns: list[list[tuple[int, int, int]]] = []
     for each in columns:
         try:
-            spans = each.column.reader.scattered_spans(np.ascontiguousarray(each.rows))
+            spans = each.reader.scattered_spans(np.ascontiguousarray(each.rows))
         except _kernels.InvalidDataError as error:
-            each.refuse(str(error))
+            refuse(each, str(error))
         if len(spans) > 1:
             begins = (spans[1:, 0] != spans[:-1, 0]) | (spans[1:, 1] - spans[:-1, 2] > gap)
             firsts = np.concatenate(([0], np.flatnonzero(begins) + 1))
@@ -94,10 +105,9 @@ def _scattered_spans(columns: Sequence[NativeRows], gap: int) -> Sequence[Sequen
     return spans_of_columns
 
 
-def _spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
+def _spans(columns: Sequence[LocatedRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
     """Returns the bytes of the rows of each column in the file: page, start and end for each page that has bytes."""
     try:
-        return _kernels.spans([(each.column.reader, each.rows) for each in columns])
+        return _kernels.spans([(each.reader, each.rows) for each in columns])
     except _kernels.InvalidDataError as error:
-        damaged = next((each for each in columns if each.is_damaged), columns[0])
-        damaged.refuse(str(error))
+        refuse(next((each for each in columns if damaged_page(each) is not None), columns[0]), str(error))

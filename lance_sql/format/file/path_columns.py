@@ -21,7 +21,7 @@ from lance_sql.format.encodings.tree import Constant, Dictionary, Encoding, Stor
 from lance_sql.format.file import ahead, native_columns
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
-from lance_sql.format.file.native_columns import InPages, NativeRows
+from lance_sql.format.file.native_columns import InPages, NativeRows, Opening
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts import blob, nested
@@ -225,7 +225,7 @@ class PathColumn:
         with self.file.at(self.leaf.name):
             return self.stored_statistics()
 
-    def native(self, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
+    def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
         """See `Column`; only inside structs."""
         leaf, chain = self.leaf, self.chain
         if self.lists or self.characters is not None or chain.stored is not None or chain.finish is not None:
@@ -235,7 +235,7 @@ class PathColumn:
         return native_columns.open_rows(
             self.file,
             leaf.key,
-            self.row_starts,
+            lambda: self.row_starts,
             chain,
             InPages(self.file.path, leaf.name, self.file.bytes.table),
             rows,

@@ -19,7 +19,8 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
 from lance_sql.format.file import ahead, native_columns, page_parts
 from lance_sql.format.file.file_bytes import FileBytes
-from lance_sql.format.file.native_columns import NativeRows, PageParts
+from lance_sql.format.file.kernel_columns import OpeningTogether
+from lance_sql.format.file.native_columns import NativeRows, Opening, PageParts
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.matching import ValueTest
@@ -96,12 +97,13 @@ class Column(Protocol):
         """
         ...
 
-    def native(self, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
+    def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
         """Returns the rows for the kernels, and opens their pages. None if reading them needs Python. The kernels may
         still not support single pages.
 
         is_nested: as arrays of the whole chain of lists and structs around the values, without tests; otherwise
             only the values, at most inside structs: NULL if one of these is
+        opening: opens the columns that are read with this one
         raises: CorruptFile or UnsupportedFeature with the file, column and page
         """
         ...
@@ -120,16 +122,19 @@ def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     raises: as `Column.native`
     """
     rows = np.ascontiguousarray(rows)
+    opening = OpeningTogether(columns, rows)
     with ahead.holding(columns, rows):
-        return _read([_pieces(column, rows) for column in columns])[1]
+        return _read([_pieces(column, rows, opening) for column in columns])[1]
 
 
-def streamed(column: Column, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
+def streamed(
+    column: Column, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None
+) -> NativeRows | None:
     """Returns rows of a column that a stream reads on its own, fetching the bytes of many batches at once: see
     `Column.native`. None for local files that are not mapped, for which one batch at a time is enough."""
     file = column.file
     is_possible = native_columns.are_kept(file) and (file.bytes.is_mapped or file.bytes.is_far)
-    return column.native(rows, is_nested=is_nested) if is_possible else None
+    return column.native(rows, is_nested=is_nested, opening=opening) if is_possible else None
 
 
 def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
@@ -183,7 +188,8 @@ def _filter_held(
     wanted: list[list[_Piece] | None] = [None] * len(columns)
     if len(known) == len(tests):
         # columns that need Python are read after the filter, for the rows left
-        wanted = [pieces if _are_native(pieces := _pieces(column, rows)) else None for column in columns]
+        opening = OpeningTogether(columns, rows)
+        wanted = [pieces if _are_native(pieces := _pieces(column, rows, opening)) else None for column in columns]
     num_left, arrays = _read([pieces for pieces in wanted if pieces is not None], known, flags)
     made = iter(arrays)
     arrays_of_columns = [next(made, None) if pieces is not None else None for pieces in wanted]
@@ -222,8 +228,8 @@ class _PythonPiece:
 _Piece: TypeAlias = "_NativePiece | _PythonPiece"
 
 
-def _pieces(column: Column, rows: RowRanges) -> list[_Piece]:
-    native = column.native(rows, is_nested=True)
+def _pieces(column: Column, rows: RowRanges, opening: Opening) -> list[_Piece]:
+    native = column.native(rows, is_nested=True, opening=opening)
     if native is None:
         return [_PythonPiece(column, rows)]
     pieces: list[_Piece] = []

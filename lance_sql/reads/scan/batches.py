@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from lance_sql.format.encodings.fsst import MAX_EXPANSION
 from lance_sql.reads.scan import read_shape
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.plan import ReadPlan
@@ -21,7 +22,6 @@ from lance_sql.reads.scan.read_shape import ReadShape
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
-from lance_sql.table.wide_fragments import is_wide
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, BoolMask
 from lance_sql.values.row_ranges import RowRanges
@@ -71,6 +71,10 @@ MAX_RUN_BYTES = 64 * 1024 * 1024
 FEWEST_PASSING = 8
 """Minimum number of batches known to pass that form a run of their own, unless they are the whole fragment."""
 
+WIDE_FIELDS, WIDE_ROWS = 64, 16 * 1024
+"""A fragment is wide from so many fields on, up to so many rows: preparing columns for a stream takes longer than
+decoding them."""
+
 PIECES_TOGETHER = 64
 """Number of short fragments that are read together: a batch costs more than decoding a few rows."""
 
@@ -106,7 +110,7 @@ class FragmentRun:
     passes: every row is known to pass the filter
     most_joined: row limit for batches read as one if few rows pass
     is_alone: no other rows of the fragment are read, so that bytes beyond these are of no use
-    is_wide: so many columns that Python reads them together
+    is_wide: so many columns that they are read at once, without a stream
     """
 
     fragment: OpenFragment
@@ -279,6 +283,11 @@ def is_short(fragment: Fragment) -> bool:
     return is_known and fragment.physical_rows <= FIRST_BATCH_ROWS and fragment.physical_rows * size <= MAX_BATCH_BYTES
 
 
+def is_wide(fragment: Fragment, num_fields: int) -> bool:
+    """Whether this number of fields of a fragment is read at once, without a stream."""
+    return num_fields >= WIDE_FIELDS and 0 < fragment.physical_rows <= WIDE_ROWS
+
+
 def _fits(plan: ReadPlan, fragment: Fragment) -> bool:
     """Whether all rows of a fragment fit into one batch, by the types of the columns and the size of the files.
 
@@ -288,6 +297,20 @@ def _fits(plan: ReadPlan, fragment: Fragment) -> bool:
         return False
     stored = sum(file.size_bytes for file in fragment.files)
     return fragment.physical_rows * plan.row_bytes + stored <= MAX_BATCH_BYTES
+
+
+def are_small(plan: ReadPlan, fragment: Fragment, num_rows: int) -> bool:
+    """Whether some rows of a fragment fit into one batch, by the types of the columns and the sizes of the files.
+
+    Then no column has to be opened in advance.
+    """
+    has_blobs = any(field.is_blob_v2 for field in plan.fields)
+    if has_blobs or not fragment.files or not all(file.size_bytes for file in fragment.files):
+        return False
+    stored = sum(file.size_bytes for file in fragment.files)
+    # rows may share a value of a dictionary, and values may be compressed
+    longest = max(num_rows, MAX_EXPANSION) * stored
+    return longest <= LARGEST_BATCH_BYTES and num_rows * plan.row_bytes <= MAX_BYTES_OF_A_TABLE
 
 
 def are_few(plan: ReadPlan, batch: Batch) -> bool:

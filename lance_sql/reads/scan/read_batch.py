@@ -13,10 +13,10 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.schema import Field
 from lance_sql.reads.scan import masks, system_columns
-from lance_sql.reads.scan.batches import Batch, Piece
+from lance_sql.reads.scan.batches import Batch, Piece, is_wide
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import And, Predicate, evaluate_in_order
-from lance_sql.table import learning, small_fragments, wide_fragments
+from lance_sql.table import learning, small_fragments
 from lance_sql.values import row_ranges, selection
 from lance_sql.values.row_ranges import RowRanges
 
@@ -46,7 +46,7 @@ def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
     flags = np.ones(piece.num_rows, np.uint8)
     wanted = list(dict.fromkeys(column.field for column in plan.columns if column.field is not None))
     # if a round of requests or the number of columns costs time, they are only read after a row has passed
-    is_costly = plan.fragments.concurrency > 1 or _is_wide(piece, wanted)
+    is_costly = plan.fragments.concurrency > 1 or is_wide(piece.fragment.fragment, len(wanted))
     together = [] if others or is_costly else wanted
     filtered = piece.fragment.filter(
         [(field, test.test) for field, test in tests], together, piece.rows, flags, plan.delivered
@@ -113,7 +113,7 @@ def _read_passed(
     is_far = plan.fragments.concurrency > 1
     missing = [field for field in wanted if field not in chosen]
     is_worthwhile = num_runs * ROWS_PER_FETCHED_RUN > num_rows or not is_far
-    if len(batch) == 1 and is_worthwhile and not _is_wide(batch[0], missing):
+    if len(batch) == 1 and is_worthwhile and not is_wide(batch[0].fragment.fragment, len(missing)):
         (piece,) = batch
         selected = piece.fragment.filter((), missing, piece.rows, flags, plan.delivered).arrays
         chosen.update({field: array for field, array in zip(missing, selected, strict=True) if array is not None})
@@ -168,19 +168,8 @@ def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[
         return []
     if batch[0].is_short:
         return _read_short(plan, fields, batch)
-    parts = [_read_piece(plan, fields, piece) for piece in batch]
+    parts = [piece.fragment.read(fields, piece.rows, plan.delivered) for piece in batch]
     return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
-
-
-def _is_wide(piece: Piece, fields: Sequence[Field]) -> bool:
-    """Whether this number of fields is better read together, for all rows."""
-    return wide_fragments.is_wide(piece.fragment.fragment, len(fields))
-
-
-def _read_piece(plan: ReadPlan, fields: Sequence[Field], piece: Piece) -> list[pa.Array]:
-    if _is_wide(piece, fields):
-        return wide_fragments.read(piece.fragment, fields, piece.rows, plan.delivered)
-    return piece.fragment.read(fields, piece.rows, plan.delivered)
 
 
 def _read_short(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:
@@ -189,7 +178,7 @@ def _read_short(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[p
     if None not in small.starts and len(small.columns[0]) == _num_rows(batch):
         return list(small.columns)
     parts = [
-        _read_piece(plan, fields, piece)
+        piece.fragment.read(fields, piece.rows, plan.delivered)
         if start is None
         else [column.take(pa.array(row_ranges.expand(piece.rows) + start)) for column in small.columns]
         for piece, start in zip(batch, small.starts, strict=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import Schema
 from lance_sql.reads.scan import lineage, read_ahead, read_shape
-from lance_sql.reads.scan.batches import Batch, Piece, cut, rows_per_batch
+from lance_sql.reads.scan.batches import Batch, Piece, are_small, cut, rows_per_batch
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.plan import MAX_PREFETCHED, ReadPlan
 from lance_sql.reads.scan.projection import OutputColumn
@@ -115,8 +115,12 @@ def _taken(
             distinct, ranks = np.unique(offsets, return_inverse=True)
             order[index] = num_rows + ranks
             num_rows += len(distinct)
-            for rows in cut(row_ranges.from_sorted(distinct), rows_per_batch(read_shape.of(plan, fragment).row_bytes)):
+            rows = row_ranges.from_sorted(distinct)
+            if are_small(plan, fragment.fragment, len(distinct)):
                 yield [Piece(fragment, rows)]
+                continue
+            for part in cut(rows, rows_per_batch(read_shape.of(plan, fragment).row_bytes)):
+                yield [Piece(fragment, part)]
 
     waits = plan.fragments.concurrency > 1
     # near rows are read in this thread: they are few

@@ -64,7 +64,7 @@ def test_a_batch_takes_two_rounds_however_many_columns_it_has(files: dict[str, b
 
 
 def test_heads_that_are_known_are_not_read_again(files: dict[str, bytes]) -> None:
-    store = CountingStore(files)
+    store = CountingStore(files, gap=2**16)
     dataset = store.open()
     dataset.take([5])
     store.clear()
@@ -196,7 +196,7 @@ def test_tables_outside_of_the_file_are_refused(small: bytes, field: int, value:
 
 def read_b(data: bytes) -> None:
     file = opened(data)
-    read_columns([LeafColumn(file, 1, file.column(1), Chain(pa.string()), "b")], row_ranges.single(0, 3))
+    read_columns([LeafColumn(file, 1, Chain(pa.string()), "b")], row_ranges.single(0, 3))
 
 
 def changed(data: bytes, change: Callable[[file2_pb2.ColumnMetadata], None]) -> bytes:
@@ -212,7 +212,7 @@ def changed(data: bytes, change: Callable[[file2_pb2.ColumnMetadata], None]) -> 
 
 def read_a(data: bytes) -> list[int | None]:
     file = opened(data)
-    column = LeafColumn(file, 0, file.column(0), Chain(pa.int64()), "a")
+    column = LeafColumn(file, 0, Chain(pa.int64()), "a")
     (array,) = read_columns([column], row_ranges.single(0, file.num_rows))
     return list(array.to_pylist())
 

@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ShapeKind
+from lance_sql.format.file.kernel_columns import OpeningTogether
 from lance_sql.format.file.leaves import is_leaf, leaves
-from lance_sql.format.file.native_columns import Items, NativeColumn, NativeRows
+from lance_sql.format.file.native_columns import Items, NativeColumn, NativeRows, Opening
 from lance_sql.format.file.page_cache import PageCache
 from lance_sql.format.file.read_columns import Column, streamed
 from lance_sql.format.schema import Field
@@ -134,7 +135,7 @@ def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, deliver
 
 
 def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
-    builder = _OutputBuilder(fragment, rows)
+    builder = _OutputBuilder(fragment, rows, OpeningTogether(_columns(plan, fragment), rows))
     shapes: list[_kernels.Shape | None] = []
     for column in plan.columns:
         if column.is_null:
@@ -152,12 +153,20 @@ def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | N
     return Output(builder.leaves, shapes, frozenset(builder.borders))
 
 
+def _columns(plan: ReadPlan, fragment: OpenFragment) -> Iterator[Column]:
+    for column in plan.columns:
+        if column.field is not None:
+            delivered = None if column.path else plan.delivered.get(column.field.id)
+            yield from fragment.columns_of(column.field, delivered)
+
+
 class _OutputBuilder:
     """Builder of the leaves, which also collects the borders of dictionaries."""
 
-    def __init__(self, fragment: OpenFragment, rows: RowRanges) -> None:
+    def __init__(self, fragment: OpenFragment, rows: RowRanges, opening: Opening) -> None:
         self._fragment = fragment
         self._rows = rows
+        self._opening = opening
         self.leaves: list[OutputLeaf] = []
         self.borders: set[int] = set()
 
@@ -171,7 +180,9 @@ class _OutputBuilder:
         if is_leaf(field):
             if not columns:
                 return self._add_leaf(missing_column(self._fragment, arrow.name, arrow.type, self._rows), arrow)
-            return self._add_leaf(streamed(columns[0], self._rows), arrow) if len(columns) == 1 else None
+            if len(columns) > 1:
+                return None
+            return self._add_leaf(streamed(columns[0], self._rows, opening=self._opening), arrow)
         if len(columns) != len(leaves(field)):
             return None
         return self._add_nested(field, arrow.type, iter(columns), arrow)
@@ -196,7 +207,7 @@ class _OutputBuilder:
     ) -> _kernels.Shape | None:
         """Adds a part of a column with the given type; None if Python is needed to read it."""
         if is_leaf(field):
-            return self._add_leaf(streamed(next(columns), self._rows, is_nested=True), arrow)
+            return self._add_leaf(streamed(next(columns), self._rows, is_nested=True, opening=self._opening), arrow)
         kind, inside = _inside(type)
         if kind is None or len(inside) != len(field.children):
             return None

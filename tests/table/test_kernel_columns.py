@@ -1,7 +1,8 @@
-"""Columns that are read together have the values of columns that are read one by one."""
+"""Columns that the kernels open together have the values of columns that Python opens and decodes one by one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +14,10 @@ import pytest
 import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
-from lance_sql.table import wide_fragments
+from lance_sql.format.file.leaves import join
+from lance_sql.format.layouts.reading import Shared, run
+from lance_sql.format.schema import Field
+from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
@@ -57,11 +61,34 @@ def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_together_is_one_by_one(table: Dataset, rows: RowRanges) -> None:
     fields = table.snapshot.manifest.schema.fields
     for fragment in fragments_of(table):
-        assert wide_fragments.is_wide(fragment.fragment, len(fields))
-        found = wide_fragments.read(fragment, fields, rows, {})
-        for array, expected in zip(found, fragment.read(fields, rows), strict=True):
+        found = fragment.read(fields, rows)
+        for array, expected in zip(found, in_python(fragment, fields, rows), strict=True):
             array.validate(full=True)
             assert array.equals(expected)
+
+
+def in_python(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> list[pa.Array]:
+    """The fields, of which Python opens and decodes each page."""
+    arrays = []
+    for field in fields:
+        columns = fragment._stored(field, None).columns
+        decoded = {id: run(column.decode(rows, Shared()), column.file.bytes.fetch) for id, column in columns.items()}
+        arrays.append(join(field, decoded, row_ranges.count(rows)))
+    return arrays
+
+
+def test_pages_are_opened_when_their_rows_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    rows = pa.table({"a": pa.array(range(200_000)), "b": pa.array([f"{i:0200d}" for i in range(200_000)])})
+    lance.write_dataset(rows.to_reader(10_000), path, data_storage_version="2.1")
+    fragment = fragments_of(lance_sql.open(path))[0]
+    fields = lance_sql.open(path).snapshot.manifest.schema.fields
+    starts = next(iter(fragment.columns_of(fields[1]))).row_starts
+    assert len(starts) > 3
+    for first in (0, int(starts[2]), int(starts[1]) - 2, 0):
+        wanted = np.array([[first, first + 4], [first + 9, first + 10]], np.int64)
+        found = pa.table(fragment.read(fields, wanted), ["a", "b"])
+        assert found.equals(rows.take([*range(first, first + 4), first + 9]).combine_chunks())
 
 
 def test_scans_of_wide_fragments_are_whole(table: Dataset) -> None:
@@ -71,12 +98,12 @@ def test_scans_of_wide_fragments_are_whole(table: Dataset) -> None:
     assert table.scan(filter=condition).to_table().equals(theirs.to_table(filter=condition))
 
 
-def test_most_columns_are_not_opened(table: Dataset) -> None:
+def test_most_columns_are_opened_by_the_kernels(table: Dataset) -> None:
     lance_sql.clear_caches()
     fragment = fragments_of(lance_sql.open(table.uri))[0]
-    wide_fragments.read(fragment, table.snapshot.manifest.schema.fields, row_ranges.single(0, NUM_ROWS), {})
-    # nested ones, and those that happen to have a dictionary or equal values
-    assert 16 <= len(fragment._columns) <= NUM_COLUMNS // 2
+    fragment.read(table.snapshot.manifest.schema.fields, row_ranges.single(0, NUM_ROWS))
+    # Python opens nested ones, and dictionaries that stay dictionaries
+    assert 1 <= len(fragment._columns) <= NUM_COLUMNS // 4
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -97,12 +124,12 @@ def test_damage_is_reported_as_for_one_column(tmp_path: Path, version: Version) 
         fields = table.snapshot.manifest.schema.fields
         expected = said = None
         try:
-            expected = fragments_of(table)[0].read(fields, everything)
+            expected = in_python(fragments_of(table)[0], fields, everything)
         except LanceError as error:
             said = str(error)
         found = None
         with suppress(LanceError):
-            found = wide_fragments.read(fragments_of(table)[0], fields, everything, {})
+            found = fragments_of(table)[0].read(fields, everything)
         assert (found is None) == (expected is None), said
         if found is not None and expected is not None:
             assert all(array.equals(other) for array, other in zip(found, expected, strict=True))

@@ -1,0 +1,212 @@
+#include "file/column_opener.h"
+
+#include <algorithm>
+
+#include "layouts/compressed_chunks.h"
+#include "layouts/constant_reader.h"
+#include "layouts/mini_block_reader.h"
+
+namespace lance {
+
+namespace {
+
+constexpr int64_t kEntryBytes = 16;
+
+// Longer dictionaries are read where they are.
+constexpr int64_t kMostCopied = 64 * 1024;
+
+// Parts of a file this close are requested as one.
+constexpr int64_t kMostBetween = 64;
+
+// Estimated memory of a page and a chunk, for the objects around their bytes.
+constexpr int64_t kPageBytes = 4096;
+constexpr int64_t kChunkBytes = 32;
+
+bool is_string(ValueCodec codec) { return codec == ValueCodec::kVariable || codec == ValueCodec::kFsst; }
+
+// Whether values without a dictionary become the format; wider numbers would be narrowed.
+bool fits(const ValueEncoding& values, const ColumnFormat& format) {
+    if (values.list_size != format.list_size) return false;
+    if (is_string(values.codec)) return format.variable;
+    return !format.variable && values.bits == format.bits;
+}
+
+bool fits(const FlatPage& page, const ColumnFormat& format) {
+    if (!page.dictionary) return fits(page.values, format);
+    if (is_string(page.values.codec) || page.values.list_size != 0 || format.list_size != 0) return false;
+    const int64_t bits = page.values.bits;
+    if (bits != 8 && bits != 16 && bits != 32 && bits != 64) return false;
+    return page.dictionary->variable ? format.variable : !format.variable && page.dictionary->bits == format.bits;
+}
+
+// Whether offsets ascend to at most num_bytes.
+template <class T>
+bool ascend(Bytes offsets, int64_t num_bytes) {
+    T before = 0;
+    bool is_fine = true;
+    for (size_t i = 0; i < offsets.size(); i += sizeof(T)) {
+        const T each = load<T>(offsets.data() + i);
+        is_fine &= each >= before;
+        before = each;
+    }
+    return is_fine && before <= static_cast<uint64_t>(num_bytes);
+}
+
+// The items of a block of byte strings: bits of an offset, start of the bytes, offsets, bytes. Nothing for a block of
+// another form: that of early writers, or a damaged one.
+std::optional<DictionaryItems> string_items(const DictionaryEncoding& encoding, Bytes block) {
+    const int64_t width = encoding.bits / 8;
+    if (size_of(block) < 2 * width) return std::nullopt;
+    const auto word = [&](int64_t at) -> uint64_t {
+        const uint8_t* from = block.data() + at * width;
+        return width == 4 ? load<uint32_t>(from) : load<uint64_t>(from);
+    };
+    if (word(0) != static_cast<uint64_t>(encoding.bits) || word(1) > block.size()) return std::nullopt;
+    const int64_t start = 2 * width;
+    const int64_t end = start + (encoding.num_items + 1) * width;
+    const auto data_start = static_cast<int64_t>(word(1));
+    if (end > data_start) return std::nullopt;
+    const Bytes offsets = block.subspan(static_cast<size_t>(start), static_cast<size_t>(end - start));
+    const Bytes data = block.subspan(static_cast<size_t>(data_start));
+    const bool is_fine =
+        width == 4 ? ascend<uint32_t>(offsets, size_of(data)) : ascend<uint64_t>(offsets, size_of(data));
+    if (!is_fine) return std::nullopt;
+    return DictionaryItems{encoding.num_items, encoding.bits, true, offsets, data};
+}
+
+std::optional<DictionaryItems> items_of(const DictionaryEncoding& encoding, Bytes block) {
+    if (encoding.variable) return string_items(encoding, block);
+    if (size_of(block) < multiply(encoding.num_items, encoding.bits / 8)) return std::nullopt;
+    return DictionaryItems{encoding.num_items, encoding.bits, false, {}, block};
+}
+
+Bytes own_copy(OpenPage& page, Bytes bytes) {
+    page.own.assign(bytes.begin(), bytes.end());
+    return page.own;
+}
+
+}  // namespace
+
+std::optional<Bytes> KnownBytes::find(int64_t start, int64_t end) const {
+    if (start < 0 || start > end || end > file_size_) fail("bytes ", start, " to ", end, " of ", file_size_);
+    const auto after = parts_.upper_bound(start);
+    if (after == parts_.begin()) return std::nullopt;
+    const auto& [part_start, data] = *std::prev(after);
+    if (end > part_start + size_of(data)) return std::nullopt;
+    return data.subspan(static_cast<size_t>(start - part_start), static_cast<size_t>(end - start));
+}
+
+std::pair<int64_t, int64_t> ColumnTable::entry(int64_t index, int64_t file_size) const {
+    if (index < 0 || index >= size_of(entries_) / kEntryBytes) fail("no column ", index);
+    const uint8_t* at = entries_.data() + kEntryBytes * index;
+    const auto position = load<uint64_t>(at);
+    const auto num_bytes = load<uint64_t>(at + 8);
+    const auto size = static_cast<uint64_t>(file_size);
+    if (position > size || num_bytes > size - position) fail("the metadata of column ", index, " is outside the file");
+    return {static_cast<int64_t>(position), static_cast<int64_t>(position + num_bytes)};
+}
+
+std::optional<OpenColumn> ColumnOpener::open(int64_t index, const ColumnFormat& format, const Ranges& rows) {
+    const auto [start, end] = table_.entry(index, file_.file_size());
+    const std::optional<Bytes> metadata = need(start, end);
+    return metadata ? open_pages(parse_column(*metadata, file_.file_size()), format, rows) : std::nullopt;
+}
+
+std::optional<OpenColumn> ColumnOpener::open_pages(const StoredColumn& stored, const ColumnFormat& format,
+                                                   const Ranges& rows) {
+    OpenColumn column;
+    column.row_starts.push_back(0);
+    for (const StoredPage& page : stored.pages) {
+        column.row_starts.push_back(column.row_starts.back() + page.num_rows);
+        if (column.row_starts.back() > num_rows_) return std::nullopt;
+    }
+    if (column.row_starts.back() != num_rows_) return std::nullopt;
+    const size_t missing_before = missing_.size();
+    int64_t range = 0;
+    for (size_t i = 0; i < stored.pages.size(); ++i) {
+        while (range < rows.size() && rows.end(range) <= column.row_starts[i]) ++range;
+        if (range == rows.size()) break;
+        if (rows.start(range) >= column.row_starts[i + 1]) continue;
+        const size_t missing = missing_.size();
+        std::optional<OpenPage> open = open_page(stored.pages[i], format);
+        if (open) {
+            open->number = static_cast<int64_t>(i);
+            column.pages.push_back(std::move(*open));
+        } else if (missing_.size() == missing) {
+            // One page is left to the caller, so that the bytes of the others are of no use.
+            missing_.resize(missing_before);
+            return std::nullopt;
+        }
+    }
+    if (missing_.size() > missing_before || column.pages.empty()) return std::nullopt;
+    return column;
+}
+
+std::optional<Bytes> ColumnOpener::need(int64_t start, int64_t end) {
+    const std::optional<Bytes> found = file_.find(start, end);
+    if (!found) missing_.insert(missing_.end(), {start, end});
+    return found;
+}
+
+std::vector<int64_t> ColumnOpener::missing() const {
+    std::vector<std::pair<int64_t, int64_t>> parts;
+    for (size_t i = 0; i < missing_.size(); i += 2) parts.emplace_back(missing_[i], missing_[i + 1]);
+    std::ranges::sort(parts);
+    std::vector<int64_t> joined;
+    for (const auto& [start, end] : parts) {
+        if (!joined.empty() && start <= joined.back() + kMostBetween) {
+            joined.back() = std::max(joined.back(), end);
+        } else {
+            joined.insert(joined.end(), {start, end});
+        }
+    }
+    return joined;
+}
+
+std::optional<OpenPage> ColumnOpener::open_page(const StoredPage& page, const ColumnFormat& format) {
+    if (!page.encoding) return std::nullopt;
+    const PageEncoding encoding = parse_page_encoding(*page.encoding);
+    if (const auto* flat = std::get_if<FlatPage>(&encoding)) return open_flat(*flat, page, format);
+    const auto* constant = std::get_if<ConstantPage>(&encoding);
+    if (!constant || !page.buffers.empty()) return std::nullopt;
+    if (constant->value && format.list_size != 0) return std::nullopt;
+    OpenPage open;
+    std::optional<Bytes> value;
+    if (constant->value) value = own_copy(open, *constant->value);
+    open.reader = std::make_unique<const ConstantReader>(format, page.num_rows, value);
+    open.num_bytes = kPageBytes + size_of(Bytes(open.own));
+    return open;
+}
+
+std::optional<OpenPage> ColumnOpener::open_flat(const FlatPage& flat, const StoredPage& page,
+                                                const ColumnFormat& format) {
+    const size_t num_buffers = flat.dictionary ? 3 : 2;
+    if (page.buffers.size() != 2 * num_buffers || flat.num_items != page.num_rows || !fits(flat, format)) {
+        return std::nullopt;
+    }
+    const std::optional<Bytes> words = need(page.buffers[0], page.buffers[1]);
+    const std::optional<Bytes> block = flat.dictionary ? need(page.buffers[4], page.buffers[5]) : Bytes();
+    if (!words || !block) return std::nullopt;
+    OpenPage open;
+    open.start = page.buffers[2];
+    open.end = page.buffers[3];
+    open.table = std::make_unique<const ChunkTable>(*words, flat.num_items, flat.shape, open.end - open.start);
+    const ValueEncoding& values = flat.values;
+    MiniBlockValues read{values.codec, values.bits, flat.definition, {}, std::nullopt, format, false};
+    if (values.codec == ValueCodec::kFsst) read.symbol_table = own_copy(open, values.symbol_table);
+    if (flat.dictionary) {
+        const bool is_copied = size_of(*block) <= kMostCopied;
+        open.refers_to_file = !is_copied;
+        read.dictionary = items_of(*flat.dictionary, is_copied ? own_copy(open, *block) : *block);
+        if (!read.dictionary) return std::nullopt;
+    }
+    std::unique_ptr<PageReader> reader = std::make_unique<MiniBlockReader>(*open.table, read);
+    if (values.compression) {
+        reader = std::make_unique<CompressedChunksReader>(*open.table, *values.compression, std::move(reader));
+    }
+    open.reader = std::move(reader);
+    open.num_bytes = kPageBytes + kChunkBytes * (open.table->num_chunks() + 1) + size_of(Bytes(open.own));
+    return open;
+}
+
+}  // namespace lance
