@@ -1,3 +1,4 @@
+// Looks up the bytes that readers of pages need, and makes the readers.
 #include "file/column_opener.h"
 
 #include <algorithm>
