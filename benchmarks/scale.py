@@ -6,6 +6,8 @@ wide_read           that table, of several types, opened for its schema as by a 
                     scanned
 wide_update         one column of one row of that table updated
 wide_append         one row, as a dict, appended to tables of 1,000 to 10,000 columns; two rows of each read
+very_many           200,000 and 1,000,000 fragments x 1,000 rows of one file: opened and counted, planned, one row
+                    appended, its rows found; and the memory of a process that plans
 fragments           5,000 fragments x 200 rows: opened and counted, one row by a filter, the rows that the newest
                     version changed, one column, one row deleted
 
@@ -29,6 +31,7 @@ import pyarrow as pa
 import lance_sql
 from lance_sql.format.proto import table_pb2
 
+from . import many_fragments
 from .measure import medians, parser, print_versions, report
 
 NUM_VERSIONS = 7_000
@@ -36,6 +39,7 @@ NUM_COLUMNS = 2_000
 WIDTHS = (1_000, 2_000, 4_000, 10_000)
 NUM_FRAGMENTS = 5_000
 FRAGMENT_ROWS = 200
+MANY_FRAGMENTS = (200_000, 1_000_000)
 _LAST = 2**64 - 1
 
 
@@ -166,6 +170,12 @@ def fragments(folder: Path, runs: int) -> None:
         shutil.rmtree(each)
 
 
+def very_many(folder: Path, runs: int) -> None:
+    """See `many_fragments`."""
+    for number in MANY_FRAGMENTS:
+        many_fragments.measure(folder, runs, number)
+
+
 def _filter_ours(path: Path, filter: str) -> pa.Table:
     return lance_sql.open(path).scan(filter=filter).to_table()
 
@@ -250,6 +260,7 @@ def main() -> None:
         "wide_update": lambda: wide_update(given.data, given.runs, given.rows),
         "wide_append": lambda: wide_append(given.data, given.runs),
         "fragments": lambda: fragments(given.data, given.runs),
+        "very_many": lambda: very_many(given.data, given.runs),
     }
     for name in given.sections or sections:
         sections[name]()

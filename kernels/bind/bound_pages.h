@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -95,8 +96,10 @@ struct BoundColumn {
     BoundColumn& operator=(const BoundColumn&) = delete;
 
     ColumnReader reader;
-    std::vector<nb::object> pages;  // and what they look into
-    std::vector<OpenPage> open_pages;
+    std::vector<nb::object> pages;                    // and what they look into
+    std::unordered_map<int64_t, OpenPage> own_pages;  // by number: those that were opened without Python
+
+    bool is_own(int64_t page) const { return own_pages.contains(page); }
 };
 
 // Bytes of a column that were read from a file.

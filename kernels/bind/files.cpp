@@ -44,13 +44,13 @@ std::vector<ColumnFormat> to_formats(const std::vector<Format>& formats) {
     return wanted;
 }
 
-// Whether all pages with some of the rows are open.
-bool is_open(const ColumnReader& column, const Ranges& rows) {
+// Whether all pages with some of the rows were opened here.
+bool is_open(const BoundColumn& column, const Ranges& rows) {
     const auto [first_row, end_row] = rows.bounds();
-    if (first_row == end_row || end_row > column.num_rows()) return false;
-    const auto [first, end] = column.pages_of(first_row, end_row);
+    if (first_row == end_row || end_row > column.reader.num_rows()) return false;
+    const auto [first, end] = column.reader.pages_of(first_row, end_row);
     for (int64_t page = first; page < end; ++page) {
-        if (!column.is_open(page)) return false;
+        if (!column.is_own(page)) return false;
     }
     return true;
 }
@@ -63,7 +63,7 @@ int64_t adopt(BoundColumn& column, OpenColumn opened) {
         if (column.reader.is_open(page.number)) continue;
         num_bytes += page.num_bytes;
         column.reader.open(page.number, *page.reader, page.start, page.end);
-        column.open_pages.push_back(std::move(page));
+        column.own_pages.emplace(page.number, std::move(page));
     }
     return num_bytes;
 }
@@ -89,7 +89,7 @@ nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size
     columns.reserve(nb::len(given));
     for (nb::handle each : given) {
         const auto column = nb::cast<nb::tuple>(each);
-        const bool open = !column[2].is_none() && is_open(nb::cast<const BoundColumn&>(column[2]).reader, ranges);
+        const bool open = !column[2].is_none() && is_open(nb::cast<const BoundColumn&>(column[2]), ranges);
         columns.push_back({to_count(column[0]), to_format(nb::cast<Format>(column[1])), open, std::nullopt});
     }
     ColumnOpener opener(known, ColumnTable(table), num_rows);
@@ -125,7 +125,12 @@ nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size
             for (nb::handle each : parts) bound.pages.push_back(nb::borrow(each));
         }
         num_bytes += adopt(bound, std::move(opened));
-        readers.append(std::move(reader));
+        // Python may have opened a page of it, for tests of NULL alone.
+        if (is_open(bound, ranges)) {
+            readers.append(std::move(reader));
+        } else {
+            readers.append(nb::none());
+        }
     }
     return nb::make_tuple(readers, opener.missing(), num_bytes);
 }

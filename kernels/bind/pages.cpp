@@ -234,7 +234,7 @@ void bind_pages(nb::module_& m) {
         .def("opened",
              [](const BoundColumn& self) {
                  std::vector<int64_t> numbers;
-                 for (const OpenPage& page : self.open_pages) numbers.push_back(page.number);
+                 for (const auto& [number, page] : self.own_pages) numbers.push_back(number);
                  return numbers;
              })
         .def(

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
+from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
+from lance_sql.format.file.kernel_columns import OpenColumns
 from lance_sql.format.file.leaves import join
 from lance_sql.format.layouts.reading import Shared, run
 from lance_sql.format.schema import Field
@@ -89,6 +91,23 @@ def test_pages_are_opened_when_their_rows_are_read(tmp_path: Path) -> None:
         wanted = np.array([[first, first + 4], [first + 9, first + 10]], np.int64)
         found = pa.table(fragment.read(fields, wanted), ["a", "b"])
         assert found.equals(rows.take([*range(first, first + 4), first + 9]).combine_chunks())
+
+
+def test_pages_that_python_has_opened_are_left_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    rows = pa.table({"a": pa.array([f"{i:0200d}" for i in range(100_000)])})
+    lance.write_dataset(rows.to_reader(10_000), path, data_storage_version="2.1")
+    fragment = fragments_of(lance_sql.open(path))[0]
+    (column,) = fragment.columns_of(lance_sql.open(path).snapshot.manifest.schema.fields[0])
+    start, end = column.row_starts[1:3].tolist()
+    opened, wanted = OpenColumns(), [(0, (True, 32, 0))]
+    (reader,) = opened.open(column.file, wanted, row_ranges.single(0, 2))
+    assert reader is not None
+    # as Python opens pages of which it only knows which values are NULL
+    reader.open(1, _kernels.PageReader.constant(end - start, format=(True, 32), value=None), 0, 0)
+    assert opened.open(column.file, wanted, row_ranges.single(start, start + 1)) == [None]
+    assert opened.open(column.file, wanted, row_ranges.single(5, 9)) == [reader]
+    assert opened.open(column.file, wanted, row_ranges.single(end, end + 1)) == [reader]
 
 
 def test_scans_of_wide_fragments_are_whole(table: Dataset) -> None:

@@ -69,7 +69,7 @@ class OpenColumns:
         """
         metadata = file.metadata
         assert isinstance(metadata, MetadataV2)
-        readers = [self._readers.get(each) for each in columns]
+        known = [(*each, self._readers.get(each)) for each in columns]
         parts = [(file.bytes.size - file.bytes.tail.size, file.bytes.tail)]
         for _ in range(_MOST_ROUNDS):
             readers, missing, num_bytes = _kernels.open_columns(
@@ -77,12 +77,15 @@ class OpenColumns:
                 metadata.column_table,
                 file.bytes.size,
                 file.num_rows,
-                [(index, format, reader) for (index, format), reader in zip(columns, readers, strict=True)],
+                known,
                 rows,
             )
             self.num_bytes += num_bytes
             if not missing:
                 break
+            known = [
+                (*each, reader or earlier) for each, reader, (*_, earlier) in zip(columns, readers, known, strict=True)
+            ]
             ranges = [ByteRange(start, end) for start, end in zip(missing[::2], missing[1::2], strict=True)]
             parts += zip(missing[::2], file.bytes.fetch(ranges), strict=True)
         for each, reader in zip(columns, readers, strict=True):
