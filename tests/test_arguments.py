@@ -312,3 +312,19 @@ def test_kinds_of_indices_in_any_case_of_letters(tmp_path: Path, kind: str) -> N
     connection = lance_sql.connect()
     connection.execute(f"CREATE INDEX by_sql ON '{table.uri}' USING {kind} (s)")
     assert [index.kind for index in table.latest().indices()] == [kind.lower()] * 2
+
+
+def test_a_cursor_is_read_in_a_block(table: Dataset) -> None:
+    with pytest.raises(AttributeError, match=r"with cursor\.read\(\) as changes: changes\.scan"):
+        table.cursor("c").read().scan()  # type: ignore[attr-defined]
+    with table.cursor("c").read() as changes:
+        assert changes.count_rows()
+
+
+def test_arguments_of_other_kinds_are_named(table: Dataset) -> None:
+    with pytest.raises(InvalidArgument, match="filter=5 is not a filter: pass SQL text"):
+        table.scan(filter=5)
+    with pytest.raises(InvalidArgument, match="'fox' is not a vector: to search for words, pass text='fox'"):
+        table.search("fox")
+    with pytest.raises(TypeError, match=r"'limit'\. Did you mean 'k'"):
+        table.search(text="fox", limit=3)  # type: ignore[call-arg]

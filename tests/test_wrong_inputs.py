@@ -332,7 +332,11 @@ WRONG = [
         (),
         "FROM lance_changes('orders.lance', key := 3)",
     ),
-    Wrong("no table", "Missing argument 'TABLE'. See 'lance-sql head --help'.", cli=("head",)),
+    Wrong(
+        "no table",
+        "Missing argument 'TABLE': lance-sql head [OPTIONS] TABLE. See 'lance-sql head --help'.",
+        cli=("head",),
+    ),
     Wrong("an option with a letter missing", "No such option '--limt'", cli=("head", "orders.lance", "--limt", "3")),
     Wrong("a format that there is not", "'xml' is not one of 'table', 'json'", cli=("SELECT 1", "--output", "xml")),
     Wrong("SQL with a letter missing", 'syntax error at or near "SELEC"', sql="SELEC 1"),

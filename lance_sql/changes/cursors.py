@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any, NoReturn
 
 from lance_sql.changes import bounds, positions
 from lance_sql.changes.bounds import Bound
@@ -33,6 +34,22 @@ from lance_sql.values.records import Record
 from lance_sql.writes.commit import consumed
 from lance_sql.writes.commit.consumed import Consumed
 from lance_sql.writes.statements.session import while_there
+
+
+class _Block:
+    """The block of `Cursor.read`. Names the mistake of using it without `with`."""
+
+    def __init__(self, reading: AbstractContextManager[ChangeFeed]) -> None:
+        self._reading = reading
+
+    def __enter__(self) -> ChangeFeed:
+        return self._reading.__enter__()
+
+    def __exit__(self, *raised: Any) -> bool | None:
+        return self._reading.__exit__(*raised)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"read() begins a block: with cursor.read() as changes: changes.{name}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,7 +130,7 @@ class Cursor:
         if after != "" and target is not None:
             raise InvalidArgument("Pass either target= (a Lance table) or after= (the position stored in a database)")
         given = None if target is None else _Target(target, storage_options)
-        return self._reading(until, given, after, options)
+        return _Block(self._reading(until, given, after, options))
 
     @contextmanager
     def _reading(

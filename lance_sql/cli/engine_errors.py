@@ -9,7 +9,9 @@ is about.
 from __future__ import annotations
 
 import difflib
+import os
 import re
+from contextlib import suppress
 from typing import Final
 
 from lance_sql.runtime.terminal_text import one_line, width_of
@@ -17,7 +19,8 @@ from lance_sql.runtime.terminal_text import one_line, width_of
 # the number also counts lines of DuckDB's own, so it is useless
 _EXCERPT: Final = re.compile(r"\n+(LINE \d+: )(.*)\n( *)(\^+)")
 _WIDTH: Final = 100
-_UNKNOWN_TABLE: Final = re.compile(r"Table with name (\w+) does not exist!")
+_UNKNOWN_TABLE: Final = re.compile(r"Table with name (\S+) does not exist!")
+_TOP: Final = re.compile(r"\bSELECT\s+TOP\s*\(?\s*(\d+)", re.IGNORECASE)
 _UNKNOWN_COLUMN: Final = re.compile(r'Referenced column "([^"]+)" not found in FROM clause')
 _CANDIDATE: Final = re.compile(r'"([^"]+)"')
 _BARE_PATH: Final = re.compile(r"(?<![\w'\"./:-])((?:[\w.-]+/|/)+[\w.-]+|[\w-]+\.lance)(?![\w'\"/])")
@@ -38,12 +41,18 @@ def explained(message: str, statement: str = "") -> tuple[str, str | None]:
 
 
 def _with_hint(said: str, typed: str) -> str:
+    if "syntax error" in said and typed.strip().isidentifier():
+        return f"No verb {typed.strip()!r}, and not SQL: 'lance-sql --help' lists the verbs"
+    if "syntax error" in said and (top := _TOP.search(typed)) is not None:
+        return f"{said}. TOP {top[1]} is LIMIT {top[1]} at the end of the query"
     path = _BARE_PATH.search(typed) if "syntax error" in said or 'function call "/(' in said else None
     if path is not None:
         return f"{said.partition(' Candidate functions')[0]} A table is a path in quotes: '{path[1]}'"
     if (unknown := _UNKNOWN_TABLE.search(said)) is not None:
         # the suggestion is a system table
         said = said.partition(" Did you mean")[0]
+        if os.path.splitext(unknown[1])[1]:
+            return _missing_file(unknown[1])
         return f"{said} A Lance table is a path in quotes, such as FROM '{unknown[1]}.lance'"
     if (word := _UNKNOWN_COLUMN.search(said)) is not None:
         candidates = _CANDIDATE.findall(said[word.end() :])
@@ -63,6 +72,14 @@ def _with_hint(said: str, typed: str) -> str:
         )
     said = re.sub(r'^(Binder Error: )Values list "', r'\1Table "', said)
     return said.partition(" Candidate functions:")[0]
+
+
+def _missing_file(path: str) -> str:
+    folder, name = os.path.split(path)
+    with suppress(OSError):
+        if closest := difflib.get_close_matches(name, os.listdir(folder or "."), 1):
+            return f"No file {path!r}. Did you mean {os.path.join(folder, closest[0])!r}?"
+    return f"No file {path!r}: check the path and its suffix, such as .parquet, .csv or .json"
 
 
 def _wrong_argument(said: str, typed: str) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -23,9 +23,33 @@ def in_one_line() -> Iterator[None]:
     except click.UsageError as error:
         if error.ctx is None:
             raise
-        message = error.format_message()
+        message = _with_way_out(error, error.ctx)
         end = "" if message.endswith((".", "?", "!")) else "."
         raise click.UsageError(f"{message}{end} See '{error.ctx.command_path} --help'.") from None
+
+
+_OTHER_OPTIONS: Final = {
+    "--set": "New values are arguments: update TABLE \"status='paid'\" --where ..",
+    "--from": "Versions of a range are arguments, as in changes TABLE 5 6; others take --since",
+    "--to": "Versions of a range are arguments, as in changes TABLE 5 6",
+    "--version": "A version follows the table: TABLE@41",
+    "--tag": "A tag follows the table: TABLE@TAG",
+    "--as-of": "A time follows the table: TABLE@yesterday",
+}
+"""Options of other tools, and what to write here."""
+
+
+def _with_way_out(error: click.UsageError, context: click.Context) -> str:
+    """Returns the message of an error of usage, with the arguments or names that the verb takes."""
+    if isinstance(error, click.NoSuchOption) and error.option_name in _OTHER_OPTIONS:
+        return f"No such option {error.option_name!r}. {_OTHER_OPTIONS[error.option_name]}"
+    message = error.format_message()
+    if message.startswith("No such command") and isinstance(context.command, click.Group):
+        return f"{message.rstrip('.')}: use {', '.join(context.command.list_commands(context))}"
+    if message.startswith(("Missing argument", "Got unexpected extra argument")):
+        pieces = [context.command_path, *context.command.collect_usage_pieces(context)]
+        return f"{message.rstrip('.')}: {' '.join(pieces)}"
+    return message
 
 
 def reports_errors(command: Callable[..., None]) -> Callable[..., None]:

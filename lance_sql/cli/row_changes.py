@@ -5,7 +5,8 @@ Replacing or removing rows asks for confirmation; without a terminal it needs `-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     pass
 
 where_option = click.option("--where", "-w", metavar="SQL", help="Filter on the rows.")
+
+_FILES: Final = (".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+"""Suffixes of sources, which no table has."""
 
 
 @click.command()
@@ -71,6 +75,8 @@ def write(
     import lance_sql
     from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
+    if os.path.splitext(table)[1].lower() in _FILES:
+        raise click.UsageError(f"TABLE comes first, then SOURCE: lance-sql write {source} {table}.")
     path, branch = path_and_branch(table)
     if mode == "overwrite" and not _overwriting_is_agreed(path, branch, yes):
         return

@@ -28,7 +28,7 @@ def open_table(
     return opening(path, version=tag if version is None else version, branch=branch)
 
 
-def open_version(path: str, version: int, *, branch: str | None = None) -> Dataset:
+def open_version(path: str, version: int | str, *, branch: str | None = None) -> Dataset:
     """Opens one version of a table.
 
     raises: as `lance_sql.open`

@@ -136,24 +136,32 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
 @click.command(short_help="Creates a tag for a version, or lists the tags.")
 @click.argument("table")
 @click.argument("name", required=False)
+@click.argument("version", required=False)
 @click.option("--move", is_flag=True, help="Move an existing tag to this version.")
 @click.option("--delete", "remove", is_flag=True, help="Remove the tag.")
 @dry_run_option
 @yes_option
 @reports_errors
-def tag(table: str, name: str | None, move: bool, remove: bool, dry_run: bool, yes: bool) -> None:
+def tag(table: str, name: str | None, version: str | None, move: bool, remove: bool, dry_run: bool, yes: bool) -> None:
     """Creates a tag for a version of TABLE, or lists the tags.
 
     \b
     lance-sql tag events.lance
     lance-sql tag events.lance@41 audited
+    lance-sql tag events.lance audited 41 --move
     lance-sql tag events.lance audited --delete
     """
     from lance_sql.cli import tables
 
     if move and remove:
         raise click.UsageError("Give one of --move and --delete.")
-    dataset = tables.open_table(table)
+    if version is not None:
+        if remove:
+            raise click.UsageError("Leave the version out: --delete removes the tag of any version.")
+        path, branch = path_and_branch(table)
+        dataset = tables.open_version(path, int(version) if version.lstrip("-").isdigit() else version, branch=branch)
+    else:
+        dataset = tables.open_table(table)
     if name is None:
         if move or remove:
             raise click.UsageError("Name a tag.")

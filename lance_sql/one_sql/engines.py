@@ -218,7 +218,10 @@ def _mistake(engine: str, error: Exception) -> InvalidArgument:
     """Returns the error of a statement as one line, without the generated query."""
     unknown = _UNKNOWN_COLUMN.search(str(error))
     kind = InvalidArgument if unknown is None else ColumnNotFound
-    return kind(f"{engine} cannot compute this: {_line(error)}")
+    name = "" if unknown is None else next(filter(None, unknown.groups()), "")
+    # a plain name may have been meant as a text
+    hint = f" Text has single quotes: '{name}'" if name.isidentifier() else ""
+    return kind(f"{engine} cannot compute this: {_line(error)}{hint}")
 
 
 def _line(error: Exception) -> str:

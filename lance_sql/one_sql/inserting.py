@@ -46,7 +46,11 @@ class Insertion(Change):
         return self.overwrite
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.opening.open(path)
+        try:
+            dataset = lance_sql.opening.open(path)
+        except TableNotFound as error:
+            error.message += f". To create it: CREATE TABLE '{self.path}' AS SELECT .."
+            raise
         schema = dataset.schema
         given = _names_of(self.query, engine)
         if self.by_name:
@@ -97,6 +101,8 @@ class Creation(Change):
         return True
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
+        # refuses an existing table in the words of SQL
+        _ = self.begins_with_table()
         return write(
             engine.prepare(as_query(self.query)).reader(),
             path,

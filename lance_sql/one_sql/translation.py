@@ -102,7 +102,7 @@ def check(query: exp.Expr, engine: str) -> None:
         joins = (str(join.args.get("method") or "").upper() for join in query.find_all(exp.Join))
         missing += [_JOINS[method] for method in joins if method in _JOINS]
     if missing:
-        raise UnsupportedFeature(f"{TITLES[engine]} does not support {missing[0]}")
+        raise UnsupportedFeature(f"{TITLES[engine]} does not support {missing[0]}: pass another engine")
 
 
 def _parts(table_reference: Reference) -> list[Reference]:

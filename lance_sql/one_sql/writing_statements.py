@@ -16,6 +16,7 @@ from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.table import address
+from lance_sql.table.location import table_name
 from lance_sql.table.version_names import split_name
 
 
@@ -79,7 +80,8 @@ class Change(ABC):
         returns: the handle of `carry_out`; its `last_change` is usable, its rows are not
         """
         with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
-            copy = os.path.join(folder, "clone.lance")
+            # has the table's name, because errors contain it
+            copy = os.path.join(folder, table_name(split_name(self.path)[0]))
             if self.begins_with_table():
                 _ = self.table().shallow_clone(copy)
             return self.carry_out(copy, engine)

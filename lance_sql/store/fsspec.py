@@ -42,7 +42,8 @@ class FsspecStore:
             # return old sizes.
             self._fs, root = fsspec.core.url_to_fs(uri, **self._options, skip_instance_cache=True)
         except (ImportError, ValueError) as error:
-            raise InvalidArgument(f"Cannot open {uri!r}: {error}") from error
+            hint = ": use s3://, gs://, az:// or another protocol of fsspec" if "not known" in str(error) else ""
+            raise InvalidArgument(f"Cannot open {uri!r}: {error}{hint}") from error
         if hasattr(self._fs, "dircache"):
             self._fs.dircache = fsspec.spec.DirCache(use_listings_cache=False)
         self._scheme = scheme

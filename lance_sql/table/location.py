@@ -6,7 +6,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.store import Store, check_path, open_store
@@ -18,6 +18,9 @@ from lance_sql.table.versions import VersionFile, VersionLike
 from lance_sql.values.local_paths import shown
 
 MAIN = "main"
+
+_MAX_NEIGHBOURS: Final = 8
+"""Maximum number of tables that a message lists."""
 
 
 class Location(NamedTuple):
@@ -202,16 +205,15 @@ def _check_table(main: Store, uri: str) -> None:
     else:
         reason = "no _versions directory"
     message = f"No Lance table at {shown(uri)!r} ({reason})"
+    if path is not None and os.path.isfile(path):
+        raise TableNotFound(f"{message}. To write its rows to a table: lance-sql write new.lance {shown(uri)}")
     if path is not None and _has_data_files(path):
         # a table of a similar name is not the intended one
         raise TableNotFound(
             f"{message}. It has data files, but no version: its first writer did not commit, or its versions were lost."
             " Restore them from a backup"
         )
-    neighbour = _neighbour(shown(uri), path) if path is not None else None
-    if neighbour is not None:
-        message += f". Did you mean {neighbour!r}?"
-    raise TableNotFound(message)
+    raise TableNotFound(message if path is None else f"{message}{_neighbours(shown(uri), path)}")
 
 
 def _has_data_files(folder: str) -> bool:
@@ -230,24 +232,27 @@ def _has_versions(folder: str) -> bool:
         return False
 
 
-def _neighbour(uri: str, path: str) -> str | None:
-    """Returns the table with the closest name in the same folder, or of the same name in the folder with the
-    closest name, in the user's spelling."""
+def _neighbours(uri: str, path: str) -> str:
+    """Returns the end of the message about a missing table: the table with the closest name in the same folder, or of
+    the same name in the folder with the closest name, in the user's spelling; or else the tables of the folder, if
+    they are few."""
     folder, name = os.path.split(os.path.abspath(path))
     if not os.path.isdir(folder):
-        return _in_neighbouring_folder(uri, folder, name)
+        found = _in_neighbouring_folder(uri, folder, name)
+        return "" if found is None else f". Did you mean {found!r}?"
     try:
         entries = [entry.name for entry in os.scandir(folder) if entry.name != name and _has_versions(entry.path)]
     except OSError:
-        return None
-    matches = difflib.get_close_matches(name, entries, n=1)
-    if not matches:
-        # difflib rates "events" and "events.lance" as too different if the name is short.
-        matches = [entry for entry in entries if entry == name + ".lance"]
-    if not matches:
-        return None
-    stem = uri.rstrip("/")
-    return stem[: len(stem) - len(table_name(uri))] + matches[0]
+        return ""
+    # without the suffix that all have, which makes any two names similar
+    stems = {entry.removesuffix(".lance"): entry for entry in entries}
+    matches = [stems[stem] for stem in difflib.get_close_matches(name.removesuffix(".lance"), stems, n=1)]
+    above = uri.rstrip("/")[: len(uri.rstrip("/")) - len(table_name(uri))]
+    if matches:
+        return f". Did you mean {above + matches[0]!r}?"
+    if not entries or len(entries) > _MAX_NEIGHBOURS:
+        return ""
+    return f". Tables there: {', '.join(above + entry for entry in sorted(entries))}"
 
 
 def _in_neighbouring_folder(uri: str, folder: str, name: str) -> str | None:

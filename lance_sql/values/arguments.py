@@ -21,7 +21,13 @@ _OF_PYLANCE: Final = {
 }
 """Keywords of pylance's reads, and what to call instead."""
 
-_OTHER_WORDS: Final = {"where": "filter", "predicate": "filter", "condition": "filter", "select": "columns"}
+_OTHER_WORDS: Final = {
+    "limit": "k",
+    "where": "filter",
+    "predicate": "filter",
+    "condition": "filter",
+    "select": "columns",
+}
 
 
 def check_keywords(function: str, given: Iterable[str], known: Sequence[str], *, also: Sequence[str] = ()) -> None:

@@ -20,6 +20,7 @@ T = "examples/orders.lance"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("mistakes")
     shutil.copytree(ROOT / "examples" / "orders.lance", made / T)
+    (made / "rows.parquet").touch()
     return made
 
 
@@ -36,6 +37,13 @@ def run(*arguments: str) -> Result:
 STATEMENTS = [
     ("FROM 'examples/order.lance'", "(no such folder). Did you mean 'examples/orders.lance'?"),
     ("FROM 'example/orders.lance'", "Did you mean 'examples/orders.lance'?"),
+    ("FROM 'examples/kunden.lance'", "(no such folder). Tables there: examples/orders.lance"),
+    ("FROM 'rows.parqet'", "No file 'rows.parqet'. Did you mean 'rows.parquet'?"),
+    ("FROM 'nothing.orc'", "No file 'nothing.orc': check the path and its suffix"),
+    ("INSERT INTO 'new.lance' VALUES (1)", "To create it: CREATE TABLE 'new.lance' AS SELECT .."),
+    (f"CREATE TABLE '{T}' AS SELECT 1 AS id", "use CREATE OR REPLACE TABLE, INSERT INTO, or another path"),
+    (f"UPDATE '{T}' SET status = shipped WHERE id = 1", "Text has single quotes: 'shipped'"),
+    (f"UPDATE '{T}' SET nothing = 1 WHERE id = 1", "No column 'nothing' in orders.lance version 9. Columns: id"),
     ("FROM orders", "A Lance table is a path in quotes, such as FROM 'orders.lance'"),
     (f"FROM {T}", f"A table is a path in quotes: '{T}'"),
     (f"FROM lance_versions({T})", f"A table is a path in quotes: '{T}'"),
@@ -47,6 +55,8 @@ STATEMENTS = [
     (f"SELECT amont FROM '{T}'", "Did you mean 'amount'?"),
     (f"FROM '{T}' WHERE status = shipped", "Text has single quotes: 'shipped'"),
     (f"FROM '{T}' WHERE status = \"paid\"", "Text has single quotes: 'paid'"),
+    ("nothing", "No verb 'nothing', and not SQL: 'lance-sql --help' lists the verbs"),
+    (f"SELECT TOP 5 * FROM '{T}'", "TOP 5 is LIMIT 5 at the end of the query"),
     (f"SELECT TOP 5 * FROM '{T}'", f"  SELECT TOP 5 * FROM '{T}'\n             ^"),
     (f"SELECT status, count(*) FROM '{T}'", 'column "status" must appear in the GROUP BY clause'),
     (f"SELECT sum(status) FROM '{T}'", "No function matches the given name and argument types 'sum(VARCHAR)'"),
@@ -102,7 +112,22 @@ VERBS = [
     (("index", "create", T, "idd", "btree"), "No column 'idd' in orders.lance version 9. Closest: 'id'"),
     (("cleanup", T, "--older-than", "long"), "'long' is not an age such as 30d, 12h or 90m."),
     (("diff", T, "5", "99"), "Version 99 does not exist in orders.lance"),
-    (("write", T, "SELECT 1 AS id"), "pass mode='append' or mode='overwrite'"),
+    (("write", T, "SELECT 1 AS id"), "pass mode='append' or mode='overwrite' (--mode)"),
+    (("write", T, "SELECT 1 AS nothing", "--mode", "append"), "Leave these columns out, or add them to the table"),
+    (("write", "rows.parquet", "new.lance"), "TABLE comes first, then SOURCE: lance-sql write new.lance rows.parquet."),
+    (("write", "rows.parquet"), "Missing argument 'SOURCE': main write [OPTIONS] TABLE SOURCE."),
+    (("history", "rows.parquet"), "(it is a file). To write its rows to a table: lance-sql write new.lance"),
+    (("cursors", T, "drop", "x", "y"), "Got unexpected extra arguments (x y): main cursors [OPTIONS] TABLE"),
+    (("tag", T, "new", "99"), "versions 1 to 9 are available"),
+    (("tag", T, "audited", "4", "--delete"), "Leave the version out"),
+    (("changes", T, "--from", "5"), "Versions of a range are arguments, as in changes TABLE 5 6"),
+    (("update", T, "--set", "amount=1"), "New values are arguments: update TABLE"),
+    (("index", T), "No such command 'examples/orders.lance': use create, drop, list, update."),
+    (("merge", T, "SELECT 1 AS id"), "pass key columns (on=['id'], --on id)"),
+    (("rules", T, "r", "amount >"), "Cannot read the filter 'amount >'"),
+    (("check", T, "nothing"), "It has none: set_rule (lance-sql rules) adds one"),
+    (("head", T, "--where", "nothing > 3"), "Columns: id, customer"),
+    (("history", "s4://bucket/t.lance"), "use s3://, gs://, az:// or another protocol of fsspec"),
 ]
 
 
@@ -126,6 +151,14 @@ def test_misspelt_verbs_get_a_suggestion(arguments: tuple[str, ...], message: st
     assert message in result.stderr
     assert result.exit_code in (2, 3)
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_tag_takes_a_version() -> None:
+    result = run("tag", T, "fourth", "4")
+    assert (result.exit_code, lance_sql.open(T, tag="fourth").version) == (0, 4)
+    assert run("tag", T, "fourth", "5", "--move", "--yes").exit_code == 0
+    assert lance_sql.open(T, tag="fourth").version == 5
+    assert run("tag", T, "fourth", "--delete", "--yes").exit_code == 0
 
 
 def test_errors_far_to_the_right_are_visible() -> None:

@@ -51,7 +51,8 @@ def check(
     rules = read_rules(rules_of or snapshot)
     unknown = [name for name in names or () if name not in rules]
     if unknown:
-        raise InvalidArgument(f"{snapshot.name} has no rule {unknown[0]!r}; its rules: {', '.join(rules) or 'none'}")
+        known = f"Rules: {', '.join(rules)}" if rules else "It has none: set_rule (lance-sql rules) adds one"
+        raise InvalidArgument(f"{snapshot.name} has no rule {unknown[0]!r}. {known}")
     chosen = [rule for name, rule in rules.items() if names is None or name in names]
     if since is None:
         return _report(snapshot.label, None, chosen, CheckedRows(snapshot))

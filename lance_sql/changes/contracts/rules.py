@@ -128,7 +128,7 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
         raise InvalidArgument(f"No kind of rule {call[1]!r}. Did you mean {close[0]!r}?")
     if call is None or kind is None:
         # errors are raised now, not when the rule is checked
-        _ = to_predicate(snapshot, negated(text))
+        _ = to_predicate(snapshot, text), to_predicate(snapshot, negated(text))
         return Rule(name, text.strip(), _severity(severity), CONDITION)
     kind_name = call[1].lower()
     columns, values = _arguments(text, kind_name)

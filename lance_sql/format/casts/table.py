@@ -51,6 +51,8 @@ class TableCast:
                 problems.append(f"{field.name}: missing, and it may not be NULL")
         if problems or other_types:
             way_out = ". Cast them, or use INSERT INTO or MERGE INTO, which cast" if other_types else ""
+            if not way_out and any(source.names.count(each) == 1 and each not in table.names for each in source.names):
+                way_out = ". Leave these columns out, or add them to the table with add_columns"
             blobs = [field.name for field in source if getattr(field.type, "extension_name", "") == "lance.blob.v2"]
             if blobs:
                 way_out = f". Pass the bytes of a blob array of pylance: {blobs[0]}.storage.field('data')"

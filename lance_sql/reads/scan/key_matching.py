@@ -72,7 +72,7 @@ def match(
         twice = np.flatnonzero(rows[1:] == rows[:-1])
         if one_each and len(twice):
             row = source.slice(int(matching[twice[0]]), 1).select(list(on)).to_pylist()[0]
-            raise InvalidArgument(f"Two rows of the source match one row of {snapshot.name}: {row}")
+            raise InvalidArgument(f"Two rows of the source match one row of {snapshot.name}: {row}. Keep one of them")
         addresses.append(part.column(ROW_ADDRESS).take(pa.array(rows)).to_numpy())
         source_rows.append(matching)
     matched = np.concatenate(source_rows)

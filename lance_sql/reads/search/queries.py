@@ -182,10 +182,12 @@ def search_request(
     options: instead of queries, or with them for shared options
     raises: InvalidArgument for two queries of one kind; TypeError for unknown keywords
     """
-    check_keywords(method, options, tuple(SearchOptions.__annotations__))
+    check_keywords(method, options, ("k", *SearchOptions.__annotations__))
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     sides: dict[type, Any] = {}
     for query in queries:
+        if isinstance(query, str):
+            raise InvalidArgument(f"{query!r} is not a vector: to search for words, pass text={query!r}")
         kind = Words if isinstance(query, Words) else Nearest
         if kind in sides or ("text" if kind is Words else "vector") in given:
             raise InvalidArgument(f"{method} takes one vector and one text, not two of a kind")

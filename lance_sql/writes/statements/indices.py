@@ -72,7 +72,7 @@ def create(
             raise UnsupportedFeature(f"lance-sql uses indices of kind {spelled!r}, but cannot build them: use {kinds}")
         raise InvalidArgument(f"Unknown kind of index {spelled!r}: use {kinds}")
     if options and BUILT[kind].write is not None:
-        raise InvalidArgument(f"An index of kind {kind!r} has no option {next(iter(options))!r}")
+        raise InvalidArgument(f"An index of kind {kind!r} has no option {next(iter(options))!r}: it has none")
     name = f"{column}_idx" if name is None else name
     if not name or name.startswith("__"):
         raise InvalidArgument(f"An index cannot have the name {name!r}")

@@ -133,7 +133,7 @@ def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mappi
     if mode == "create":
         raise TableExists(
             f"Table {shown(uri)!r} exists already, at version {snapshot.version}: pass mode='append' or"
-            " mode='overwrite', or another path"
+            " mode='overwrite' (--mode), or another path"
         )
     check_writable(snapshot)
     return snapshot

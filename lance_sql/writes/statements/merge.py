@@ -129,7 +129,7 @@ def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]
     if on is None:
         keys = primary_key(table)
         if not keys:
-            raise InvalidArgument(f"{name} has no primary key: pass key columns (on=)")
+            raise InvalidArgument(f"{name} has no primary key: pass key columns (on=['id'], --on id)")
         on = keys
     keys = tuple([on] if isinstance(on, str) else on)
     if not keys or len(set(keys)) != len(keys):

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
 from .tree import Path
 
@@ -79,6 +79,10 @@ def decode(expression: object) -> Decoded:
         payload = expression.__reduce__()[1][0]
         batch = pa.ipc.open_file(payload).get_batch(0)
     except (pa.ArrowException, TypeError, LookupError) as error:
+        if not type(expression).__module__.startswith("pyarrow."):
+            raise InvalidArgument(
+                f"filter={expression!r} is not a filter: pass SQL text such as 'id > 3', or an Arrow expression"
+            ) from None
         raise UnsupportedFeature(f"The filter {expression} cannot be read: {error}") from error
     pairs = _metadata_pairs(batch.schema)
     return Decoded(_parse(pairs, batch, expression), batch, tuple(pairs))

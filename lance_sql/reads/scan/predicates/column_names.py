@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import pyarrow as pa
 
@@ -12,6 +12,8 @@ from lance_sql.errors import ColumnNotFound
 from lance_sql.format.schema.extensions import extension_type
 
 from .tree import ColumnRef, Path
+
+_MAX_LISTED: Final = 12
 
 
 def resolve_dotted(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[ColumnRef, pa.DataType]:
@@ -60,7 +62,10 @@ def _raise_missing(schema: pa.Schema, name: str, table: str) -> NoReturn:
     system_columns.require([name], stable_row_ids=False, table=table)
     user = [column for column in schema.names if column not in system_columns.NAMES]
     hidden = [column for column in schema.names if column in system_columns.NAMES]
-    message = f"No column {name!r} in {table}" + _closest(name, schema.names if name[:1] == "_" else user)
+    closest = _closest(name, schema.names if name[:1] == "_" else user)
+    if not closest and user and len(user) <= _MAX_LISTED:
+        closest = f". Columns: {', '.join(user)}"
+    message = f"No column {name!r} in {table}{closest}"
     if hidden:
         message += f". Hidden columns: {', '.join(hidden)}"
     raise ColumnNotFound(message)
