@@ -110,58 +110,29 @@ __all__ = [
     "write",
 ]
 
-_ERRORS = "lance_sql.errors"
-_MODULES = {
-    "BranchExists": _ERRORS,
-    "ColumnNotFound": _ERRORS,
-    "CommitConflict": _ERRORS,
-    "ContractBroken": _ERRORS,
-    "CorruptFile": _ERRORS,
-    "Cursor": "lance_sql.changes.cursors",
-    "DamagedLineage": _ERRORS,
-    "Dataset": "lance_sql.dataset",
-    "Difference": "lance_sql.health.differences",
-    "ForeignBase": _ERRORS,
-    "InvalidArgument": _ERRORS,
-    "LanceError": _ERRORS,
-    "ManifestEntry": "lance_sql.store.manifest_store",
-    "ManifestStore": "lance_sql.store.manifest_store",
-    "MissingDependency": _ERRORS,
-    "RetryableConflict": _ERRORS,
-    "Scan": "lance_sql.reads.scan.scan",
-    "ScanTask": "lance_sql.reads.scan.scan",
-    "SqliteManifestStore": "lance_sql.store.manifest_store",
-    "TableExists": _ERRORS,
-    "TableNotFound": _ERRORS,
-    "TagExists": _ERRORS,
-    "UnsupportedFeature": _ERRORS,
-    "VersionNotFound": _ERRORS,
-    "View": "lance_sql.one_sql.views",
-    "WriteJob": "lance_sql.jobs.write_job",
-    "apply_changes": "lance_sql.jobs.applying",
-    "attach": "lance_sql.providers",
-    "audit": "lance_sql.health.verification",
-    "begin_write": "lance_sql.jobs.writing",
-    "Catalog": "lance_sql.catalogs",
-    "cache_usage": "lance_sql.runtime.cache_usage",
-    "catalog": "lance_sql.catalogs",
-    "clear_caches": "lance_sql.runtime.cache_usage",
-    "configure": "lance_sql.table.commit_origin",
-    "connect": "lance_sql.one_sql.connections",
-    "diff": "lance_sql.health.differences",
-    "job": "lance_sql.table.commit_origin",
-    "materialize": "lance_sql.one_sql.views",
-    "nearest": "lance_sql.reads.search.queries",
-    "open": "lance_sql.opening",
-    "read_spark": "lance_sql.providers",
-    "register": "lance_sql.providers",
-    "repair": "lance_sql.health.repairs",
-    "salvage": "lance_sql.health.repairs",
-    "sql": "lance_sql.one_sql.running",
-    "verify": "lance_sql.health.verification",
-    "words": "lance_sql.reads.search.queries",
-    "write": "lance_sql.jobs.writing",
+_NAMES = {
+    "catalogs": ("Catalog", "catalog"),
+    "changes.cursors": ("Cursor",),
+    "dataset": ("Dataset",),
+    "health.differences": ("Difference", "diff"),
+    "health.repairs": ("repair", "salvage"),
+    "health.verification": ("audit", "verify"),
+    "jobs.applying": ("apply_changes",),
+    "jobs.write_job": ("WriteJob",),
+    "jobs.writing": ("begin_write", "write"),
+    "one_sql.connections": ("connect",),
+    "one_sql.running": ("sql",),
+    "one_sql.views": ("View", "materialize"),
+    "opening": ("open",),
+    "providers": ("attach", "read_spark", "register"),
+    "reads.scan.scan": ("Scan", "ScanTask"),
+    "reads.search.queries": ("nearest", "words"),
+    "runtime.cache_usage": ("cache_usage", "clear_caches"),
+    "store.manifest_store": ("ManifestEntry", "ManifestStore", "SqliteManifestStore"),
+    "table.commit_origin": ("configure", "job"),
 }
+"""Names by module; those of `errors` are not listed."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def _folders(sources: list[str]) -> list[str]:
@@ -207,9 +178,9 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("lance-sql")
-    if name not in _MODULES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
+    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
     globals()[name] = value
     return value
 
