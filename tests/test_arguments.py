@@ -110,9 +110,9 @@ def test_names_that_are_too_long(table: Dataset, name: str) -> None:
 
 def test_names_are_text(table: Dataset) -> None:
     with pytest.raises(InvalidArgument, match="pass text"):
-        table.create_tag(5)  # type: ignore[arg-type]
+        table.create_tag(5)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="pass text"):
-        table.create_branch(5)  # type: ignore[arg-type]
+        table.create_branch(5)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_longest_names(table: Dataset) -> None:

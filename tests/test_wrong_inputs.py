@@ -234,7 +234,7 @@ WRONG = [
         ("write", "new.lance", "SELECT id, _rowid FROM lance_scan('orders.lance')"),
     ),
     Wrong("no rows at all", "Cannot read rows from 'int': pass an Arrow table", lambda: lance_sql.write(42, "n.lance")),
-    Wrong("a mode with a letter missing", "mode='apend' is not one of", lambda: lance_sql.write({}, "n", mode="apend")),  # type: ignore[arg-type]
+    Wrong("a mode with a letter missing", "mode='apend' is not one of", lambda: lance_sql.write({}, "n", mode="apend")),  # type: ignore[arg-type]  # wrong on purpose
     Wrong(
         "a file version that is not written",
         "Data files of version '3.0' cannot be written: pass 2.0, 2.1, 2.2",
@@ -243,7 +243,7 @@ WRONG = [
     Wrong(
         "a mode of the feed",
         "mode='nett' is not one of 'all', 'net', 'insert_only'",
-        lambda: orders().changes(mode="nett"),  # type: ignore[arg-type]
+        lambda: orders().changes(mode="nett"),  # type: ignore[arg-type]  # wrong on purpose
         (),
         "FROM lance_changes('orders.lance', 1, mode := 'nett')",
         "SELECT * FROM lance_changes('orders.lance', 1, 3, NULL, 'nett')",
@@ -328,7 +328,7 @@ WRONG = [
     Wrong(
         "a key that is a number",
         "key=3 is not a column name: pass a name, or a list of names",
-        lambda: orders().changes(key=3),  # type: ignore[arg-type]
+        lambda: orders().changes(key=3),  # type: ignore[arg-type]  # wrong on purpose
         (),
         "FROM lance_changes('orders.lance', key := 3)",
     ),

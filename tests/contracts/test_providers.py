@@ -135,7 +135,7 @@ class _Any:
     def __eq__(self, other: object) -> bool:
         return other != other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as mutable classes have it
 
 
 class TestDuckDB(Provider):

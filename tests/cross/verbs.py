@@ -268,7 +268,7 @@ def begun(folder: Path, kind: Kind, file_version: Any, writer: str) -> State:
     rows = pa.table({"id": pa.array(list(model), pa.int64()), "x": array})
     for part, mode in ((rows.slice(0, 5), "create"), (rows.slice(5), "append")):
         if writer == "lance_sql":
-            lance_sql.write(part, path, mode=mode, file_version=file_version)  # type: ignore[arg-type]
+            lance_sql.write(part, path, mode=mode, file_version=file_version)  # type: ignore[arg-type]  # one of the texts
         else:
             lance.write_dataset(part, path, mode=mode, data_storage_version=file_version, enable_stable_row_ids=True)
     state = State(folder, kind, lance_sql.open(path), model)

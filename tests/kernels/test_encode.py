@@ -318,7 +318,7 @@ ONE = np.array([0, 1])
         lambda: kernels.assemble_chunks(np.array([0, 8]), bytes(2), None, None, [(b"", ONE)], True, bytearray(16)),
     ],
 )  # fmt: skip
-def test_sizes_that_do_not_fit_are_refused(call) -> None:  # type: ignore[no-untyped-def]
+def test_sizes_that_do_not_fit_are_refused(call) -> None:  # type: ignore[no-untyped-def]  # parameters of pytest
     with pytest.raises(ValueError, match=r"."):
         call()
 

@@ -28,7 +28,7 @@ def decode_all(page_kernel: object, num_rows: int, out_bits: int, room: int) -> 
     while True:
         out = Output(len(data) + room)
         out.buffer[: len(data)] = data
-        rows, num_bytes = page_kernel(done, offsets.buffer, out_bits, out.buffer)  # type: ignore[operator]
+        rows, num_bytes = page_kernel(done, offsets.buffer, out_bits, out.buffer)  # type: ignore[operator]  # not None here
         data = out.array()[:num_bytes].tobytes()
         if rows == num_rows:
             return offsets.array(f"<i{width}"), data

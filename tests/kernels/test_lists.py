@@ -80,7 +80,7 @@ def number(rows: list[Nested]) -> list[Nested]:
         if depth == 2:
             count += 1
             return None if value is None else count - 1
-        return value if value is None else [renumber(v, depth + 1) for v in value]  # type: ignore[union-attr]
+        return value if value is None else [renumber(v, depth + 1) for v in value]  # type: ignore[union-attr]  # not None here
 
     return [renumber(row, 0) for row in rows]
 

@@ -231,13 +231,13 @@ def pages(draw: st.DrawFn) -> list[Made]:
             valid = random_values(seed + 1, sum(sizes), np.uint8) % 3 > 0
         makers: dict[str, Callable[[], Made]] = {
             "number": lambda: number_page(how[0], how[1], sizes, seed, valid),  # noqa: B023 - called at once
-            "bool": lambda: bool_page(sizes, seed, valid),  # noqa: B023
-            "wide": lambda: wide_page(sizes, seed, valid, *how),  # noqa: B023
-            "narrow": lambda: narrow_page(sizes, seed, valid),  # noqa: B023
-            "text": lambda: text_page(sizes, seed, valid, *how),  # noqa: B023
-            "dictionary": lambda: dictionary_page(sizes, seed, valid, *how),  # noqa: B023
-            "constant": lambda: constant_page(sum(sizes), how[0], valid),  # noqa: B023
-            "numbers": lambda: numbers_page(sum(sizes), seed, *how),  # noqa: B023
+            "bool": lambda: bool_page(sizes, seed, valid),  # noqa: B023 - called at once
+            "wide": lambda: wide_page(sizes, seed, valid, *how),  # noqa: B023 - called at once
+            "narrow": lambda: narrow_page(sizes, seed, valid),  # noqa: B023 - called at once
+            "text": lambda: text_page(sizes, seed, valid, *how),  # noqa: B023 - called at once
+            "dictionary": lambda: dictionary_page(sizes, seed, valid, *how),  # noqa: B023 - called at once
+            "constant": lambda: constant_page(sum(sizes), how[0], valid),  # noqa: B023 - called at once
+            "numbers": lambda: numbers_page(sum(sizes), seed, *how),  # noqa: B023 - called at once
         }
         found.append(makers[name]())
     return found

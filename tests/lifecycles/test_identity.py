@@ -37,7 +37,7 @@ class Place:
         for number in ids:
             if self.branch is None:
                 mode = "append" if os.path.exists(self.path) else "create"
-                lance_sql.write({"id": [number]}, self.path, mode=mode)  # type: ignore[arg-type]
+                lance_sql.write({"id": [number]}, self.path, mode=mode)  # type: ignore[arg-type]  # one of the texts
             else:
                 append(self.path, number, branch=self.branch)
 
@@ -174,7 +174,7 @@ def test_a_handle_on_another_history_reads_its_rows_or_raises(place: Place, what
         outcome = read()
     except VersionNotFound as error:
         outcome = str(error)
-        expected = re.search(r".*(is another commit than|is gone|was deleted).*", outcome).group()  # type: ignore[union-attr]
+        expected = re.search(r".*(is another commit than|is gone|was deleted).*", outcome).group()  # type: ignore[union-attr]  # it matches
     assert outcome == expected
 
 

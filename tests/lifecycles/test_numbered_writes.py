@@ -32,7 +32,7 @@ def test_a_write_that_was_taken_back_is_made_again(tmp_path: Path, mode: str, by
     if by == "ours":
         lance_sql.open(path).restore(1)
     else:
-        lance.dataset(path, version=1).restore()  # type: ignore[no-untyped-call]
+        lance.dataset(path, version=1).restore()  # type: ignore[no-untyped-call]  # pylance has no types here
     write(path, 1, 1, 2, 3, mode=mode)
     expected = [0, 1, 2, 3] if mode == "append" else [1, 2, 3]
     assert ids(path) == expected

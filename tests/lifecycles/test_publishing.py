@@ -189,7 +189,7 @@ def test_inserts_without_a_key_go_with_inserts_of_others(tmp_path: Path, monkeyp
 
     def late(*arguments: object, **options: object) -> object:
         append(path, 9)
-        return committed(*arguments, **options)  # type: ignore[arg-type]
+        return committed(*arguments, **options)  # type: ignore[arg-type]  # passed on as given
 
     monkeypatch.setattr(publishing, "_commit", late)
     table.publish("load")
@@ -216,19 +216,19 @@ def test_applied_changes_are_published_with_what_they_remember(tmp_path: Path, s
             table = lance_sql.write({"id": [0], "v": ["z"]}, path)
             batches = [begin, load]
         else:
-            table = lance_sql.apply_changes(path, begin, "id", **options)  # type: ignore[arg-type]
+            table = lance_sql.apply_changes(path, begin, "id", **options)  # type: ignore[arg-type]  # passed on as given
             batches = [load]
         target = table.create_branch("load") if way == "branch" else table
         if began_with == "branch" and scd == 2:
             continue
         for batch in batches:
-            target = lance_sql.apply_changes(target, batch, "id", **options)  # type: ignore[arg-type]
+            target = lance_sql.apply_changes(target, batch, "id", **options)  # type: ignore[arg-type]  # passed on as given
         if way == "branch":
             if lance_sql.open(path).schema != target.schema:
                 return
             table.publish("load")
         late = [event(1, "late", 3), event(2, "late", 3)]
-        after = lance_sql.apply_changes(path, late, "id", **options)  # type: ignore[arg-type]
+        after = lance_sql.apply_changes(path, late, "id", **options)  # type: ignore[arg-type]  # passed on as given
         results.append(sorted(map(repr, after.to_table().to_pylist())))
         lance_sql.open(path).cleanup(retain_versions=1)
         assert lance_sql.verify(path, deep=True).is_healthy
@@ -266,7 +266,7 @@ def test_a_numbered_write_is_known_on_branches_and_after_their_publication(tmp_p
 
     def write(number: int, *new: int, branch: str | None = None) -> None:
         options = {"txn_app_id": "app", "txn_version": number}
-        lance_sql.write({"id": list(new)}, path, mode="append", branch=branch, **options)  # type: ignore[arg-type]
+        lance_sql.write({"id": list(new)}, path, mode="append", branch=branch, **options)  # type: ignore[arg-type]  # passed on as given
 
     write(1, 2)
     lance_sql.open(path).create_branch("load")

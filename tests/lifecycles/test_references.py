@@ -105,7 +105,7 @@ def test_a_reference_and_a_cleanup(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         looks = []
 
         def look(*arguments: object) -> object:
-            found = named(*arguments)  # type: ignore[arg-type]
+            found = named(*arguments)  # type: ignore[arg-type]  # passed on as given
             looks.append(1)
             if len(looks) == 1:
                 make()
@@ -157,7 +157,7 @@ def test_a_reference_to_a_branch_that_is_deleted_meanwhile(
     checked, looks = clones.check_unneeded, []
 
     def look(*arguments: object) -> None:
-        checked(*arguments)  # type: ignore[arg-type]
+        checked(*arguments)  # type: ignore[arg-type]  # passed on as given
         looks.append(1)
         if len(looks) == 1:
             branch.create_tag("kept") if maker == "tag" else branch.create_branch("kept")

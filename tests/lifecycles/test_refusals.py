@@ -88,7 +88,7 @@ def test_a_cleanup_passes_over_versions_that_another_one_removes(
             table.cleanup(retain_versions=1)
         else:
             table.delete_branch("load")
-        return pinned(snapshot)  # type: ignore[arg-type]
+        return pinned(snapshot)  # type: ignore[arg-type]  # passed on as given
 
     monkeypatch.setattr(cleanup, "_pinned", removing)
     table.cleanup(retain_versions=1)

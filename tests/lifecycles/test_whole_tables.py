@@ -89,7 +89,7 @@ def test_a_name_that_another_table_has_now_is_not_dropped(tmp_path: Path, monkey
     described = catalog.describe
 
     def late(name: object) -> object:
-        entry = described(name)  # type: ignore[arg-type]
+        entry = described(name)  # type: ignore[arg-type]  # passed on as given
         other.drop_table(("s", "a"))
         lance_sql.write({"id": [2]}, other.declare(("s", "a")).path)
         return entry
@@ -177,7 +177,7 @@ def test_a_commit_to_a_table_that_goes_leaves_nothing(
             table_folders.drop(str(path))
         else:
             shutil.rmtree(path)
-        return put(*arguments, **options)  # type: ignore[arg-type]
+        return put(*arguments, **options)  # type: ignore[arg-type]  # passed on as given
 
     monkeypatch.setattr(committer, "put_version", late)
     with pytest.raises(TableNotFound, match="was dropped or moved"):

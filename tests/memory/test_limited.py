@@ -76,7 +76,7 @@ def long_rows(start: int, end: int) -> Iterator[pa.RecordBatch]:
 def written(folder: Path, rows: int, make: object) -> Path:
     path = folder / "t.lance"
     for start in range(0, rows, -(-rows // NUM_FILES)):
-        batches = make(start, min(start + -(-rows // NUM_FILES), rows))  # type: ignore[operator]
+        batches = make(start, min(start + -(-rows // NUM_FILES), rows))  # type: ignore[operator]  # not None here
         first = next(batches)
         reader = pa.RecordBatchReader.from_batches(first.schema, (each for part in ([first], batches) for each in part))
         lance_sql.write(reader, path, mode="append" if start else "create")

@@ -108,7 +108,7 @@ def test_requests_are_few(place: Place, store: ObjectStore) -> None:
 @pytest.mark.slow
 def test_a_listing_is_taken_page_by_page(place: Place, store: ObjectStore) -> None:
     paths = [f"names/{number:05}" for number in range(1100)]
-    concurrently([lambda path=path: store.put(path, b"", mode="overwrite") for path in paths], 16)  # type: ignore[misc]
+    concurrently([lambda path=path: store.put(path, b"", mode="overwrite") for path in paths], 16)  # type: ignore[misc]  # bound to this value
     with place.proxy.counted() as requests:
         found = store.files("names")
         assert next(found).path == paths[0]
@@ -181,9 +181,9 @@ def test_objects_of_other_writers_are_listed(place: Place, store: ObjectStore) -
 def _read_in_child(uri: str, options: dict[str, str], store: ObjectStore | None, answers: object) -> None:
     try:
         found = (store or ObjectStore(uri, options)).tail("data/a.lance", 4)[1].to_pybytes()
-        answers.put(found)  # type: ignore[attr-defined]
+        answers.put(found)  # type: ignore[attr-defined]  # a queue of processes
     except Exception as error:
-        answers.put(f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
+        answers.put(f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]  # a queue of processes
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -43,12 +43,12 @@ HISTORY = [(1, "Bonn", 1, 4, False), (1, "Köln", 4, 6, False), (2, "Trier", 2, 
 @pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
 def test_a_history_in_each_engine(engine: str) -> None:
     made = lance_sql.sql(f"APPLY CHANGES INTO 'u.lance' FROM 'moves.lance' {CLAUSES} STORED AS SCD TYPE 2", engine)
-    assert made.dataset.last_change.rows_inserted == 3  # type: ignore[union-attr]
+    assert made.dataset.last_change.rows_inserted == 3  # type: ignore[union-attr]  # not None here
     assert rows("u.lance") == HISTORY
     again = lance_sql.sql(
         f"AUTO CDC INTO 'u.lance' FROM (SELECT * FROM 'moves.lance') {CLAUSES} STORED AS SCD TYPE 2", engine
     )
-    assert again.dataset.version == made.dataset.version  # type: ignore[union-attr]
+    assert again.dataset.version == made.dataset.version  # type: ignore[union-attr]  # not None here
 
 
 def test_sources_of_any_kind() -> None:

@@ -56,7 +56,7 @@ def indexed(path: Path, kind: str, *, stable: bool, file_version: Any, by: str) 
     dataset.optimize.compact_files(target_rows_per_fragment=120)
     dataset.tags.create("compacted", dataset.version)
     dataset.checkout_version("deleted")
-    dataset.restore()  # type: ignore[no-untyped-call]
+    dataset.restore()  # type: ignore[no-untyped-call]  # pylance has no types here
     lance.dataset(path).tags.create("restored", lance.dataset(path).version)
 
 

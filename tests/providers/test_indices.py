@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> str:
     made = lance_sql.write(table, tmp_path / "t.lance").create_index("i", "zonemap")
     (segment,) = made.snapshot.indices()
     opened = made.snapshot.open_indices.open(segment)
-    statistics, zones = opened.statistics, opened.zones  # type: ignore[union-attr]
+    statistics, zones = opened.statistics, opened.zones  # type: ignore[union-attr]  # not None here
     lies = {
         "min": pa.array(statistics.mins.to_numpy() + 1_000_000),
         "max": pa.array(statistics.maxs.to_numpy() + 1_000_000),

@@ -89,4 +89,4 @@ def test_a_statement_that_was_prepared_for_a_table_is_not_run_on_another(path: P
         assert connection.execute("EXECUTE total").fetchall() == [(1,)]
     except duckdb.Error as error:
         # either is right: DuckDB may plan the statement again
-        assert "version 1 of another table" in str(error)  # noqa: PT017
+        assert "version 1 of another table" in str(error)  # noqa: PT017 - either is right

@@ -13,7 +13,7 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.store import ByteRange, FsspecStore
 
 
-class Remembering(MemoryFileSystem):  # type: ignore[misc]
+class Remembering(MemoryFileSystem):  # type: ignore[misc]  # the base has no types
     """Answers from the listings that it has made, as file systems of object stores do."""
 
     protocol = "remembering"

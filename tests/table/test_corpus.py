@@ -89,8 +89,8 @@ def test_live_rows_row_ids_and_row_versions(corpus_case: Case) -> None:
             found["_rowaddr"].append(np.uint64(fragment.id << 32) + live.astype(np.uint64))
             sources = {"_rowid": snapshot.open(fragment).row_id_sequence}
             if snapshot.manifest.has_stable_row_ids:
-                sources[CREATED] = snapshot.open(fragment).created_at_sequence  # type: ignore[assignment]
-                sources[UPDATED] = snapshot.open(fragment).last_updated_at_sequence  # type: ignore[assignment]
+                sources[CREATED] = snapshot.open(fragment).created_at_sequence  # type: ignore[assignment]  # of another class
+                sources[UPDATED] = snapshot.open(fragment).last_updated_at_sequence  # type: ignore[assignment]  # of another class
             for name, sequence in sources.items():
                 if name in found:
                     assert np.array_equal(sequence.take(live), sequence.expand()[live])

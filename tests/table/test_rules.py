@@ -97,7 +97,7 @@ def test_rules_that_make_no_sense_are_refused_when_they_are_set(
     with pytest.raises(InvalidArgument, match="Did you mean 'unique'"):
         table.set_rule("it", "uniqe(id)")
     with pytest.raises(InvalidArgument):
-        table.set_rule("it", "unique(id)", severity="fatal")  # type: ignore[arg-type]
+        table.set_rule("it", "unique(id)", severity="fatal")  # type: ignore[arg-type]  # wrong on purpose
     assert table.latest().rules() == {}
 
 

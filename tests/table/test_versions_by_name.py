@@ -107,7 +107,7 @@ def test_what_is_neither_is_said(table: lance_sql.Dataset) -> None:
         lance_sql.open(table.uri, version="audted")
     for wrong in (1.5, True, ["audited"]):
         with pytest.raises(InvalidArgument, match="is not a whole number, a tag or a time"):
-            lance_sql.open(table.uri, version=wrong)  # type: ignore[arg-type]
+            lance_sql.open(table.uri, version=wrong)  # type: ignore[arg-type]  # wrong on purpose
     table.create_branch("b")
     with pytest.raises(InvalidArgument, match=r"names version 2 of branch 'main'"):
         lance_sql.open(table.uri, version="audited", branch="b")

@@ -74,7 +74,7 @@ def test_another_value_is_shown_by_key_with_the_commit_that_wrote_it(orders: lan
 def test_missing_and_unexpected_rows_are_shown(orders: lance_sql.Dataset) -> None:
     expected = {"id": [1, 2, 4], "status": ["open", "paid", "new"], "amount": [1.0, 2.5, 0.0]}
     for key in (None, "id"):
-        message = said(lambda key=key: assert_table_equal(orders, expected, key=key))  # type: ignore[misc]
+        message = said(lambda key=key: assert_table_equal(orders, expected, key=key))  # type: ignore[misc]  # bound to this value
         assert message.splitlines() == [
             "2 of 3 rows of orders.lance version 1 differ:",
             "  1 missing",

@@ -31,7 +31,7 @@ RANGES = [(3, 5), (63, 66), (149, 150)]
 
 @pytest.mark.parametrize(("scheme", "compress"), SCHEMES)
 @pytest.mark.parametrize("inner", [Flat(32), InlineBitpacking(32), Rle(Flat(32), Flat(8))])
-def test_only_the_first_buffer_of_a_chunk_is_compressed(scheme: Compression, compress, inner: Encoding) -> None:  # type: ignore[no-untyped-def]
+def test_only_the_first_buffer_of_a_chunk_is_compressed(scheme: Compression, compress, inner: Encoding) -> None:  # type: ignore[no-untyped-def]  # parameters of pytest
     chunks = []
     for part in np.split(VALUES, [64, 128]):
         match inner:
@@ -70,7 +70,7 @@ def test_compression_inside_of_compression_is_not_supported() -> None:
 
 
 @pytest.mark.parametrize(("scheme", "compress"), SCHEMES)
-def test_blocks_are_compressed_as_a_whole(scheme: Compression, compress) -> None:  # type: ignore[no-untyped-def]
+def test_blocks_are_compressed_as_a_whole(scheme: Compression, compress) -> None:  # type: ignore[no-untyped-def]  # parameters of pytest
     words = [b"one", b"", b"three" * 40]
     assert block(General(scheme, Flat(32)), compress(VALUES.tobytes()), 150, pa.uint32()).to_pylist() == VALUES.tolist()
     strings = compress(string_block(words, 32))

@@ -31,7 +31,7 @@ def indices(path: Path) -> list[VectorIndex]:
     snapshot = lance_sql.open(path).snapshot
     found = [snapshot.open_indices.open(segment) for segment in snapshot.indices()]
     assert all(isinstance(each, VectorIndex) for each in found)
-    return found  # type: ignore[return-value]
+    return found  # type: ignore[return-value]  # checked above
 
 
 def column(index: VectorIndex, name: str) -> Array:
@@ -75,7 +75,7 @@ def test_codes_and_factors_are_those_of_pylance(tmp_path: Path, metric: str, bit
         rabit_codes.unpacked_signs(ours[rabit_codes.SIGNS].astype(np.uint8)), axis=1, bitorder="little"
     )
     wanted = magnitudes(theirs)
-    turned = model.rotation.apply(model.left_of(model.comparable(prepared), numbers)).astype(np.float64)  # type: ignore[union-attr]
+    turned = model.rotation.apply(model.left_of(model.comparable(prepared), numbers)).astype(np.float64)  # type: ignore[union-attr]  # not None here
     # of a partition of one row nothing is left but rounding
     is_left = np.linalg.norm(turned, axis=1) > 1e-4
     # values that are next to 0 may be either

@@ -149,7 +149,7 @@ def test_a_version_that_is_only_staged_is_found(tmp_path: Path, naming: NamingSc
     made = place(tmp_path / "a")
     _, store = made.failing(None)
     finalize = store._finalize
-    store._finalize = lambda *_: None  # type: ignore[method-assign]
+    store._finalize = lambda *_: None  # type: ignore[method-assign]  # replaced for the test
     commit(made.snapshot(store), Append(fragments(made.path, table([100]))))
     entry = made.manifests.latest(made.manifests.key(made.path))
     assert entry is not None
@@ -214,7 +214,7 @@ def test_a_place_without_exclusive_creation_gets_it(tmp_path: Path) -> None:
     import fsspec
     from fsspec.implementations.local import LocalFileSystem
 
-    class Plain(LocalFileSystem):  # type: ignore[misc]
+    class Plain(LocalFileSystem):  # type: ignore[misc]  # the base has no types
         protocol = ("file+fsspec",)
 
     fsspec.register_implementation("file+fsspec", Plain, clobber=True)

@@ -146,7 +146,7 @@ def test_no_filter_is_no_choice_of_all_rows(table: Dataset) -> None:
     with pytest.raises(InvalidArgument, match="Pass a filter"):
         table.delete(None)
     with pytest.raises(InvalidArgument, match="delete_unmatched=None"):
-        table.merge(rows(1), on="k", delete_unmatched=None)  # type: ignore[arg-type]
+        table.merge(rows(1), on="k", delete_unmatched=None)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="The filter is empty"):
         table.delete("")
 
@@ -468,7 +468,7 @@ def test_config(table: Dataset) -> None:
     table.update_config({"a": "1", "b": "2"}).update_config({"a": None})
     assert lance.dataset(table.uri).config() == {"b": "2"}
     with pytest.raises(InvalidArgument, match="text"):
-        table.update_config({"a": 1})  # type: ignore[dict-item]
+        table.update_config({"a": 1})  # type: ignore[dict-item]  # wrong on purpose
 
 
 def test_statements_on_the_same_rows_are_computed_again(table: Dataset) -> None:

@@ -35,7 +35,7 @@ def test_unsupported_compression_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     for wanted, level in [("gzip", None), ({"m": "zstd"}, None), ("lz4", 3), (None, 3)]:
         with pytest.raises(InvalidArgument):
-            lance_sql.write(ROWS, path, compression=wanted, compression_level=level)  # type: ignore[arg-type]
+            lance_sql.write(ROWS, path, compression=wanted, compression_level=level)  # type: ignore[arg-type]  # wrong on purpose
     lance_sql.write(ROWS, path, compression="zstd", compression_level=9)
     with pytest.raises(InvalidArgument, match="use the compression of the table"):
         lance_sql.write(ROWS, path, mode="append", compression="lz4")

@@ -62,7 +62,7 @@ def _contents(path: Path) -> list[list[tuple[int, object, list[bytes]]]]:
         for field in snapshot.manifest.schema.by_id.values():
             stored = snapshot.open(fragment).stored(field)
             for page in () if stored is None else stored[1].pages:
-                content = [buffer.to_pybytes() for buffer in stored[0].bytes.fetch(page.buffers)]  # type: ignore[index]
+                content = [buffer.to_pybytes() for buffer in stored[0].bytes.fetch(page.buffers)]  # type: ignore[index]  # not None here
                 columns.setdefault(field.id, []).append((page.num_rows, page.encoding, content))
     return [columns[number] for number in sorted(columns)]
 
@@ -81,7 +81,7 @@ def _random_rows(seed: int, file_version: str) -> pa.Table:
 
 def _ours(rows: pa.Table, path: Path, file_version: str) -> None:
     mode = "append" if path.exists() else "create"
-    lance_sql.write(rows, path, mode=mode, **({} if mode == "append" else {"file_version": file_version}))  # type: ignore[arg-type]
+    lance_sql.write(rows, path, mode=mode, **({} if mode == "append" else {"file_version": file_version}))  # type: ignore[arg-type]  # one of the texts
 
 
 def _theirs(rows: pa.Table, path: Path, file_version: Any) -> None:
@@ -118,7 +118,7 @@ def test_rows_row_ids_and_pages_stay(
         assert after == before or (field.name in encoded and field.parent_id != -1)
     compacted = lance.dataset(path)
     assert len(compacted.get_fragments()) == 1
-    compacted.validate()  # type: ignore[no-untyped-call]
+    compacted.validate()  # type: ignore[no-untyped-call]  # pylance has no types here
     assert _values(path) == expected
     assert list(map(repr, made.scan([*rows.column_names, "_rowid"]).to_table().to_pylist())) == expected
     some = [3, 11, NUM_ROWS // 2, NUM_ROWS - 1]

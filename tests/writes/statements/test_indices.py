@@ -277,7 +277,7 @@ def test_a_compaction_moves_rows_of_indices(
 def test_there_are_three_choices_for_indices(tmp_path: Path) -> None:
     lance.write_dataset(rows(), tmp_path / "t", max_rows_per_file=100)
     with pytest.raises(InvalidArgument, match="'update', 'keep', 'drop'"):
-        lance_sql.open(tmp_path / "t").compact(indices="remap")  # type: ignore[arg-type]
+        lance_sql.open(tmp_path / "t").compact(indices="remap")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_row_ids_that_change_their_meaning_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,6 @@ def test_a_branch_is_maintained_alone(table: Dataset) -> None:
 
 def test_other_keywords_are_refused(table: Dataset) -> None:
     with pytest.raises(TypeError, match=r"maintain\(\) got an unexpected keyword argument 'retain'"):
-        table.maintain(retain=1)  # type: ignore[call-arg]
+        table.maintain(retain=1)  # type: ignore[call-arg]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="The name of a job must be text, not 5"):
-        table.maintain(job=5)  # type: ignore[arg-type]
+        table.maintain(job=5)  # type: ignore[arg-type]  # wrong on purpose

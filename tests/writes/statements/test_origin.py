@@ -49,8 +49,8 @@ def test_configuration_overrides_the_environment(tmp_path: Path, monkeypatch: py
 
 def test_names_are_text() -> None:
     with pytest.raises(InvalidArgument, match="job=7 is not text"):
-        lance_sql.configure(job=7)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="name of a job must be text"), lance_sql.job(None):  # type: ignore[arg-type]
+        lance_sql.configure(job=7)  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(InvalidArgument, match="name of a job must be text"), lance_sql.job(None):  # type: ignore[arg-type]  # wrong on purpose
         pass
 
 

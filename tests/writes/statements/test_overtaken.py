@@ -50,7 +50,7 @@ def table(tmp_path: Path) -> Dataset:
 @pytest.mark.parametrize("when_matched", ["update", "keep"])
 def test_two_merges_of_a_new_key_make_one_row(table: Dataset, when_matched: str) -> None:
     merge = overtaken(table, lambda other: other.merge({"k": [3], "v": [-3]}, on="k")).merge
-    merge({"k": [3], "v": [30]}, on="k", when_matched=when_matched)  # type: ignore[arg-type]
+    merge({"k": [3], "v": [30]}, on="k", when_matched=when_matched)  # type: ignore[arg-type]  # one of the texts
     assert content(table)[2:] == [{"k": 3, "v": 30 if when_matched == "update" else -3}]
 
 

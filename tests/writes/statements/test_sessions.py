@@ -105,9 +105,9 @@ def test_the_callers_properties_are_kept(table: Dataset) -> None:
     assert summary(table, appended.version).properties == properties
     for wrong in ({"lance_sql.operation": "x"}, {"a": 1}, {1: "a"}, ["a"]):
         with pytest.raises(InvalidArgument, match=r"[Pp]ropert"):
-            table.delete("k = 2", properties=wrong)  # type: ignore[arg-type]
+            table.delete("k = 2", properties=wrong)  # type: ignore[arg-type]  # wrong on purpose
         with pytest.raises(InvalidArgument, match=r"[Pp]ropert"):
-            lance_sql.write(ROWS, table.uri, mode="append", properties=wrong)  # type: ignore[arg-type]
+            lance_sql.write(ROWS, table.uri, mode="append", properties=wrong)  # type: ignore[arg-type]  # wrong on purpose
     assert table.snapshot.latest().version == appended.version
 
 

@@ -85,7 +85,7 @@ def test_modes(tmp_path: Path) -> None:
     assert (replaced.version, content(path)) == (3, [{"x": 1.5}])
     assert lance_sql.open(path, version=2).count_rows() == 6
     with pytest.raises(InvalidArgument, match="replace"):
-        lance_sql.write(ROWS, path, mode="replace")  # type: ignore[arg-type]
+        lance_sql.write(ROWS, path, mode="replace")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_stable_row_ids_are_on_unless_they_are_off(tmp_path: Path) -> None:
@@ -336,7 +336,7 @@ def test_rows_do_not_go_beside_a_column_of_another_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [0, -1])
 def test_files_have_room_for_a_row(tmp_path: Path, name: str, limit: int) -> None:
     with pytest.raises(InvalidArgument, match=f"{name}={limit}"):
-        lance_sql.write(ROWS, tmp_path / "t", **{name: limit})  # type: ignore[arg-type]
+        lance_sql.write(ROWS, tmp_path / "t", **{name: limit})  # type: ignore[arg-type]  # passed on as given
     assert not (tmp_path / "t").exists()
 
 
@@ -346,7 +346,7 @@ def test_files_have_room_for_a_row(tmp_path: Path, name: str, limit: int) -> Non
 def test_overwriting_without_rows_sets_the_file_version(
     tmp_path: Path, before: str, wanted: str | None, after: str
 ) -> None:
-    lance.write_dataset(ROWS, tmp_path / "t", data_storage_version=before)  # type: ignore[arg-type]
+    lance.write_dataset(ROWS, tmp_path / "t", data_storage_version=before)  # type: ignore[arg-type]  # one of the texts
     made = lance_sql.write(ROWS.slice(0, 0), tmp_path / "t", mode="overwrite", file_version=wanted)
     assert made.snapshot.manifest.data_format == after
     lance_sql.write(ROWS, tmp_path / "t", mode="append")
