@@ -16,11 +16,10 @@ from lance_sql.format.file import kernel_columns
 from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import is_leaf, join
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
-from lance_sql.format.file.read_columns import Column, Filtered, filter_columns, read_columns
+from lance_sql.format.file.read_columns import Column, read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.format.file.zone_statistics import KeyKind
-from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.types import is_json
 from lance_sql.table import deletions, hidden_columns, identity, row_ids, row_versions
@@ -30,7 +29,7 @@ from lance_sql.table.listed_columns import ListedFiles, listed, stored_leaves
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 from lance_sql.values import row_ranges
-from lance_sql.values.arrays import U32, U64, ByteMask
+from lance_sql.values.arrays import U32, U64
 from lance_sql.values.row_ranges import RowRanges
 
 _SCATTERED = 8
@@ -261,40 +260,6 @@ class OpenFragment:
                 with at(table=self._files.label, column=field.name):
                     out.append(join(each.field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
-
-    def filter(
-        self,
-        tests: Sequence[tuple[Field, ValueTest]],
-        fields: Sequence[Field],
-        rows: RowRanges,
-        flags: ByteMask,
-        delivered: Mapping[int, pa.DataType] = _NO_TYPES,
-    ) -> Filtered:
-        """Clears the flags of rows that fail one of the tests, and reads fields for the remaining rows.
-
-        flags: one for each of `rows`
-        fields: read like `read` if all tests are evaluated, and if that is faster than reading all rows
-        raises: as `read`
-        """
-        tested = [self.columns_of(field) for field, _ in tests]
-        simple_tests = [i for i, columns in enumerate(tested) if len(columns) == 1 and is_leaf(tests[i][0])]
-        if len(simple_tests) < len(tests):
-            fields = ()
-        wanted = [self.columns_of(field, delivered.get(field.id)) for field in fields]
-        simple_fields = [i for i, columns in enumerate(wanted) if len(columns) == 1 and is_leaf(fields[i])]
-        filtered = filter_columns(
-            [(next(iter(tested[i])), tests[i][1]) for i in simple_tests],
-            [next(iter(wanted[i])) for i in simple_fields],
-            rows,
-            flags,
-        )
-        done = [False] * len(tests)
-        for i, is_done in zip(simple_tests, filtered.done, strict=True):
-            done[i] = is_done
-        arrays: list[pa.Array | None] = [None] * len(fields)
-        for i, array in zip(simple_fields, filtered.arrays, strict=True):
-            arrays[i] = array
-        return Filtered(done, filtered.num_left, arrays)
 
     def small_file(self, number: int, column_indices: tuple[int, ...]) -> SmallFile | None:
         """Returns one of its files, to be read whole; None for a large or remote one.

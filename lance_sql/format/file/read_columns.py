@@ -23,13 +23,11 @@ from lance_sql.format.file.kernel_columns import OpeningTogether
 from lance_sql.format.file.native_columns import NativeRows, Opening, PageParts
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
-from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.store import ByteRange, requests
-from lance_sql.values import row_ranges
-from lance_sql.values.arrays import I64, ByteMask
+from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
 
@@ -124,7 +122,7 @@ def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     rows = np.ascontiguousarray(rows)
     opening = OpeningTogether(columns, rows)
     with ahead.holding(columns, rows):
-        return _read([_pieces(column, rows, opening) for column in columns])[1]
+        return _read([_pieces(column, rows, opening) for column in columns])
 
 
 def streamed(
@@ -154,67 +152,11 @@ def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
-    """The rows that pass some tests.
-
-    done: whether each test was run
-    num_left: number of rows that have passed them
-    arrays: one for each column, of the rows left; None if all rows are to be read
-    """
-
-    done: Sequence[bool]
-    num_left: int
-    arrays: Sequence[pa.Array | None]
-
-
-def filter_columns(
-    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: ByteMask
-) -> Filtered:
-    """Clears the flags of rows that fail one of the tests, and reads the columns for the rows that are left.
-
-    All columns request their bytes together. The tests run in order: a test does not decode rows that an earlier one
-    has excluded. Unless all of them can run, no column is read.
-    """
-    everything = [column for column, _ in tests] + list(columns)
-    with ahead.holding(everything, rows):
-        return _filter_held(tests, columns, np.ascontiguousarray(rows), flags)
-
-
-def _filter_held(
-    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: ByteMask
-) -> Filtered:
-    answers = [_tested(column, test, rows) for column, test in tests]
-    known = [answer for answer in answers if answer is not None]
-    wanted: list[list[_Piece] | None] = [None] * len(columns)
-    if len(known) == len(tests):
-        # columns that need Python are read after the filter, for the rows left
-        opening = OpeningTogether(columns, rows)
-        wanted = [pieces if _are_native(pieces := _pieces(column, rows, opening)) else None for column in columns]
-    num_left, arrays = _read([pieces for pieces in wanted if pieces is not None], known, flags)
-    made = iter(arrays)
-    arrays_of_columns = [next(made, None) if pieces is not None else None for pieces in wanted]
-    return Filtered([answer is not None for answer in answers], num_left, arrays_of_columns)
-
-
-def _tested(column: Column, test: ValueTest, rows: RowRanges) -> tuple[NativeRows, _kernels.ColumnTest] | None:
-    """Returns the rows of a column and their test for the kernels; None if they must be read first."""
-    tested = column.native(rows)
-    if tested is None or tested.are_read_over:
-        return None
-    answers = tested.column.test(test, tested.pages)
-    return (tested, answers) if answers is not None else None
-
-
-@dataclass(frozen=True, slots=True)
 class _NativePiece:
-    """Rows of a column that the kernels read into one array.
-
-    position: of the first of them among all rows
-    """
+    """Rows of a column that the kernels read into one array."""
 
     rows: NativeRows
     form: Form
-    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,57 +174,35 @@ def _pieces(column: Column, rows: RowRanges, opening: Opening) -> list[_Piece]:
     native = column.native(rows, is_nested=True, opening=opening)
     if native is None:
         return [_PythonPiece(column, rows)]
-    pieces: list[_Piece] = []
-    position = 0
-    for form, part, pages in native.column.pieces(rows, native.pages):
-        if form is None:
-            pieces.append(_PythonPiece(column, part))
-        else:
-            pieces.append(_NativePiece(NativeRows(native.column, part, pages), form, position))
-        position += row_ranges.count(part)
-    return pieces
+    return [
+        _PythonPiece(column, part) if form is None else _NativePiece(NativeRows(native.column, part, pages), form)
+        for form, part, pages in native.column.pieces(rows, native.pages)
+    ]
 
 
-def _are_native(pieces: Sequence[_Piece]) -> bool:
-    return all(isinstance(piece, _NativePiece) for piece in pieces)
-
-
-def _read(
-    columns: Sequence[Sequence[_Piece]],
-    tests: Sequence[tuple[NativeRows, _kernels.ColumnTest]] = (),
-    flags: ByteMask | None = None,
-) -> tuple[int, list[pa.Array]]:
+def _read(columns: Sequence[Sequence[_Piece]]) -> list[pa.Array]:
     """Reads one array for each column, joined from its pieces.
 
-    tests, flags: with flags, first clear those of rows that fail a test. The arrays then have the rows left; no arrays
-        if there are none. All pieces are then for the kernels
-    returns: the number of rows left, and the arrays
     raises: CorruptFile with the file, column and page
     """
     pieces = [piece for each in columns for piece in each]
     native = [piece for piece in pieces if isinstance(piece, _NativePiece)]
     others = [piece for piece in pieces if isinstance(piece, _PythonPiece)]
-    tested = [rows for rows, _ in tests]
-    parts, decoded = _fetch([*tested, *(piece.rows for piece in native)], others)
-    num_left, made = 0, list[_kernels.NativeArray]()
-    if native or flags is not None:
-        num_left, made, failure = _kernels.read_rows(
-            [(rows.column.reader, rows.rows, data, test) for (rows, test), data in zip(tests, parts, strict=False)],
-            [
-                (piece.rows.column.reader, piece.rows.rows, data, piece.position)
-                for piece, data in zip(native, parts[len(tests) :], strict=True)
-            ],
-            flags,
+    parts, decoded = _fetch([piece.rows for piece in native], others)
+    made = list[_kernels.NativeArray]()
+    if native:
+        _, made, failure = _kernels.read_rows(
+            [],
+            [(piece.rows.column.reader, piece.rows.rows, data) for piece, data in zip(native, parts, strict=True)],
+            None,
         )
         if failure is not None:
-            in_test, index, page, message = failure
-            with (tested[index] if in_test else native[index].rows).column.where(page):
+            _, index, page, message = failure
+            with native[index].rows.column.where(page):
                 raise CorruptFile(message)
-    if flags is not None and num_left == 0:
-        return 0, []
     imported = iter([each.rows.column.imported(array, each.form) for array, each in zip(made, native, strict=True)])
     own = iter(decoded)
-    return num_left, [
+    return [
         concat([next(imported) if isinstance(piece, _NativePiece) else next(own) for piece in each]) for each in columns
     ]
 

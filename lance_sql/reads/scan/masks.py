@@ -9,12 +9,6 @@ from lance_sql.values.arrays import U8
 from lance_sql.values.row_ranges import RowRanges
 
 
-def from_flags(flags: U8) -> pa.BooleanArray:
-    """Converts flags to a mask that is true where a byte is 1, and false where it is 0."""
-    bits = pa.py_buffer(np.packbits(flags, bitorder="little"))
-    return pa.BooleanArray.from_buffers(pa.bool_(), len(flags), [None, bits], 0)
-
-
 def to_flags(mask: pa.BooleanArray) -> U8:
     """Converts a mask to a byte for each row: 1 where it is true; 0 where it is false or NULL."""
     validity, values = mask.buffers()
@@ -24,19 +18,10 @@ def to_flags(mask: pa.BooleanArray) -> U8:
     return bits[mask.offset :]
 
 
-def num_runs(flags: U8) -> int:
-    """Counts the runs of ones."""
+def num_runs(mask: pa.BooleanArray) -> int:
+    """Counts the runs of rows where the mask is true."""
+    flags = to_flags(mask)
     return int(flags[0]) + int(np.count_nonzero(flags[1:] > flags[:-1]))
-
-
-def both(one: pa.BooleanArray, other: pa.BooleanArray) -> pa.BooleanArray:
-    """Returns a mask that is true where both masks are; else false or NULL.
-
-    one: without NULLs
-    """
-    import pyarrow.compute as pc
-
-    return pc.and_kleene(one, other)
 
 
 def true_ranges(mask: pa.BooleanArray) -> RowRanges:

@@ -6,7 +6,7 @@ no page of values.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
@@ -21,18 +21,15 @@ from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.fragment_scans import FragmentScan, FragmentScans
 from lance_sql.reads.scan.predicates import (
     And,
-    ColumnTest,
     Const,
     Path,
     Predicate,
     Step,
     answer_null_tests,
-    conjunction,
     conjuncts,
     divided,
     null_tests,
     num_bytes,
-    steps,
 )
 from lance_sql.reads.scan.projection import OutputColumn, filter_fields, restrict
 from lance_sql.reads.scan.pruning import SOURCES, Evidence
@@ -162,18 +159,6 @@ class ReadPlan:
         """Whether columns of several fragments can be concatenated: each fragment has its own dictionaries."""
         types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]
         return not any(_has_dictionary(type) for type in types)
-
-    @cached_property
-    def tests(self) -> tuple[Sequence[tuple[Field, ColumnTest]], Sequence[Predicate]]:
-        """Parts of the residual filter that test the values of a column, and the other parts."""
-        parts = conjuncts(self.residual) if self.residual is not None else []
-        fields = {field.name: field for field in self.filter_fields}
-        tested = [part for part in parts if _is_test(part, fields)]
-        found = steps(conjunction(tested))
-        if found is None:
-            return [], parts
-        tests = [(fields[step.path[0]], step) for step in found if isinstance(step, ColumnTest)]
-        return tests, [part for part in parts if part not in tested]
 
     @cached_property
     def steps(self) -> tuple[Sequence[Step], Predicate | None]:
@@ -344,14 +329,6 @@ def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicat
     _, residual = _divide(predicate)
     fields, system = filter_fields(snapshot, residual.columns) if residual is not None else ([], [])
     return ReadPlan(snapshot.open_fragments, tuple(columns), residual, tuple(fields), tuple(system))
-
-
-def _is_test(part: Predicate, fields: Container[str]) -> bool:
-    """Whether a part of a filter tests the values of a field, not of a system column or a member of structs."""
-    match steps(part):
-        case [ColumnTest(path=(name,))]:
-            return name in fields
-    return False
 
 
 @lru_cache(_MAX_KEYS)

@@ -6,16 +6,15 @@ is computed, so that a table of many short fragments costs no more than its rows
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.schema import Field
 from lance_sql.reads.scan import masks, system_columns
-from lance_sql.reads.scan.batches import Batch, Piece, is_wide
+from lance_sql.reads.scan.batches import Batch, Piece
 from lance_sql.reads.scan.plan import ReadPlan
-from lance_sql.reads.scan.predicates import And, Predicate, evaluate_in_order
+from lance_sql.reads.scan.predicates import Predicate, evaluate_in_order
 from lance_sql.table import learning, small_fragments
 from lance_sql.values import row_ranges, selection
 from lance_sql.values.row_ranges import RowRanges
@@ -23,57 +22,16 @@ from lance_sql.values.row_ranges import RowRanges
 ROWS_PER_RUN = 8
 """If there is a run of survivors in fewer rows of the batch than this, decoding everything is cheaper."""
 
-ROWS_PER_FETCHED_RUN = 64
-"""With fewer runs, it pays off to fetch only the bytes of the survivors from a remote store."""
-
-_NOTHING: Mapping[Field, pa.Array] = {}
-
 
 def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
     """Returns the rows of the batch that pass the residual filter; None without any."""
     if plan.residual is None:
         return _assemble(plan, batch, {})
-    if len(batch) == 1 and not batch[0].is_short:
-        learning.learn(batch[0].fragment, plan.filter_fields, batch[0].rows)
-        return _read_tested(plan, batch[0])
     return _read_evaluated(plan, batch, plan.residual)
 
 
-def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
-    """Returns the rows of one piece that pass. Rows excluded by tests of encoded values are not decoded for other
-    parts."""
-    tests, others = plan.tests
-    flags = np.ones(piece.num_rows, np.uint8)
-    wanted = list(dict.fromkeys(column.field for column in plan.columns if column.field is not None))
-    # if a round of requests or the number of columns costs time, they are only read after a row has passed
-    is_costly = plan.fragments.concurrency > 1 or is_wide(piece.fragment.fragment, len(wanted))
-    together = [] if others or is_costly else wanted
-    filtered = piece.fragment.filter(
-        [(field, test.test) for field, test in tests], together, piece.rows, flags, plan.delivered
-    )
-    if not any(filtered.done):
-        assert plan.residual is not None
-        return _read_evaluated(plan, [piece], plan.residual)
-    if filtered.num_left == 0:
-        return None
-    rest = [part for (_, test), done in zip(tests, filtered.done, strict=True) if not done for part in test.predicates]
-    rest += others
-    if not rest:
-        known = {field: array for field, array in zip(wanted, filtered.arrays, strict=False) if array is not None}
-        if len(known) == len(wanted) and not plan.delivers_system_columns:
-            return _to_batch(plan, filtered.num_left, known, {})
-        return _read_passed(plan, [piece], masks.from_flags(flags), {}, known)
-    mask = masks.from_flags(flags)
-    predicate = rest[0] if len(rest) == 1 else And(tuple(rest))
-    if masks.num_runs(flags) * ROWS_PER_RUN > piece.num_rows:
-        return _read_evaluated(plan, [piece], predicate, mask)
-    return _read_evaluated(plan, _choose([piece], masks.true_ranges(mask)), predicate)
-
-
-def _read_evaluated(
-    plan: ReadPlan, batch: Batch, predicate: Predicate, mask: pa.BooleanArray | None = None
-) -> pa.RecordBatch | None:
-    """Returns the rows of the batch that pass a predicate, and are true in the mask."""
+def _read_evaluated(plan: ReadPlan, batch: Batch, predicate: Predicate) -> pa.RecordBatch | None:
+    """Returns the rows of the batch that pass a predicate."""
     names = {path[0] for path in predicate.columns}
     fields = [field for field in plan.filter_fields if field.name in names]
     system = [name for name in plan.filter_system_columns if name in names]
@@ -84,41 +42,25 @@ def _read_evaluated(
         for field, array in zip(fields, arrays, strict=False):
             learning.learn_values(batch[0].fragment, field, batch[0].rows, array)
     passed = evaluate_in_order(predicate, record_batch(arrays, columns, _num_rows(batch)))
-    known = dict(zip(fields, arrays, strict=False))
-    return _read_passed(plan, batch, passed if mask is None else masks.both(mask, passed), known)
+    return _read_passed(plan, batch, passed, dict(zip(fields, arrays, strict=False)))
 
 
 def _read_passed(
-    plan: ReadPlan,
-    batch: Batch,
-    mask: pa.BooleanArray,
-    known: Mapping[Field, pa.Array],
-    passed: Mapping[Field, pa.Array] = _NOTHING,
+    plan: ReadPlan, batch: Batch, mask: pa.BooleanArray, known: Mapping[Field, pa.Array]
 ) -> pa.RecordBatch | None:
     """Returns the rows of the batch where the mask is true; None without any.
 
     known: fields that have been read, for all rows of the batch
-    passed: fields that have been read, for the rows where the mask is true
     """
     num_rows, num_passed = _num_rows(batch), mask.true_count
     if num_passed == 0:
         return None
     if num_passed == num_rows:
-        return _assemble(plan, batch, {**known, **passed})
+        return _assemble(plan, batch, known)
     wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
     chosen = {field: selection.filter_array(array, mask) for field, array in known.items() if field in wanted}
-    chosen.update(passed)
-    flags = masks.to_flags(mask)
-    num_runs = masks.num_runs(flags)
-    is_far = plan.fragments.concurrency > 1
     missing = [field for field in wanted if field not in chosen]
-    is_worthwhile = num_runs * ROWS_PER_FETCHED_RUN > num_rows or not is_far
-    if len(batch) == 1 and is_worthwhile and not is_wide(batch[0].fragment.fragment, len(missing)):
-        (piece,) = batch
-        selected = piece.fragment.filter((), missing, piece.rows, flags, plan.delivered).arrays
-        chosen.update({field: array for field, array in zip(missing, selected, strict=True) if array is not None})
-    missing = [field for field in wanted if field not in chosen]
-    if num_runs * ROWS_PER_RUN > num_rows:
+    if masks.num_runs(mask) * ROWS_PER_RUN > num_rows:
         arrays = _read_fields(plan, missing, batch)
         chosen.update(zip(missing, (selection.filter_array(array, mask) for array in arrays), strict=True))
         missing = []
