@@ -233,6 +233,7 @@ def cursor_page(dataset: Dataset) -> str:
     return html.render(
         "cursors",
         table=dataset.snapshot.name,
+        uri=dataset.uri,
         rows=rows,
         gone=gone,
         behind=behind,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import lance_sql.opening
 from lance_sql.dataset import Dataset
+from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.version_names import as_version, split_name
 from lance_sql.values.sql_text import literal
 
@@ -46,7 +47,8 @@ def existing_cursor(dataset: Dataset, name: str) -> Cursor:
 
     cursors = dataset.cursors()
     if name not in cursors:
-        raise VersionNotFound(unknown_name("cursor", name, dataset.snapshot.name, cursors))
+        unknown = unknown_name("cursor", name, dataset.snapshot.name, cursors)
+        raise VersionNotFound(f"{unknown}. To create it: lance-sql cursors TABLE {one_line(name)} --start earliest")
     return dataset.cursor(name)
 
 

@@ -63,7 +63,7 @@ def test_rows_without_ids_are_paired_by_key(tmp_path: Path) -> None:
     assert commit.counts == Counter(upd=14)
     assert [row.cells["id"].value for row in commit.rows] == list(range(0, 40, 3))
     assert all((row.cells["v"].before, row.cells["v"].value) == ("a", "b") for row in commit.rows)
-    assert "rows told apart by id" in made.changes(2, 2, key="id").to_html()
+    assert "rows matched by id" in made.changes(2, 2, key="id").to_html()
 
 
 @pytest.mark.parametrize("mode", ["all", "net", "insert_only"])

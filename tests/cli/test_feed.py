@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import lance_sql
 from lance_sql.cli import main
+from tests.documents import ROOT
 
 
 @pytest.fixture
@@ -130,6 +133,32 @@ def test_a_command_that_fails_moves_no_cursor(table: str) -> None:
     kinds = [json.loads(line)["_change_type"] for line in Path("taken.txt").read_text().splitlines()]
     assert kinds == ["delete", "insert"]
     assert cursor.position == 4
+
+
+def test_a_producer_reads_the_envelopes(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command for Kafka in docs/consuming-changes.md, with a producer that writes a file for each topic."""
+    folder = Path("bin")
+    folder.mkdir()
+    producer = folder / "kcat"
+    producer.write_text('#!/bin/sh\n[ "$1 $2" = "-P -t" ] && cat >> "$3.topic"\n')
+    producer.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder.absolute()}:{os.environ['PATH']}")
+    text = (ROOT / "docs" / "consuming-changes.md").read_text()
+    commands = [line for line in text.splitlines() if line.startswith("lance-sql") and "kafka" in line]
+    create, arguments = (
+        [table if each == "orders.lance" else each for each in shlex.split(line)[1:]] for line in commands
+    )
+    missing = CliRunner().invoke(main, [*arguments, "--timeout", "0"]).stderr
+    assert "To create it: lance-sql cursors TABLE kafka --start earliest" in missing
+    assert CliRunner().invoke(main, create).exit_code == 0
+    result = CliRunner().invoke(main, [*arguments, "--timeout", "0"])
+    assert result.exit_code == 0, result.stderr
+    envelopes = [json.loads(line) for line in Path("orders.topic").read_text().splitlines()]
+    assert {each["op"] for each in envelopes} == {"c", "d", "u"}
+    assert all({"before", "after", "source"} <= set(each) for each in envelopes)
+    assert lance_sql.open(table).cursor("kafka").lag().versions == 0
+    assert CliRunner().invoke(main, [*arguments, "--timeout", "0"]).exit_code == 0
+    assert len(Path("orders.topic").read_text().splitlines()) == len(envelopes)
 
 
 def test_the_verb_for_cursors(table: str) -> None:

@@ -20,6 +20,8 @@ from lance_sql.reads.scan.predicates import Predicate, evaluate_in_order
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.stream import evaluation, runs
 
+pytestmark = pytest.mark.usefixtures("maps_files")
+
 NUM_ROWS = 80_000
 CONDITIONS = (
     "upper(text) = 'ROW 77'",

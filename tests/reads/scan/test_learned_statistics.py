@@ -34,6 +34,8 @@ from lance_sql.table import learning
 from lance_sql.values.row_ranges import count, expand, single
 from tests.covering import covering
 
+pytestmark = pytest.mark.usefixtures("maps_files")
+
 ROWS = 40_000
 NAME = LearnedZones.name
 

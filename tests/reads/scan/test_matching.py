@@ -241,6 +241,7 @@ ALTERNATIVES = [
 ]
 
 
+@pytest.mark.usefixtures("maps_files")
 @pytest.mark.parametrize("condition", ALTERNATIVES)
 def test_alternatives_are_streamed_by_the_kernels(
     table: Dataset, rows: pa.Table, counted: Counted, condition: str

@@ -28,6 +28,8 @@ from lance_sql.reads.scan.stream.run_cache import RUN_CACHE, PreparedRun, RunCac
 from lance_sql.store import ByteRange, LocalStore
 from lance_sql.table.open_snapshot import close_unused
 
+pytestmark = pytest.mark.usefixtures("maps_files")
+
 NUM_ROWS = 150_000
 FILTERS = (None, "k < 10", "s = 'word 3' AND k > 50", "n IS NULL", "x > 0.5 OR k = 7")
 

@@ -224,6 +224,7 @@ def test_a_check_of_the_table_finds_damaged_indices(tmp_path: Path, kind: str) -
             file.write_bytes(content)
 
 
+@pytest.mark.usefixtures("maps_files")
 def test_zones_of_a_release_that_did_not_count_deleted_rows(tmp_path: Path) -> None:
     """They are those of other rows, and end before the fragment does."""
     write(tmp_path / "t", "btree")

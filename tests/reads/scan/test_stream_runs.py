@@ -37,6 +37,8 @@ from lance_sql.reads.scan.stream.run_cache import RUN_CACHE
 from lance_sql.table.row_ids import RowIds
 from lance_sql.values import row_ranges
 
+pytestmark = pytest.mark.usefixtures("maps_files")
+
 NUM_ROWS = 120_000
 COLUMNS = ("id", "small", "price", "mode", "letter", "text", "some", "tags", "point", "place", "maybe")
 MEMBERS = ("point.x", "maybe.y", "place.name", "place.at.x", "place.is_even")
