@@ -38,11 +38,28 @@ _OTHER_OPTIONS: Final = {
 }
 """Options of other tools, and what to write here."""
 
+_SAME: Final = {
+    "--limit": ("-k", "--rows"),
+    "--rows": ("--limit", "-k"),
+    "--where": ("--filter",),
+    "--filter": ("--where",),
+    "--key": ("--keys", "--on"),
+    "--on": ("--key", "--keys"),
+}
+"""Options of other verbs, and those that mean the same here."""
+
 
 def _with_way_out(error: click.UsageError, context: click.Context) -> str:
     """Returns the message of an error of usage, with the arguments or names that the verb takes."""
-    if isinstance(error, click.NoSuchOption) and error.option_name in _OTHER_OPTIONS:
-        return f"No such option {error.option_name!r}. {_OTHER_OPTIONS[error.option_name]}"
+    if isinstance(error, click.NoSuchOption):
+        name = error.option_name
+        if name in _OTHER_OPTIONS:
+            return f"No such option {name!r}. {_OTHER_OPTIONS[name]}"
+        known = {option for parameter in context.command.params for option in parameter.opts}
+        if same := [option for option in _SAME.get(name, ()) if option in known]:
+            return f"No such option {name!r}: use {same[0]!r}"
+        if name in ("--yes", "-y"):
+            return f"No such option {name!r}: this verb does not ask, leave it out"
     message = error.format_message()
     if message.startswith("No such command") and isinstance(context.command, click.Group):
         return f"{message.rstrip('.')}: use {', '.join(context.command.list_commands(context))}"
