@@ -20,7 +20,6 @@ void bind_arrays(nb::module_& m);
 void bind_bloom(nb::module_& m);
 void bind_encoding(nb::module_& m);
 void bind_jsonb(nb::module_& m);
-void bind_numbers(nb::module_& m);
 void bind_table(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pages(nb::module_& m);
@@ -31,6 +30,29 @@ void bind_search(nb::module_& m);
 void bind_streams(nb::module_& m);
 
 namespace {
+
+// The enumerations that Python shares as enum.IntEnum.
+template <class E>
+void bind(nb::module_& m) {
+    nb::enum_<E> bound(m, Shared<E>::kName, nb::is_arithmetic());
+    for (const Member<E>& each : Shared<E>::kMembers) bound.value(each.name, each.value);
+}
+
+void bind_numbers(nb::module_& m) {
+    bind<Compression>(m);
+    bind<FragmentColumn>(m);
+    bind<IpcCodec>(m);
+    bind<LevelCodec>(m);
+    bind<LevelKind>(m);
+    bind<Metric>(m);
+    bind<NamedKind>(m);
+    bind<Outcome>(m);
+    bind<SequenceForm>(m);
+    bind<ShapeKind>(m);
+    bind<Splitting>(m);
+    bind<ValueCodec>(m);
+    bind<ValueOrder>(m);
+}
 
 // Chunks and the buffers that they look into.
 struct BoundChunks {

@@ -4,7 +4,7 @@
 #include "bind/python.h"
 #include "bind/shared_numbers.h"
 #include "search/nearest.h"
-#include "search/postings.h"
+#include "search/posting_lists.h"
 #include "search/word_scores.h"
 
 using namespace nanobind::literals;

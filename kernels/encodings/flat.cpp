@@ -1,5 +1,6 @@
-// Values that are stored as they are: bytes are copied, bits are shifted.
+// Values that are stored as they are: bytes are copied, bits are shifted, and chunks begin at whole bytes.
 #include "encodings/decode.h"
+#include "encodings/encode.h"
 #include "system/bits.h"
 
 namespace lance {
@@ -41,6 +42,23 @@ void append_flat_bits(const Chunks& chunks, const Ranges& ranges, int64_t buffer
         const Bytes values = flat_values(chunks, piece, buffer_index, bits_per_value);
         out.append(values.data(), piece.first * bits_per_value, piece.last * bits_per_value);
     });
+}
+
+void align_bits(Bytes bits, int64_t bits_per_value, int64_t num_values, Bytes item_starts, Bytes out_starts,
+                MutableBytes out) {
+    const Starts starts(item_starts, num_values);
+    const Starts bytes(out_starts, size_of(out));
+    require_input(bits, bytes_for_bits(multiply(num_values, bits_per_value)), "bits");
+    if (bytes.size() != starts.size()) fail(bytes.size(), " parts for ", starts.size(), " chunks");
+    for (int64_t i = 0; i < starts.size(); ++i) {
+        const int64_t size = bytes[i + 1] - bytes[i];
+        const int64_t first = starts[i] * bits_per_value;
+        const int64_t last = starts[i + 1] * bits_per_value;
+        if (size != bytes_for_bits(last - first)) fail("chunk ", i, " of ", last - first, " bits in ", size, " bytes");
+        BitWriter writer(out.subspan(static_cast<size_t>(bytes[i]), static_cast<size_t>(size)));
+        writer.append(bits.data(), first, last);
+        writer.finish();
+    }
 }
 
 }  // namespace lance

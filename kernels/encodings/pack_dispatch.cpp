@@ -9,13 +9,7 @@ extern const PackTables pack_baseline;
 #ifdef LANCE_UNPACK_V3
 extern const PackTables pack_v3;
 
-namespace {
-
-const PackTables& choose() { return has_v3() ? pack_v3 : pack_baseline; }
-
-}  // namespace
-
-const PackTables& pack_tables = choose();
+const PackTables& pack_tables = has_v3() ? pack_v3 : pack_baseline;
 #else
 const PackTables& pack_tables = pack_baseline;
 #endif

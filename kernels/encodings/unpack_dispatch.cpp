@@ -10,16 +10,7 @@ extern const UnpackTables unpack_baseline;
 extern const UnpackTables unpack_v3;
 extern const UnpackTables unpack_v4;
 
-namespace {
-
-const UnpackTables& choose() {
-    if (has_v4()) return unpack_v4;
-    return has_v3() ? unpack_v3 : unpack_baseline;
-}
-
-}  // namespace
-
-const UnpackTables& unpack_tables = choose();
+const UnpackTables& unpack_tables = fastest(unpack_baseline, unpack_v3, unpack_v4);
 #else
 const UnpackTables& unpack_tables = unpack_baseline;
 #endif

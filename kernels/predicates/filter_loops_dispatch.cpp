@@ -10,16 +10,7 @@ extern const FilterLoops filter_loops_baseline;
 extern const FilterLoops filter_loops_v3;
 extern const FilterLoops filter_loops_v4;
 
-namespace {
-
-const FilterLoops& choose() {
-    if (has_v4()) return filter_loops_v4;
-    return has_v3() ? filter_loops_v3 : filter_loops_baseline;
-}
-
-}  // namespace
-
-const FilterLoops& filter_loops = choose();
+const FilterLoops& filter_loops = fastest(filter_loops_baseline, filter_loops_v3, filter_loops_v4);
 #else
 const FilterLoops& filter_loops = filter_loops_baseline;
 #endif

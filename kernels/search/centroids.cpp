@@ -1,5 +1,5 @@
 // Centroids as the loops want them, and rows that go by in blocks.
-#include "search/centroids.h"
+#include "search/vector_coding.h"
 
 #include <algorithm>
 #include <vector>

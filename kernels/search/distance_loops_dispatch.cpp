@@ -10,16 +10,7 @@ extern const DistanceLoops distance_loops_baseline;
 extern const DistanceLoops distance_loops_v3;
 extern const DistanceLoops distance_loops_v4;
 
-namespace {
-
-const DistanceLoops& choose() {
-    if (has_v4()) return distance_loops_v4;
-    return has_v3() ? distance_loops_v3 : distance_loops_baseline;
-}
-
-}  // namespace
-
-const DistanceLoops& distance_loops = choose();
+const DistanceLoops& distance_loops = fastest(distance_loops_baseline, distance_loops_v3, distance_loops_v4);
 #else
 const DistanceLoops& distance_loops = distance_loops_baseline;
 #endif

@@ -1,5 +1,5 @@
 // Source: full text index specification, posting lists.
-#include "search/postings.h"
+#include "search/posting_lists.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // The step size that keeps the direction of each row best, and the positions of the bits of a value in a block of 64.
-#include "search/rotated_bits.h"
+#include "search/vector_coding.h"
 
 #include <algorithm>
 #include <cmath>

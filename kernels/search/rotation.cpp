@@ -1,5 +1,5 @@
 // Signs are changed and the parts of a vector mixed by Walsh and Hadamard, a few rounds of both.
-#include "search/rotation.h"
+#include "search/vector_coding.h"
 
 #include <algorithm>
 #include <bit>

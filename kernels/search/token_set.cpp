@@ -2,7 +2,7 @@
 //
 // Words come in order, so that the nodes that a word does not share with the next one are complete: they are written
 // when that is known, lowest first, and equal ones once. Numbers are as near to the root as they can be.
-#include "search/token_set.h"
+#include "search/word_dictionary.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Splits texts into words; each distinct word has a number.
+// Splits texts into words, each distinct one with a number; and the transducer of a set of words.
 #pragma once
 
 #include <memory>
@@ -61,5 +61,9 @@ class WordDictionary {
     std::vector<uint32_t> hashes_;
     std::vector<const uint8_t*> characters_;
 };
+
+// The bytes of the transducer of words in the order of their bytes, without two of the same: word i is bytes ends[i] to
+// ends[i + 1] of `words`, ends of i64, and has the number i.
+std::vector<uint8_t> token_set(Bytes words, Bytes ends, int64_t num_words);
 
 }  // namespace lance

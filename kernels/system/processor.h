@@ -25,6 +25,12 @@ inline bool has_v4() {
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
+template <class Functions>
+const Functions& fastest(const Functions& baseline, const Functions& v3, const Functions& v4) {
+    if (has_v4()) return v4;
+    return has_v3() ? v3 : baseline;
+}
+
 #endif
 
 }  // namespace lance
