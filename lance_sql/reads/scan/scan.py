@@ -324,10 +324,10 @@ class _Reading:
 
     def _without_values(self, num_rows: int) -> Iterator[pa.RecordBatch]:
         """Yields batches of `num_rows` rows for columns without values."""
-        most = self.batch_size or batches.ROWS_OF_NOTHING
-        for start in range(0, num_rows, most):
-            count = min(most, num_rows - start)
-            yield record_batch([pa.nulls(count) for _ in self.schema], list(self.schema), count)
+        most = min(self.batch_size or batches.ROWS_OF_NOTHING, num_rows)
+        batch = record_batch([pa.nulls(most) for _ in self.schema], list(self.schema), most)
+        for start in range(0, num_rows, max(most, 1)):
+            yield batch if num_rows - start >= most else batch.slice(0, num_rows - start)
 
     def _limited(self) -> Iterator[pa.RecordBatch]:
         has_limit = self.limit is not None
