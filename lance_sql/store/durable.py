@@ -110,7 +110,8 @@ class FileSink:
         self._is_complete = False
 
     def write(self, data: bytes | pa.Buffer | memoryview) -> None:
-        self._position += self._file.write(data)
+        with _naming(self._path):
+            self._position += self._file.write(data)
         if self._position >= self._next_flush and (self._flushing is None or not self._flushing.is_alive()):
             self._next_flush = self._position + _BYTES_PER_FLUSH
             self._flushing = Thread(target=self._flush_content, name="lance-sql-flush")
@@ -131,13 +132,14 @@ class FileSink:
         flushes: if false, not even the bytes
         """
         self._join()
-        self._file.flush()
-        if flushes:
-            os.fsync(self._file.fileno())
-        # The system reports a failed flush only once, possibly to the thread.
-        if self._flush_error is not None:
-            raise self._flush_error
-        self._file.close()
+        with _naming(self._path):
+            self._file.flush()
+            if flushes:
+                os.fsync(self._file.fileno())
+            # The system reports a failed flush only once, possibly to the thread.
+            if self._flush_error is not None:
+                raise self._flush_error
+            self._file.close()
 
     def abort(self) -> None:
         if self._is_complete:
@@ -160,6 +162,17 @@ class FileSink:
             self._flushing.join()
 
 
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Adds the file to errors of the system that do not name it, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = path
+        raise
+
+
 def _write_temporary(path: str, data: bytes | pa.Buffer, *, flushes: bool = True) -> str:
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f"{TEMPORARY}{name}_{os.urandom(16).hex()}")
@@ -168,10 +181,11 @@ def _write_temporary(path: str, data: bytes | pa.Buffer, *, flushes: bool = True
     try:
         try:
             left = memoryview(data)
-            while left:
-                left = left[os.write(file, left) :]
-            if flushes:
-                os.fsync(file)
+            with _naming(path):
+                while left:
+                    left = left[os.write(file, left) :]
+                if flushes:
+                    os.fsync(file)
         finally:
             os.close(file)
     except BaseException:
