@@ -205,15 +205,16 @@ def _check_table(main: Store, uri: str) -> None:
     else:
         reason = "no _versions directory"
     message = f"No Lance table at {shown(uri)!r} ({reason})"
-    if path is not None and os.path.isfile(path):
-        raise TableNotFound(f"{message}. To write its rows to a table: lance-sql write new.lance {shown(uri)}")
     if path is not None and _has_data_files(path):
         # a table of a similar name is not the intended one
         raise TableNotFound(
             f"{message}. It has data files, but no version: its first writer did not commit, or its versions were lost."
             " Restore them from a backup"
         )
-    raise TableNotFound(message if path is None else f"{message}{_neighbours(shown(uri), path)}")
+    neighbours = "" if path is None else _neighbours(shown(uri), path)
+    if path is not None and os.path.isfile(path) and "Did you mean" not in neighbours:
+        neighbours = f". To write its rows to a table: lance-sql write new.lance {shown(uri)}"
+    raise TableNotFound(f"{message}{neighbours}")
 
 
 def _has_data_files(folder: str) -> bool:
