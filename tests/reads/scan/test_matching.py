@@ -23,6 +23,8 @@ from lance_sql.reads.scan.stream import filter, runs
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values.row_ranges import RowRanges
 
+pytestmark = pytest.mark.usefixtures("maps_files")
+
 NUM_ROWS = 40_000
 
 
@@ -241,7 +243,6 @@ ALTERNATIVES = [
 ]
 
 
-@pytest.mark.usefixtures("maps_files")
 @pytest.mark.parametrize("condition", ALTERNATIVES)
 def test_alternatives_are_streamed_by_the_kernels(
     table: Dataset, rows: pa.Table, counted: Counted, condition: str
