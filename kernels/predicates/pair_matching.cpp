@@ -79,7 +79,14 @@ class Divisor {
 #ifdef __SIZEOF_INT128__
         if (std::has_single_bit(divisor)) return;
         const int bits = std::bit_width(divisor - 1);
-        factor_ = static_cast<uint64_t>((Product{1} << (63 + bits)) / divisor) + 1;
+        // 2 ** (63 + bits) / divisor, bit by bit: wheels are linked without a library for divisions of 128 bits.
+        uint64_t rest = uint64_t{1} << (bits - 1);
+        for (int i = 0; i < 64; ++i) {
+            const bool fits = rest >> 63 != 0 || rest << 1 >= divisor;
+            rest = (rest << 1) - (fits ? divisor : 0);
+            factor_ = factor_ << 1 | static_cast<uint64_t>(fits);
+        }
+        ++factor_;
         shift_ = bits - 1;
 #endif
     }
