@@ -15,6 +15,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$folder"
 [ -d "$folder/pip" ] || python3 -m venv "$folder/pip"
 
+# Runs a command in the system. No shell in there: under qemu, that of Debian 13 waits forever for a process that ended.
+run() {
+    env -i PATH="$PATH" unshare --net --mount-proc="$system/proc" chroot "$system" "$@"
+}
+
 try() {
     suite=$1
     version=$2
@@ -37,18 +42,16 @@ try() {
         --only-binary :all: --python-version "$version" --abi "cp$(echo "$version" | tr -d .)" --abi abi3 --abi none \
         --platform "manylinux2014_$processor" $(seq -f "--platform manylinux_2_%g_$processor" 17 36) "$wheel[duckdb]"
     echo "$suite, $processor:"
-    env -i PATH="$PATH" unshare --net --pid --fork --mount-proc="$system/proc" chroot "$system" sh -euc '
-        cd /try
-        python3 -m venv venv
-        python3 -c "
+    run python3 -m venv /try/venv
+    run python3 -c '
 import resource, subprocess, time
 start = time.monotonic()
-options = [\"--quiet\", \"--disable-pip-version-check\", \"--no-index\", \"--find-links\", \"wheels\"]
-subprocess.run([\"venv/bin/pip\", \"install\", *options, \"lance-sql[duckdb]\"], check=True)
+options = ["--quiet", "--disable-pip-version-check", "--no-index", "--find-links", "/try/wheels"]
+subprocess.run(["/try/venv/bin/pip", "install", *options, "lance-sql[duckdb]"], check=True)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 processor = used.ru_utime + used.ru_stime
-print(f\"installed in {time.monotonic() - start:.0f} s, {processor:.0f} s of processor time\")"
-        venv/bin/python try_wheel.py'
+print(f"installed in {time.monotonic() - start:.0f} s, {processor:.0f} s of processor time")'
+    run /try/venv/bin/python /try/try_wheel.py
 }
 
 for processor in ${@:-x86_64 aarch64}; do
