@@ -56,5 +56,6 @@ print(f"installed in {time.monotonic() - start:.0f} s, {processor:.0f} s of proc
 
 for processor in ${@:-x86_64 aarch64}; do
     try bookworm 3.11 "$processor" cp311
-    try trixie 3.13 "$processor" cp312
+    # processes of Debian 13 hang in qemu 7.2
+    if [ "$processor" = "$(uname -m)" ]; then try trixie 3.13 "$processor" cp312; fi
 done
