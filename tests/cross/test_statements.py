@@ -373,7 +373,7 @@ def test_changes_do_what_they_do_to_a_table_of_duckdb(place: str) -> None:
     different = []
     for change in CHANGES:
         native = native_tables()
-        after = answer_of(lambda text: native.execute(text).fetchall(), spelled(change, "t", "u"))  # noqa: B023
+        after = answer_of(lambda text: native.execute(text).fetchall(), spelled(change, "t", "u"))  # noqa: B023 - called at once
         expected = in_words(native.execute("FROM t ORDER BY ALL").fetchall())
         for name, run in doors:
             version = _made_again("t.lance", branch)

@@ -175,7 +175,9 @@ class NativeColumn:
                 self.reader.open(number, native.reader, data.start, data.end)
                 self._forms[number] = self._shared(native.form)
                 if data.end > data.start and not native.reader.takes_extents:
-                    self._whole = {**(self._whole or {}), number: data.end - data.start}
+                    if self._whole is None:
+                        self._whole = {}
+                    self._whole[number] = data.end - data.start
                 self._lends = self._lends or native.lends
                 # Python opens pages that the kernels do not support, on demand
                 self._keep_page(number, page)
