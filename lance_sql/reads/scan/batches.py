@@ -6,7 +6,6 @@ border of the projected columns, if one is near enough, so that most arrays come
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lance_sql.format.encodings.fsst import MAX_EXPANSION
-from lance_sql.reads.scan import read_shape
+from lance_sql.reads.scan import batch_ends, read_shape
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.read_shape import ReadShape
@@ -23,7 +22,7 @@ from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
-from lance_sql.values.arrays import I64, BoolMask
+from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
 BATCH_ROWS = 64 * 1024
@@ -67,9 +66,6 @@ decoded."""
 
 MAX_RUN_BYTES = 64 * 1024 * 1024
 """Approximate number of file bytes of a remote run, which are fetched together."""
-
-FEWEST_PASSING = 8
-"""Minimum number of batches known to pass that form a run of their own, unless they are the whole fragment."""
 
 WIDE_FIELDS, WIDE_ROWS = 64, 16 * 1024
 """A fragment is wide from so many fields on, up to so many rows: preparing columns for a stream takes longer than
@@ -192,14 +188,14 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
         small_first = batch_rows is None and not cutting.keeps_all and cutting.is_first and not is_quick
         most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=cutting.keeps_all)
         first = min(most, FIRST_BATCH_ROWS) if small_first else most
-        ends = _ends(rows, num_rows, most, shape.borders, first)
+        ends = batch_ends.ends_of(rows, num_rows, most, shape.borders, first)
         most_joined = _most_joined(shape) if batch_rows is None else 0
         start = 0
         wide = is_wide(each.fragment, len(plan.columns))
         most_together = _most_of_run(shape, most, fragment.num_rows) if is_far else BATCHES_PER_RUN
-        passing = _pass(rows, ends, each.passing)
-        sizes = _run_sizes(1 if small_first else most_together, most_together, cutting.batches_of_run)
-        for together, passes in _divided(ends, sizes, passing):
+        passing = batch_ends.all_pass(rows, ends, each.passing)
+        sizes = batch_ends.run_sizes(1 if small_first else most_together, most_together, cutting.batches_of_run)
+        for together, passes in batch_ends.divided(ends, sizes, passing):
             end = int(together[-1])
             is_alone = (start, end) == (0, num_rows)
             chosen = rows if is_alone else _between(rows, start, end)
@@ -213,62 +209,6 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
                 is_wide=wide,
             )
             start = end
-
-
-def _run_sizes(first: int, most: int, growing: int | None) -> Iterator[int]:
-    """Yields the numbers of batches of runs.
-
-    first, most: of the first run, and of others
-    growing: limit of the first run, which doubles from run to run; None for no other limit
-    """
-    limit = most if growing is None else min(growing, most)
-    yield min(first, limit)
-    while True:
-        limit = min(2 * limit, most)
-        yield limit
-
-
-def _divided(ends: I64, sizes: Iterator[int], passes: BoolMask | None) -> Iterator[tuple[I64, bool]]:
-    """Groups the ends of batches, either all or none of which are known to pass.
-
-    sizes: size limits of the groups
-    passes: of each batch; None if none is known to pass
-    """
-    passes = None if passes is None else _in_stretches(passes)
-    for same, until in _stretches(passes) if passes is not None else [(0, len(ends))]:
-        start = same
-        while start < until:
-            end = min(start + next(sizes), until)
-            yield ends[start:end], passes is not None and bool(passes[same])
-            start = end
-
-
-def _stretches(flags: BoolMask) -> list[tuple[int, int]]:
-    """Returns the start and end index of each stretch of equal flags."""
-    changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
-    return list(pairwise([0, *changes.tolist(), len(flags)]))
-
-
-def _in_stretches(passes: BoolMask) -> BoolMask:
-    """Clears short stretches of flags: starting a run costs more than testing the rows of a few batches."""
-    smoothed = passes.copy()
-    for start, end in _stretches(passes):
-        if end - start < min(FEWEST_PASSING, len(passes)):
-            smoothed[start:end] = False
-    return smoothed
-
-
-def _pass(rows: RowRanges, ends: I64, passing: RowRanges | None) -> BoolMask | None:
-    """Returns whether all rows of each batch are known to pass; None if nothing is known."""
-    if passing is None:
-        return None
-    if len(passing) == 1 and passing[0, 0] <= rows[0, 0] and rows[-1, 1] <= passing[0, 1]:
-        return np.ones(len(ends), np.bool_)
-    left = row_ranges.difference(rows, passing)
-    lows, highs = _selected_before(rows, left[:, 0]), _selected_before(rows, left[:, 1])
-    starts = np.concatenate([[0], ends[:-1]])
-    answers: BoolMask = np.searchsorted(highs, starts, "right") == np.searchsorted(lows, ends, "left")
-    return answers
 
 
 def _between(rows: RowRanges, start: int, end: int) -> RowRanges:
@@ -338,41 +278,6 @@ def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Itera
         num_rows += piece.num_rows
     if batch:
         yield batch
-
-
-def _ends(rows: RowRanges, total: int, most: int, borders: I64, first: int) -> I64:
-    """Returns the cumulative row counts at the end of each batch.
-
-    most, first: rows of a batch, and of the first one
-    borders: of pages
-    """
-    if total <= first and (len(borders) == 0 or total <= first // 4):
-        return np.array([total])
-    positions = _selected_before(rows, borders) if len(borders) else []
-    ends = []
-    start = 0
-    while start < total:
-        end = min(start + first, total)
-        near = bisect_right(positions, end) - 1
-        if near >= 0 and positions[near] > start + first // 4:
-            end = positions[near]
-        ends.append(end)
-        start, first = end, most
-    return np.array(ends)
-
-
-def _selected_before(rows: RowRanges, borders: I64) -> list[int]:
-    """Returns the number of rows before each border."""
-    if len(rows) == 1:
-        start, end = rows[0].tolist()
-        return [min(max(border, start), end) - start for border in borders.tolist()]
-    lengths = rows[:, 1] - rows[:, 0]
-    before = np.cumsum(lengths) - lengths
-    at = np.searchsorted(rows[:, 0], borders, side="right") - 1
-    inside = at >= 0
-    at = np.maximum(at, 0)
-    counts: list[int] = np.where(inside, before[at] + np.minimum(borders - rows[at, 0], lengths[at]), 0).tolist()
-    return counts
 
 
 def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bool = False) -> int:
