@@ -372,7 +372,7 @@ def check_row_history(files: TableFiles) -> None:
 
 
 def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> U64:
-    start, end = int(rows[0, 0]), int(rows[-1, 1])
+    start, end = row_ranges.bounds(rows)
     if row_ranges.count(rows) * _SCATTERED < end - start:
         return sequence.take(row_ranges.expand(rows))
     values = sequence.expand(start, end)

@@ -43,6 +43,11 @@ def count(rows: RowRanges) -> int:
     return int((rows[:, 1] - rows[:, 0]).sum())
 
 
+def bounds(rows: RowRanges) -> tuple[int, int]:
+    """Returns the first row, and the end of the last range; there is at least one."""
+    return int(rows[0, 0]), int(rows[-1, 1])
+
+
 def from_sorted(positions: I64) -> RowRanges:
     """Returns the set of `positions` (ascending, distinct). Neighbors become one range."""
     if len(positions) <= 1:

@@ -59,7 +59,7 @@ def of_page(
     size = sum(end - start for start, end in buffers)
     if size <= short or _are_dense(rows, num_rows):
         return list(buffers)
-    first, last = int(rows[0, 0]), int(rows[-1, 1])
+    first, last = row_ranges.bounds(rows)
     if data is None or first > 0:
         return list(head)
     length = data.end - data.start
@@ -73,7 +73,7 @@ def of_open_page(data: ByteRange | None, num_rows: int, rows: RowRanges) -> list
 
     data, num_rows, rows: as of `of_page`
     """
-    first, last = int(rows[0, 0]), int(rows[-1, 1])
+    first, last = row_ranges.bounds(rows)
     if data is None or not _are_dense(rows, last - first):
         return []
     length = data.end - data.start

@@ -16,8 +16,8 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
 from lance_sql.format.file import native_columns, page_parts
 from lance_sql.format.file.leaf_column import LeafColumn
+from lance_sql.format.file.located_rows import InPages, ReaderRows
 from lance_sql.format.file.metadata_v2 import MetadataV2
-from lance_sql.format.file.native_columns import InPages, ReaderRows
 from lance_sql.format.layouts import native
 from lance_sql.format.layouts.native import Form
 from lance_sql.store import ByteRange

@@ -12,8 +12,9 @@ from lance_sql.format.encodings.tree import Variable
 from lance_sql.format.file import ahead, blob_v2, native_columns
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
 from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2, PageMetadata
-from lance_sql.format.file.native_columns import InPages, NativeColumn, NativeRows, Opening
+from lance_sql.format.file.native_columns import NativeColumn, NativeRows, Opening
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts import nested

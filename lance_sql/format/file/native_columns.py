@@ -10,15 +10,15 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
-from typing import NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file.column_pages import pages_with
 from lance_sql.format.file.file_bytes import FileBytes
+from lance_sql.format.file.located_rows import InPages, PageParts
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.native import Form
@@ -35,43 +35,12 @@ LONG_FILE_ROWS = 32 * 1024
 """Pages of files with at least this many rows are cached for the kernels, however few bytes they have."""
 
 
-class PagePart(NamedTuple):
-    """Bytes of a page, for the kernels.
-
-    start: their position in the file
-    extents: start and end of each part, int64[k, 2], if they are not contiguous; then start is 0
-    """
-
-    page: int
-    data: pa.Buffer
-    start: int
-    extents: bytes | None = None
-
-
-PageParts: TypeAlias = list[PagePart]
-"""Bytes of pages, in ascending order."""
-
 Items: TypeAlias = Sequence[tuple[int, "pa.Array | int"]]
 """Dictionary items of values by first row: arrays, or the offset bits of texts that become indices. Empty
 for values that are not indices; see `_kernels.FragmentRows`."""
 
 _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
-
-
-class InPages(NamedTuple):
-    """Adds a page of a column to errors. Keeps neither alive.
-
-    file: its path
-    table: with its version
-    """
-
-    file: str
-    column: str
-    table: str | None = None
-
-    def __call__(self, page: int) -> at:
-        return at(table=self.table, file=self.file, column=self.column, page=page)
 
 
 class NativeColumn:
@@ -153,7 +122,7 @@ class NativeColumn:
         """Whether every page from the first to the last row is open."""
         if self._num_closed == 0:
             return True
-        return all(map(self.is_open, range(*self.reader.pages_of(*_bounds(rows)))))
+        return all(map(self.is_open, range(*self.reader.pages_of(*row_ranges.bounds(rows)))))
 
     @property
     def is_all_open(self) -> bool:
@@ -162,7 +131,7 @@ class NativeColumn:
 
     def rows_of(self, rows: RowRanges) -> NativeRows:
         """Returns some rows of open pages."""
-        return NativeRows(self, rows, range(*self.reader.pages_of(*_bounds(rows))))
+        return NativeRows(self, rows, range(*self.reader.pages_of(*row_ranges.bounds(rows))))
 
     def open(self, number: int, page: KnownPage) -> None:
         """Opens a page. Does nothing if it is open, because another thread may be reading it."""
@@ -359,27 +328,6 @@ class _ColumnTest:
     is_known: dict[int, bool]
 
 
-class LocatedRows(Protocol):
-    """Some rows of a column whose pages are open."""
-
-    @property
-    def reader(self) -> _kernels.ColumnReader: ...
-
-    @property
-    def rows(self) -> RowRanges: ...
-
-    @property
-    def where(self) -> InPages: ...
-
-
-class ReaderRows(NamedTuple):
-    """Some rows of a reader; see `LocatedRows`."""
-
-    reader: _kernels.ColumnReader
-    rows: RowRanges
-    where: InPages
-
-
 @dataclass(frozen=True, slots=True)
 class NativeRows:
     """Some rows of a column, and their pages; see `LocatedRows`."""
@@ -400,29 +348,6 @@ class NativeRows:
     def are_read_over(self) -> bool:
         """Whether the kernels need far more than these rows of a page; see `NativeColumn.read_over`."""
         return bool(self.column.read_over(self.pages, self.rows))
-
-
-def refuse(located: LocatedRows, message: str) -> NoReturn:
-    """Raises an error with the page: the first one whose rows cannot be located."""
-    damaged = damaged_page(located)
-    with located.where(located.reader.pages_of(*_bounds(located.rows))[0] if damaged is None else damaged):
-        raise CorruptFile(message)
-
-
-def damaged_page(located: LocatedRows) -> int | None:
-    """Returns the first page whose rows cannot be located."""
-    starts = located.reader.row_starts()
-    for page in range(*located.reader.pages_of(*_bounds(located.rows))):
-        inside = row_ranges.clip(located.rows, int(starts[page]), int(starts[page + 1]))
-        try:
-            _kernels.spans([(located.reader, np.ascontiguousarray(inside))])
-        except _kernels.InvalidDataError:
-            return page
-    return None
-
-
-def _bounds(rows: RowRanges) -> tuple[int, int]:
-    return int(rows[0, 0]), int(rows[-1, 1])
 
 
 class Opening(Protocol):
@@ -478,7 +403,7 @@ def open_rows(
             file.page_cache.keep(cache_key, column)
     if column.is_all_open:
         return column.rows_of(rows)
-    numbers: Sequence[int] = range(*column.reader.pages_of(*_bounds(rows)))
+    numbers: Sequence[int] = range(*column.reader.pages_of(*row_ranges.bounds(rows)))
     if not all(map(column.is_open, numbers)):
         numbers = pages_with(row_starts(), rows)
         missing = [number for number in numbers if not column.is_open(number)]

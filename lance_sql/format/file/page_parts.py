@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.format.file.file_bytes import FileBytes
-from lance_sql.format.file.native_columns import LocatedRows, NativeRows, PagePart, PageParts, damaged_page, refuse
+from lance_sql.format.file.located_rows import LocatedRows, PagePart, PageParts, damaged_page, refuse
+from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.layouts.reading import Reading, run
 from lance_sql.store import ByteRange
 from lance_sql.store.ranges import GAP_BYTES

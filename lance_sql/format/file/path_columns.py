@@ -20,8 +20,9 @@ from lance_sql.format.encodings.stored import bitmap
 from lance_sql.format.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.format.file import ahead, native_columns
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
+from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
-from lance_sql.format.file.native_columns import InPages, NativeRows, Opening
+from lance_sql.format.file.native_columns import NativeRows, Opening
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts import blob, nested

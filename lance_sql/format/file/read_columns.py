@@ -20,7 +20,8 @@ from lance_sql.errors import CorruptFile
 from lance_sql.format.file import ahead, native_columns, page_parts
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.kernel_columns import OpeningTogether
-from lance_sql.format.file.native_columns import NativeRows, Opening, PageParts
+from lance_sql.format.file.located_rows import PageParts
+from lance_sql.format.file.native_columns import NativeRows, Opening
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.native import Form

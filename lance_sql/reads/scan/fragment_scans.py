@@ -41,11 +41,7 @@ class FragmentScan:
 
     def part(self, rows: RowRanges) -> FragmentScan:
         """Returns some of the rows, at least one."""
-        known = (
-            row_ranges.EMPTY
-            if self.passing is None
-            else row_ranges.clip(self.passing, int(rows[0, 0]), int(rows[-1, 1]))
-        )
+        known = row_ranges.EMPTY if self.passing is None else row_ranges.clip(self.passing, *row_ranges.bounds(rows))
         return FragmentScan(self.fragment, rows, known if len(known) else None)
 
 

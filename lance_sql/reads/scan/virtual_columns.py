@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.format.file.native_columns import InPages, NativeColumn, NativeRows
+from lance_sql.format.file.located_rows import InPages
+from lance_sql.format.file.native_columns import NativeColumn, NativeRows
 from lance_sql.format.layouts.matching import ValueTest, range_test
 from lance_sql.format.layouts.native import Form, NativePage, constant_page
 from lance_sql.format.layouts.nest import Chain

@@ -18,7 +18,8 @@ from lance_sql.format.encodings.tree import (
     Rle,
     Variable,
 )
-from lance_sql.format.file.native_columns import InPages, NativeColumn
+from lance_sql.format.file.located_rows import InPages
+from lance_sql.format.file.native_columns import NativeColumn
 from lance_sql.format.layouts import nested
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.pages import head_ranges, open_page

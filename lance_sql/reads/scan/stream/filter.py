@@ -13,7 +13,8 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql._kernels import Outcome, ValueOrder
 from lance_sql.format.file.leaves import is_leaf
-from lance_sql.format.file.native_columns import InPages, NativeRows, PageParts
+from lance_sql.format.file.located_rows import InPages, PageParts
+from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.read_columns import Column, streamed
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.plain import is_stored_with_offsets

@@ -21,7 +21,8 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file import page_parts
 from lance_sql.format.file.file_bytes import FileBytes
-from lance_sql.format.file.native_columns import InPages, Items
+from lance_sql.format.file.located_rows import InPages
+from lance_sql.format.file.native_columns import Items
 from lance_sql.reads.scan import null_pages, read_ahead
 from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs_of
 from lance_sql.reads.scan.fragment_scans import FragmentScan
