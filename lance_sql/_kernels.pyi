@@ -414,6 +414,9 @@ class ColumnReader:
     def __init__(self, row_starts: Buffer) -> None: ...
     def row_starts(self) -> npt.NDArray[np.int64]:
         """Returns the first row of each page, then the number of rows: int64[pages + 1]."""
+    @property
+    def lends(self) -> bool:
+        """Whether an open page has values that may be passed on without a copy from the file."""
     def opened(self) -> list[int]:
         """Returns the numbers of the pages that `open_columns` has opened."""
     def open(self, page: int, reader: PageReader, start: int, end: int) -> None:

@@ -76,7 +76,15 @@ BoundPage* full_zip(Count num_rows, Count bits_def, Count num_levels, Count valu
                          to_format(format, list_size),
                          std::nullopt};
     if (compression) values.compression = *compression;
-    page->reader = std::make_unique<FullZipReader>(values, num_rows, keep(*page, row_starts));
+    std::optional<std::vector<int64_t>> starts;
+    if (!row_starts.is_none()) {
+        const InputBuffer given = hold(row_starts);
+        const int64_t count = int64_t{num_rows} + 1;
+        require_input(given, multiply(count, 8), "row_starts");
+        starts.emplace(static_cast<size_t>(count));
+        std::memcpy(starts->data(), Bytes(given).data(), starts->size() * sizeof(int64_t));
+    }
+    page->reader = std::make_unique<FullZipReader>(values, num_rows, std::move(starts));
     return page.release();
 }
 
@@ -231,6 +239,7 @@ void bind_pages(nb::module_& m) {
                  const size_t num_starts = starts.size();
                  return to_numpy(std::move(starts), {num_starts});
              })
+        .def_prop_ro("lends", [](const BoundColumn& self) { return self.reader.lends(); })
         .def("opened",
              [](const BoundColumn& self) {
                  std::vector<int64_t> numbers;

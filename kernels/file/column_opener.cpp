@@ -5,6 +5,7 @@
 
 #include "layouts/compressed_chunks.h"
 #include "layouts/constant_reader.h"
+#include "layouts/full_zip_reader.h"
 #include "layouts/mini_block_reader.h"
 
 namespace lance {
@@ -81,9 +82,57 @@ std::optional<DictionaryItems> items_of(const DictionaryEncoding& encoding, Byte
     return DictionaryItems{encoding.num_items, encoding.bits, false, {}, block};
 }
 
+// Whether the values become the format, and have the width that the page says.
+bool fits(const ZipPage& page, const ColumnFormat& format) {
+    const ValueEncoding& values = page.values;
+    if (!fits(values, format)) return false;
+    if (!is_string(values.codec)) {
+        const bool is_plain = values.codec == ValueCodec::kFlat && !values.compression && values.bits % 8 == 0;
+        return is_plain && page.length_bytes == 0 && values.bits / 8 == page.value_bytes;
+    }
+    // FSST codes inside compressed values have no reader
+    const bool is_readable = values.codec == ValueCodec::kVariable || !values.compression;
+    return is_readable && page.length_bytes > 0 && values.bits == format.bits;
+}
+
+// The starts of rows, and the end of the last, widened to int64. Nothing for a damaged index.
+std::optional<std::vector<int64_t>> row_starts(Bytes index, int64_t num_rows, int64_t page_bytes) {
+    const int64_t count = num_rows + 1;
+    const int64_t width = size_of(index) / count;
+    if (size_of(index) != width * count || (width != 1 && width != 2 && width != 4 && width != 8)) return std::nullopt;
+    std::vector<int64_t> starts;
+    starts.reserve(static_cast<size_t>(count));
+    uint64_t before = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const uint8_t* at = index.data() + i * width;
+        const uint64_t start = width == 1   ? *at
+                               : width == 2 ? load<uint16_t>(at)
+                               : width == 4 ? load<uint32_t>(at)
+                                            : load<uint64_t>(at);
+        if (start < before || start > static_cast<uint64_t>(page_bytes)) return std::nullopt;
+        starts.push_back(static_cast<int64_t>(start));
+        before = start;
+    }
+    return starts;
+}
+
 Bytes own_copy(OpenPage& page, Bytes bytes) {
     page.own.assign(bytes.begin(), bytes.end());
     return page.own;
+}
+
+// The decompressed block of a dictionary. Nothing for a block that claims to become very large.
+std::optional<Bytes> block_of(const DictionaryEncoding& dictionary, Bytes stored, OpenPage& page) {
+    if (dictionary.compression) {
+        const int64_t size = decompressed_size(*dictionary.compression, stored);
+        if (size > kTrustedBytes) return std::nullopt;
+        page.own.resize(static_cast<size_t>(size));
+        decompress(*dictionary.compression, stored, page.own);
+        return page.own;
+    }
+    if (size_of(stored) <= kMostCopied) return own_copy(page, stored);
+    page.refers_to_file = true;
+    return stored;
 }
 
 }  // namespace
@@ -168,6 +217,7 @@ std::optional<OpenPage> ColumnOpener::open_page(const StoredPage& page, const Co
     if (!page.encoding) return std::nullopt;
     const PageEncoding encoding = parse_page_encoding(*page.encoding);
     if (const auto* flat = std::get_if<FlatPage>(&encoding)) return open_flat(*flat, page, format);
+    if (const auto* zip = std::get_if<ZipPage>(&encoding)) return open_zip(*zip, page, format);
     const auto* constant = std::get_if<ConstantPage>(&encoding);
     if (!constant || !page.buffers.empty()) return std::nullopt;
     if (constant->value && format.list_size != 0) return std::nullopt;
@@ -196,9 +246,8 @@ std::optional<OpenPage> ColumnOpener::open_flat(const FlatPage& flat, const Stor
     MiniBlockValues read{values.codec, values.bits, flat.definition, {}, std::nullopt, format, false};
     if (values.codec == ValueCodec::kFsst) read.symbol_table = own_copy(open, values.symbol_table);
     if (flat.dictionary) {
-        const bool is_copied = size_of(*block) <= kMostCopied;
-        open.refers_to_file = !is_copied;
-        read.dictionary = items_of(*flat.dictionary, is_copied ? own_copy(open, *block) : *block);
+        const std::optional<Bytes> items = block_of(*flat.dictionary, *block, open);
+        if (items) read.dictionary = items_of(*flat.dictionary, *items);
         if (!read.dictionary) return std::nullopt;
     }
     std::unique_ptr<PageReader> reader = std::make_unique<MiniBlockReader>(*open.table, read);
@@ -207,6 +256,28 @@ std::optional<OpenPage> ColumnOpener::open_flat(const FlatPage& flat, const Stor
     }
     open.reader = std::move(reader);
     open.num_bytes = kPageBytes + kChunkBytes * (open.table->num_chunks() + 1) + size_of(Bytes(open.own));
+    return open;
+}
+
+std::optional<OpenPage> ColumnOpener::open_zip(const ZipPage& zip, const StoredPage& page, const ColumnFormat& format) {
+    const bool has_index = zip.length_bytes > 0;
+    if (page.buffers.size() != (has_index ? 4 : 2) || !fits(zip, format)) return std::nullopt;
+    const std::optional<Bytes> index = has_index ? need(page.buffers[2], page.buffers[3]) : Bytes();
+    if (!index) return std::nullopt;
+    OpenPage open;
+    open.start = page.buffers[0];
+    open.end = page.buffers[1];
+    FullZipValues values{zip.bits_def, zip.num_levels, zip.value_bytes,       zip.length_bytes,
+                         {},           format,         zip.values.compression};
+    if (zip.values.codec == ValueCodec::kFsst) values.symbol_table = own_copy(open, zip.values.symbol_table);
+    std::optional<std::vector<int64_t>> starts;
+    if (has_index) {
+        starts = row_starts(*index, page.num_rows, open.end - open.start);
+        if (!starts) return std::nullopt;
+    }
+    open.reader = std::make_unique<const FullZipReader>(values, page.num_rows, std::move(starts));
+    const int64_t index_bytes = has_index ? kEntryBytes / 2 * (page.num_rows + 1) : 0;
+    open.num_bytes = kPageBytes + index_bytes + size_of(Bytes(open.own));
     return open;
 }
 

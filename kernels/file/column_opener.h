@@ -1,7 +1,7 @@
 // Opens columns of a data file 2.1 or 2.2 for reading: from the metadata of the file to readers of its pages.
 //
-// Columns of the common kinds are opened: mini-block pages without nesting, and constants. For all others, and for
-// damaged ones, nothing is returned: the caller opens these one by one, and reports errors.
+// Columns of the common kinds are opened: mini-block and full-zip pages without nesting, and constants. For all others,
+// and for damaged ones, nothing is returned: the caller opens these one by one, and reports errors.
 #pragma once
 
 #include <map>
@@ -80,6 +80,7 @@ class ColumnOpener {
     std::optional<OpenColumn> open_pages(const StoredColumn& stored, const ColumnFormat& format, const Ranges& rows);
     std::optional<OpenPage> open_page(const StoredPage& page, const ColumnFormat& format);
     std::optional<OpenPage> open_flat(const FlatPage& flat, const StoredPage& page, const ColumnFormat& format);
+    std::optional<OpenPage> open_zip(const ZipPage& zip, const StoredPage& page, const ColumnFormat& format);
 
     const KnownBytes& file_;
     ColumnTable table_;

@@ -23,6 +23,7 @@ void ColumnReader::open(int64_t page, const PageReader& reader, int64_t start, i
     if (reader.num_rows() < count) fail(reader.num_rows(), " items for ", count, " rows");
     if (start > end) fail("a page from byte ", start, " to ", end);
     pages_[at] = {&reader, start, end};
+    lends_ = lends_ || reader.lends();
 }
 
 std::pair<int64_t, int64_t> ColumnReader::pages_of(int64_t first_row, int64_t end_row) const {

@@ -43,6 +43,9 @@ class ColumnReader {
         return page < num_pages() && pages_[static_cast<size_t>(page)].reader != nullptr;
     }
 
+    // Whether an open page lends its values; see PageReader.
+    bool lends() const { return lends_; }
+
     // The first page of the rows, and one past the last.
     std::pair<int64_t, int64_t> pages_of(int64_t first_row, int64_t end_row) const;
 
@@ -72,6 +75,7 @@ class ColumnReader {
 
     std::vector<int64_t> row_starts_;
     std::vector<Page> pages_;
+    bool lends_ = false;
 };
 
 }  // namespace lance

@@ -200,11 +200,15 @@ void ArrayReader::take(const PageBytes& bytes, const Ranges& rows, const PassedR
     read(bytes, Ranges(view, num_rows_), out);
 }
 
-std::optional<Bytes> ArrayReader::stored_values(const PageBytes& bytes, const Ranges& rows) const {
+bool ArrayReader::lends() const {
     const auto* stored = std::get_if<StoredValues>(&content_);
-    if (stored == nullptr || stored->validity || format_.bits == 1 || rows.size() != 1) return std::nullopt;
+    return stored != nullptr && !stored->validity && format_.bits > 1;
+}
+
+std::optional<Bytes> ArrayReader::stored_values(const PageBytes& bytes, const Ranges& rows) const {
+    if (!lends() || rows.size() != 1) return std::nullopt;
     const int64_t width = format_.bits / 8;
-    return part_of(bytes, stored->values)
+    return part_of(bytes, std::get<StoredValues>(content_).values)
         .subspan(static_cast<size_t>(rows.start(0) * width), static_cast<size_t>(rows.num_items() * width));
 }
 

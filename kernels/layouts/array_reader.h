@@ -52,6 +52,7 @@ class ArrayReader : public PageReader {
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
     void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const override;
+    bool lends() const override;
     std::optional<Bytes> stored_values(const PageBytes& bytes, const Ranges& rows) const override;
     void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
 

@@ -32,7 +32,8 @@ class RowLevels {
 
 }  // namespace
 
-FullZipReader::FullZipReader(const FullZipValues& values, int64_t num_rows, std::optional<Bytes> row_starts)
+FullZipReader::FullZipReader(const FullZipValues& values, int64_t num_rows,
+                             std::optional<std::vector<int64_t>> row_starts)
     : values_(values),
       num_rows_(num_rows),
       shape_(0, values.bits_def, UINT16_MAX, values.value_bytes, values.length_bytes) {
@@ -49,12 +50,12 @@ FullZipReader::FullZipReader(const FullZipValues& values, int64_t num_rows, std:
         return;
     }
     if (!values.symbol_table.empty()) SymbolTable{values.symbol_table};
-    require_input(*row_starts, multiply(num_rows + 1, 8), "row_starts");
-    row_starts_.reserve(static_cast<size_t>(num_rows) + 1);
-    for (int64_t row = 0; row <= num_rows; ++row) {
-        const auto start = load<int64_t>(row_starts->data() + 8 * row);
-        if (start < (row == 0 ? 0 : row_starts_.back()) || start > kMaxCount) fail("row ", row, " begins at ", start);
-        row_starts_.push_back(start);
+    row_starts_ = std::move(*row_starts);
+    if (static_cast<int64_t>(row_starts_.size()) <= num_rows) fail("row_starts has ", row_starts_.size(), " rows");
+    int64_t before = 0;
+    for (const int64_t start : row_starts_) {
+        if (start < before || start > kMaxCount) fail("a row begins at ", start, " after one at ", before);
+        before = start;
     }
 }
 
@@ -232,7 +233,7 @@ void FullZipReader::take(const PageBytes& bytes, const Ranges& rows, const Passe
 }
 
 std::optional<Bytes> FullZipReader::stored_values(const PageBytes& bytes, const Ranges& rows) const {
-    if (!is_fixed() || shape_.control_bytes != 0 || rows.size() != 1) return std::nullopt;
+    if (!lends() || rows.size() != 1) return std::nullopt;
     const int64_t start = rows.start(0) * values_.value_bytes - bytes.start;
     const int64_t size = rows.num_items() * values_.value_bytes;
     if (start < 0 || start + size > size_of(bytes.data)) fail("rows outside of ", bytes.data.size(), " bytes");

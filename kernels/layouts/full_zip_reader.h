@@ -23,8 +23,8 @@ struct FullZipValues {
 
 class FullZipReader : public PageReader {
   public:
-    // row_starts: int64, the start of each row in the page, and the end of the last; empty if all have one width
-    FullZipReader(const FullZipValues& values, int64_t num_rows, std::optional<Bytes> row_starts);
+    // row_starts: the start of each row in the page, and the end of the last; none if all have one width
+    FullZipReader(const FullZipValues& values, int64_t num_rows, std::optional<std::vector<int64_t>> row_starts);
 
     ColumnFormat format() const override { return values_.format; }
     int64_t num_rows() const override { return num_rows_; }
@@ -33,6 +33,7 @@ class FullZipReader : public PageReader {
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
     void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const override;
+    bool lends() const override { return is_fixed() && shape_.control_bytes == 0; }
     std::optional<Bytes> stored_values(const PageBytes& bytes, const Ranges& rows) const override;
 
   private:

@@ -15,6 +15,7 @@ constexpr uint64_t kMostBits = uint64_t{1} << 32;
 constexpr uint64_t kMostItems = uint64_t{1} << 48;
 constexpr uint64_t kMostDictionaryItems = uint64_t{1} << 31;
 constexpr uint64_t kMostChunkBuffers = 64;
+constexpr uint64_t kMostLevelBits = 16;
 constexpr uint64_t kAllValidItem = 1;
 constexpr uint64_t kNullableItem = 3;
 constexpr int kMostFields = 16;
@@ -218,8 +219,17 @@ std::optional<LevelEncoding> levels_of(const Member& member) {
     }
 }
 
-std::optional<DictionaryEncoding> dictionary_of(const Member& member, uint64_t num_items) {
+std::optional<DictionaryEncoding> dictionary_of(const Member& member, uint64_t num_items, bool is_compressed = false) {
     if (num_items > kMostDictionaryItems) return std::nullopt;
+    if (member.number == kGeneral && !is_compressed) {
+        const Fields general(member.message, 0, fields({1, 3}));
+        if (!general.is_known()) return std::nullopt;
+        const std::optional<Compression> scheme = scheme_of(general.bytes(1));
+        std::optional<DictionaryEncoding> items = dictionary_of(member_of(general.bytes(3)), num_items, true);
+        if (!scheme || !items) return std::nullopt;
+        items->compression = scheme;
+        return items;
+    }
     const auto count = static_cast<int64_t>(num_items);
     if (member.number == kVariable) {
         const int64_t bits = offset_bits(member);
@@ -257,6 +267,25 @@ PageEncoding mini_block(Bytes message) {
     return flat;
 }
 
+PageEncoding full_zip(Bytes message) {
+    const Fields page(message, fields({1, 2, 3, 4, 5, 6, 8}), fields({7, 8}));
+    if (!page.is_known() || page.number(1) != 0 || page.number(2) > kMostLevelBits) return {};
+    const uint64_t layer = page.only_number(8);
+    if (layer != kAllValidItem && layer != kNullableItem) return {};
+    const uint64_t value_bits = page.number(3);
+    const uint64_t length_bits = page.number(4);
+    if (page.has(3) == page.has(4) || page.number(5) > kMostItems) return {};
+    if (value_bits > kMostBits || value_bits % 8 != 0 || (page.has(4) && length_bits != 32 && length_bits != 64)) {
+        return {};
+    }
+    const std::optional<ValueEncoding> values = values_of(member_of(page.bytes(7)), false);
+    if (!values) return {};
+    const bool has_levels = page.number(2) > 0 && layer == kNullableItem;
+    return ZipPage{static_cast<int64_t>(page.number(5)), *values,
+                   static_cast<int64_t>(page.number(2)), has_levels ? 1 : 0,
+                   static_cast<int64_t>(value_bits / 8), static_cast<int64_t>(length_bits / 8)};
+}
+
 PageEncoding constant(Bytes message) {
     const Fields page(message, fields({5, 9, 10}), fields({5, 6}));
     if (!page.is_known() || page.number(9) != 0 || page.number(10) != 0) return {};
@@ -278,6 +307,7 @@ PageEncoding parse_page_encoding(Bytes message) {
     const Member layout = member_of(any.bytes(2));
     if (layout.number == 1) return mini_block(layout.message);
     if (layout.number == 2) return constant(layout.message);
+    if (layout.number == 3) return full_zip(layout.message);
     return {};
 }
 

@@ -24,7 +24,8 @@ struct ValueEncoding {
 struct DictionaryEncoding {
     int64_t num_items;
     bool variable;
-    int64_t bits;  // of an item, or of an offset
+    int64_t bits;                                           // of an item, or of an offset
+    std::optional<Compression> compression = std::nullopt;  // of the buffer
 };
 
 // A mini-block page of values that are NULL or not, without any nesting.
@@ -41,7 +42,17 @@ struct ConstantPage {
     std::optional<Bytes> value;  // none: all rows are NULL
 };
 
-using PageEncoding = std::variant<std::monostate, FlatPage, ConstantPage>;
+// A full-zip page of values that are NULL or not, without any nesting.
+struct ZipPage {
+    int64_t num_items;
+    ValueEncoding values;
+    int64_t bits_def;
+    int64_t num_levels;    // 1 if values may be NULL, otherwise 0
+    int64_t value_bytes;   // of fixed width, otherwise 0
+    int64_t length_bytes;  // of variable width, otherwise 0
+};
+
+using PageEncoding = std::variant<std::monostate, FlatPage, ConstantPage, ZipPage>;
 
 // Nothing for all other pages, and for messages with a field that is not known here: Python reads these, or says what
 // is wrong with them. The result refers to the message.

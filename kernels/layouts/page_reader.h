@@ -67,7 +67,9 @@ class PageReader {
         const Bytes left = flags.first(static_cast<size_t>(rows.num_items()));
         take(bytes, rows, PassedRows(left, count_flags(left)), out);
     }
-    // The rows as stored in the page, if that is Arrow's layout and none of them is NULL.
+    // Whether values are stored in Arrow's layout, and none of them is NULL.
+    virtual bool lends() const { return false; }
+    // The rows as stored in the page, if it lends them.
     virtual std::optional<Bytes> stored_values(const PageBytes&, const Ranges&) const { return std::nullopt; }
     // Itself, if its values are inside lists or structs.
     virtual const NestedReader* nested() const { return nullptr; }

@@ -9,15 +9,18 @@ from pathlib import Path
 import lance
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import lance_sql
 from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
+from lance_sql.format.encodings.tree import General
 from lance_sql.format.file.kernel_columns import OpenColumns
 from lance_sql.format.file.leaves import join
 from lance_sql.format.layouts.reading import Shared, run
+from lance_sql.format.layouts.tree import MiniBlock
 from lance_sql.format.schema import Field
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
@@ -79,6 +82,91 @@ def in_python(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) 
     return arrays
 
 
+LARGE = {
+    "vector": pa.list_(pa.float32(), 96),
+    "halves": pa.list_(pa.float16(), 33),
+    "codes": pa.list_(pa.int8(), 260),
+    "text": pa.string(),
+    "bytes": pa.large_binary(),
+    "number": pa.int64(),
+    "decimal": pa.decimal128(38, 2),
+    "fixed": pa.binary(200),
+}
+"""Types whose values become full-zip pages, all of them by request."""
+
+SCHEMES = ("none", "lz4", "zstd", "fsst")
+
+
+def large_values(type: pa.DataType, *, nullable: bool) -> pa.Array:
+    """Values of 200 bytes and more, where the type allows."""
+    random = np.random.default_rng(5)
+    missing = pa.array(random.random(NUM_ROWS) < (0.3 if nullable else 0))
+    if pa.types.is_fixed_size_list(type):
+        items = random.integers(-100, 100, NUM_ROWS * type.list_size).astype(type.value_type.to_pandas_dtype())
+        # the items of NULL are not NULL
+        return pa.FixedSizeListArray.from_arrays(pa.array(items, type.value_type), type=type, mask=missing)
+    if pa.types.is_fixed_size_binary(type):
+        made = pa.array([random.bytes(200) for _ in range(NUM_ROWS)], type)
+    elif pa.types.is_string(type) or pa.types.is_large_binary(type):
+        made = pa.array([f"{i:05d} of a text" * int(random.integers(0, 90)) for i in range(NUM_ROWS)]).cast(type)
+    else:
+        made = pa.array(random.integers(0, 10**9, NUM_ROWS)).cast(type)
+    return pc.if_else(missing, None, made)
+
+
+def large_columns(scheme: str) -> pa.Table:
+    settings = {"lance-encoding:structural-encoding": "fullzip", "lance-encoding:compression": scheme}
+    made = {f"{name}_{n}": large_values(type, nullable=n) for name, type in LARGE.items() for n in (False, True)}
+    schema = pa.schema([pa.field(name, array.type, metadata=settings) for name, array in made.items()])
+    return pa.table(list(made.values()), schema)
+
+
+def repeated_columns(scheme: str) -> pa.Table:
+    """Values of which many are equal, so that pages have dictionaries."""
+    settings = {"lance-encoding:dict-divisor": "1", "lance-encoding:dict-values-compression": scheme}
+    numbers = np.random.default_rng(4).integers(0, 7, 4000)
+    texts = pa.array([f"text {number}" * 20 for number in numbers])
+    made = [texts, texts.cast(pa.large_binary()), pa.array(numbers).cast(pa.decimal128(38, 2))]
+    schema = pa.schema([pa.field(f"c{number}", each.type, metadata=settings) for number, each in enumerate(made)])
+    return pa.table(made, schema)
+
+
+@pytest.mark.parametrize("scheme", ["none", "lz4", "zstd"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_dictionaries_are_opened_by_the_kernels(tmp_path: Path, version: Version, scheme: str) -> None:
+    rows = repeated_columns(scheme)
+    lance.write_dataset(rows, tmp_path / "t.lance", data_storage_version=version)
+    table = lance_sql.open(tmp_path / "t.lance")
+    (fragment,) = fragments_of(table)
+    found = fragment.read(table.snapshot.manifest.schema.fields, np.array([[2, 3], [700, 3000]], np.int64))
+    assert not fragment._columns
+    assert pa.table(found, rows.column_names).equals(rows.take([2, *range(700, 3000)]).combine_chunks())
+    for field in table.snapshot.manifest.schema.fields:
+        stored = fragment.stored(field)
+        assert stored is not None
+        (page,) = stored[1].pages
+        assert isinstance(page.layout, MiniBlock)
+        assert page.layout.dictionary is not None
+        # pylance compresses them from 2.2 on
+        assert isinstance(page.layout.dictionary, General) == (scheme != "none" and version == "2.2")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_large_values_are_opened_by_the_kernels(tmp_path: Path, version: Version, scheme: str) -> None:
+    lance.write_dataset(large_columns(scheme), tmp_path / "t.lance", data_storage_version=version)
+    table = lance_sql.open(tmp_path / "t.lance")
+    fields = table.snapshot.manifest.schema.fields
+    for rows in (row_ranges.single(0, NUM_ROWS), np.array([[2, 3], [7, 19]], np.int64)):
+        fragment = fragments_of(table)[0]
+        found = fragment.read(fields, rows)
+        assert not fragment._columns
+        for field, array, expected in zip(fields, found, in_python(fragment, fields, rows), strict=True):
+            array.validate(full=True)
+            assert array.equals(expected), field.name
+        fragment._columns.clear()
+
+
 def test_pages_are_opened_when_their_rows_are_read(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     rows = pa.table({"a": pa.array(range(200_000)), "b": pa.array([f"{i:0200d}" for i in range(200_000)])})
@@ -125,16 +213,24 @@ def test_most_columns_are_opened_by_the_kernels(table: Dataset) -> None:
     assert 1 <= len(fragment._columns) <= NUM_COLUMNS // 4
 
 
+CONTENTS = {
+    "many": lambda: columns(0),
+    "large": lambda: large_columns("fsst"),
+    "dictionaries": lambda: repeated_columns("lz4"),
+}
+
+
+@pytest.mark.parametrize("content", list(CONTENTS))
 @pytest.mark.parametrize("version", VERSIONS)
-def test_damage_is_reported_as_for_one_column(tmp_path: Path, version: Version) -> None:
+def test_damage_is_reported_as_for_one_column(tmp_path: Path, version: Version, content: str) -> None:
     path = tmp_path / "t.lance"
-    part = columns(0)
+    part = CONTENTS[content]()
     lance.write_dataset(part, path, data_storage_version=version)
     (file,) = (path / "data").iterdir()
     whole = file.read_bytes()
     random = np.random.default_rng(7)
     outcomes = set()
-    everything = row_ranges.single(0, NUM_ROWS)
+    everything = row_ranges.single(0, part.num_rows)
     for at in random.integers(0, len(whole), 75).tolist():
         damaged = bytearray(whole)
         damaged[at] ^= 1 << int(random.integers(0, 8))

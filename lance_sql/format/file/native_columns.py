@@ -62,7 +62,6 @@ class NativeColumn:
         "_forms",
         "_is_nested",
         "_is_open",
-        "_lends",
         "_lock",
         "_num_closed",
         "_page",
@@ -106,7 +105,6 @@ class NativeColumn:
         self._pages: dict[int, KnownPage] | None = None
         self._page = page
         self._whole: dict[int, int] | None = None
-        self._lends = False
         self._tests: dict[ValueTest, _ColumnTest] | None = None
         self._all_items: Items | None = None
         self._lock = Lock()
@@ -147,7 +145,6 @@ class NativeColumn:
                     if self._whole is None:
                         self._whole = {}
                     self._whole[number] = data.end - data.start
-                self._lends = self._lends or native.lends
                 # Python opens pages that the kernels do not support, on demand
                 self._keep_page(number, page)
             # last, because other threads check it
@@ -270,7 +267,7 @@ class NativeColumn:
 
     def lent(self, parts: PageParts) -> list[tuple[int, pa.Array]]:
         """Returns the parts whose bytes may be passed on without a copy, each as an array."""
-        if not self._lends:
+        if not self.reader.lends:
             return []
         return [
             (part.page, pa.Array.from_buffers(pa.uint8(), part.data.size, [None, part.data]))

@@ -59,14 +59,10 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class NativePage:
-    """A reader and its form; without one, it only tests whether values are NULL.
-
-    lends: whether values may be passed on without a copy from the file
-    """
+    """A reader and its form; without one, it only tests whether values are NULL."""
 
     reader: _kernels.PageReader
     form: Form | None
-    lends: bool = False
 
 
 def mini_block_page(
@@ -178,7 +174,7 @@ def full_zip_page(
         list_size=list_size,
         compression=compression,
     )
-    return NativePage(reader, Form(storage), lends=not has_lengths and bits_def == 0)
+    return NativePage(reader, Form(storage))
 
 
 def format_of(type: pa.DataType) -> tuple[bool, int] | None:

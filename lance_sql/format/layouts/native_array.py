@@ -68,7 +68,6 @@ def array_page(
     has_offsets, bits = format
     size = where.end - where.start
     reader: _kernels.PageReader | None = None
-    lends = False
     match encoding:
         case Dictionary(indices=Stored(values=Flat(bits_per_value=key_bits)) as indices) if key_bits in _KEY_BITS:
             keys = range_of(indices, key_bits)
@@ -113,8 +112,7 @@ def array_page(
             reader = _kernels.PageReader.array_values(
                 num_rows, size=size, values=values, validity=validity, format=format, list_size=list_size
             )
-            lends = validity is None and bits > 1
-    return NativePage(reader, Form(storage), lends), where
+    return NativePage(reader, Form(storage)), where
 
 
 def array_test(

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.format.file import column_pages
+from lance_sql.format.file import column_pages, kernel_columns
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.leaf_column import LeafColumn
 from lance_sql.format.file.native_columns import NativeRows
@@ -268,6 +268,8 @@ def test_file_metadata_is_shared_by_handles(
         make(page, *arguments)
 
     monkeypatch.setattr(MiniBlockPage, "__init__", noted)
+    # as for remote files
+    monkeypatch.setattr(kernel_columns, "is_possible", lambda _: False)
     first = lance_sql.open(path).to_table()
     count = len(opened)
     assert count > 0
