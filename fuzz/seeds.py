@@ -61,6 +61,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "logical types": [{"logical_type": kind} for kind in _TYPES],
         "stored json": [{"data": bytes.fromhex(text)} for text in _JSON],
         "file metadata": [*tables, *versions],
+        "opened columns": [*tables, *versions],
         "pages": [*tables, *versions],
         "json text": [{"data": text} for text in (*JSON_TEXTS[:-1], b'{"a": "b", "c": [1.5, {}, []]}')],
         "indices": [*_index_sections(versions), *_index_sections(others)],

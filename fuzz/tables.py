@@ -13,10 +13,18 @@ import pyarrow as pa
 from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage, data_file_cuts, is_legacy
 from lance_sql.dataset import Dataset
+from lance_sql.errors import LanceError
+from lance_sql.format.file.leaves import join
+from lance_sql.format.layouts.reading import Shared, run
 from lance_sql.format.proto import table_pb2, transaction_pb2
+from lance_sql.format.schema import Field
 from lance_sql.store import ByteRange, MemoryStore
+from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import list_versions
+from lance_sql.values import row_ranges
+from lance_sql.values.equal_values import same
+from lance_sql.values.row_ranges import RowRanges
 from tests.damaged import messages
 from tests.damaged.tables import damaged, manifest_file, metadata_start
 
@@ -74,6 +82,33 @@ def read_metadata(values: Values) -> None:
         for column in snapshot.manifest.schema.fields:
             for stored in rows.columns_of(column):
                 _ = stored.row_starts, stored.row_bytes, stored.has_dictionaries(100)
+
+
+def read_opened(values: Values) -> None:
+    """Reads rows of columns that the kernels open together, and compares them with those that Python opens and
+    decodes."""
+    snapshot = dataset_of(values).snapshot
+    fields = snapshot.manifest.schema.fields
+    for fragment in snapshot.manifest.fragments:
+        opened = snapshot.open(fragment)
+        if not 2 <= opened.num_rows <= _MOST_ROWS:
+            continue
+        middle = opened.num_rows // 2
+        for rows in (row_ranges.single(0, opened.num_rows), np.array([[0, 1], [middle, middle + 1]], np.int64)):
+            found = opened.read(fields, rows)
+            _check(pa.record_batch(found, [field.name for field in fields]))
+            for field, array in zip(fields, found, strict=True):
+                try:
+                    expected = _decoded(opened, field, rows)
+                except LanceError:
+                    continue
+                assert same(array, expected).all(), f"column {field.name!r} has other values"
+
+
+def _decoded(fragment: OpenFragment, field: Field, rows: RowRanges) -> pa.Array:
+    columns = fragment._stored(field, None).columns
+    decoded = {id: run(column.decode(rows, Shared()), column.file.bytes.fetch) for id, column in columns.items()}
+    return join(field, decoded, row_ranges.count(rows))
 
 
 def damage_manifest(rng: np.random.Generator, values: Values) -> Values:

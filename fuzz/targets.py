@@ -70,6 +70,7 @@ TARGETS: dict[str, Target] = {
     "changes": Target(changes.change_damaged, changes.damage_anything, changes.change_cuts, 8),
     "races": Target(changes.change_beside, changes.damage_other, lambda _: iter(()), 6),
     "file metadata": Target(tables.read_metadata, tables.damage_metadata, tables.data_cuts, 3),
+    "opened columns": Target(tables.read_opened, tables.damage_metadata, tables.data_cuts, 4),
     "pages": Target(tables.read_rows, tables.damage_pages, tables.data_cuts, 14),
     "native pages": Target(page_calls.run, page_calls.mutate, page_calls.some_cuts, 6, ValueError),
     "kernels": Target(calls.run, calls.mutate, calls.some_cuts, 6, ValueError),

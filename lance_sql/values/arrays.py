@@ -1,4 +1,4 @@
-"""Types of NumPy arrays that many modules share."""
+"""Types of NumPy arrays that many modules share, and the order of their values."""
 
 from __future__ import annotations
 
@@ -18,3 +18,9 @@ U32: TypeAlias = npt.NDArray[np.uint32]
 U64: TypeAlias = npt.NDArray[np.uint64]
 I64: TypeAlias = npt.NDArray[np.int64]
 F32: TypeAlias = npt.NDArray[np.float32]
+
+
+def ascend(values: I64, *, strictly: bool = False) -> bool:
+    """Whether each of the values is at least the one before, or greater. Their differences may overflow."""
+    descents = values[1:] <= values[:-1] if strictly else values[1:] < values[:-1]
+    return not descents.any()

@@ -28,7 +28,7 @@ from lance_sql.format.schema import Field, Schema, storage_type
 from lance_sql.format.schema.wire import from_messages
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
-from lance_sql.values.arrays import I64
+from lance_sql.values.arrays import I64, ascend
 
 _LENGTH = struct.Struct("<I")
 _ENTRY_BYTES = 16
@@ -48,7 +48,7 @@ class LegacyMetadata:
         self._message = message
         self._columns: dict[tuple[Field, int], tuple[ColumnMetadata, ColumnMetadata | None]] = {}
         self.row_starts = np.array(message.batch_offsets, np.int64) if message.batch_offsets else np.zeros(1, np.int64)
-        if self.row_starts[0] != 0 or (np.diff(self.row_starts) < 0).any():
+        if self.row_starts[0] != 0 or not ascend(self.row_starts):
             raise CorruptFile("batches whose rows do not add up")
 
     @property

@@ -305,7 +305,7 @@ class PathColumn:
 
     def _blobs(self, descriptors: pa.StructArray) -> Reading[pa.Array]:
         """Reads the bytes of descriptors (position, size); (1, 0) is NULL, any other of size 0 is empty."""
-        positions, sizes = (descriptors.field(i).to_numpy(zero_copy_only=False) for i in range(2))
+        positions, sizes = blob.places(descriptors)
         valid = (positions != 1) | (sizes != 0)
         array = yield from blob.read_blobs(positions, sizes, bitmap(valid), int((~valid).sum()))
         return self.chain.finish(array) if self.chain.finish else array

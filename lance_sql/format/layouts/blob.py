@@ -95,8 +95,7 @@ class BlobPage:
             raise UnsupportedFeature("blobs below lists are not supported")
         check_type(chain)
         descriptors = yield from self._inner.decode(rows, Chain(DESCRIPTOR), gap)
-        positions = descriptors.field(0).to_numpy(zero_copy_only=False)
-        sizes = descriptors.field(1).to_numpy(zero_copy_only=False)
+        positions, sizes = places(descriptors)
         levels = np.where(sizes == 0, positions >> 16, 0).astype(np.uint16)
         slots = unravel(None, levels, self._layers, chain, len(levels))
         if slots[0].num_slots != len(levels):
@@ -113,6 +112,18 @@ def check_type(chain: Chain) -> None:
     stored = chain.stored or chain.leaf
     if stored != pa.large_binary():
         raise CorruptFile(f"blobs in a column of type {stored}")
+
+
+def places(descriptors: pa.StructArray) -> tuple[U64, U64]:
+    """Returns the positions and the sizes of blobs.
+
+    raises: CorruptFile for one that is NULL
+    """
+    members = [descriptors.field(i) for i in range(2)]
+    if any(member.null_count for member in members):
+        raise CorruptFile("a blob descriptor without a position or a size")
+    positions, sizes = (member.to_numpy() for member in members)
+    return positions, sizes
 
 
 def read_blobs(positions: U64, sizes: U64, validity: pa.Buffer | None, null_count: int) -> Reading[pa.Array]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lance_sql.errors import CorruptFile
-from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.arrays import I64, U64, BoolMask, ascend
 from lance_sql.values.row_ranges import EMPTY, RowRanges, single
 
 MAX_POSITION = 1 << 62
@@ -78,9 +78,9 @@ def bounds(positions: I64, rows: RowRanges, num_items: int) -> Bounds:
     num_items: total of items or bytes
     raises: CorruptFile if the positions descend or leave the items
     """
-    steps = np.diff(positions)
-    if int(positions[0]) < 0 or (steps < 0).any() or int(positions[-1]) > num_items:
+    if int(positions[0]) < 0 or int(positions[-1]) > num_items or not ascend(positions):
         raise CorruptFile(f"ends of lists or strings descend or pass the {num_items} items that there are")
+    steps = np.diff(positions)
     if len(rows) == 1:
         return Bounds(steps, single(int(positions[0]), int(positions[-1])))
     counts = rows[:, 1] - rows[:, 0]

@@ -38,7 +38,7 @@ from lance_sql.format.layouts.tree import (
 )
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
-from lance_sql.values.arrays import I64
+from lance_sql.values.arrays import I64, ascend
 from lance_sql.values.row_ranges import RowRanges
 
 _ALIGNMENT = 8
@@ -193,7 +193,9 @@ def _validity(encoded: Positions, rest: Iterator[pa.Buffer], count: int) -> tupl
 
 def _positions(encoded: Positions, rest: Iterator[pa.Buffer], count: int) -> I64:
     positions = numbers.decode(encoded.encoding, _next(encoded.encoding, rest), encoded.count)
-    if len(positions) and (int(positions[0]) < 0 or int(positions[-1]) >= count or (np.diff(positions) <= 0).any()):
+    if not len(positions):
+        return positions
+    if int(positions[0]) < 0 or int(positions[-1]) >= count or not ascend(positions, strictly=True):
         raise CorruptFile(f"positions that do not ascend, or pass the end of {count} slots")
     return positions
 
@@ -311,7 +313,7 @@ class _Chunks:
         data: list[pa.Buffer] = []
         for buffers, count in zip(self._buffers(1 + has_buffer), self._counts, strict=True):
             bounds = numbers.decode(encoding.offsets, buffers[0] if has_buffer else None, count + 1)
-            if int(bounds[0]) < 0 or int(bounds[-1]) > buffers[-1].size or (np.diff(bounds) < 0).any():
+            if int(bounds[0]) < 0 or int(bounds[-1]) > buffers[-1].size or not ascend(bounds):
                 raise CorruptFile(f"offsets of strings descend or pass the end of their {buffers[-1].size} bytes")
             lengths.append(np.diff(bounds))
             data.append(buffers[-1].slice(int(bounds[0]), int(bounds[-1] - bounds[0])))

@@ -8,6 +8,7 @@ import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.tree import Flat, PackedStruct
+from lance_sql.format.layouts.blob import DESCRIPTOR, places
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.tree import Blob, Layer, Layers, MiniBlock
 from tests.kernels.pages import Chunk, build
@@ -70,3 +71,11 @@ def test_blobs_below_lists_are_not_supported() -> None:
     layers = (NULLABLE, Layer.NULL_AND_EMPTY_LIST)
     with pytest.raises(UnsupportedFeature, match="blobs below lists"):
         blob_page([(0, 5)], layers).read(chain_of(layers, pa.large_binary()))
+
+
+@pytest.mark.parametrize("member", [0, 1])
+def test_a_descriptor_without_a_member_is_refused(member: int) -> None:
+    members = [pa.array([0, 3], pa.uint64()) for _ in range(2)]
+    members[member] = pa.array([0, None], pa.uint64())
+    with pytest.raises(CorruptFile, match="without a position or a size"):
+        places(pa.StructArray.from_arrays(members, fields=list(DESCRIPTOR)))

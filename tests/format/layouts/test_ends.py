@@ -60,10 +60,12 @@ def check(bounds: ends.Bounds, lengths: np.ndarray, rows: RowRanges) -> None:
     assert np.array_equal(row_ranges.expand(bounds.items) if len(bounds.items) else [], wanted)
 
 
-@pytest.mark.parametrize("positions", [[0, 3, 2], [5, 6, 7], [-1, 0, 1], [0, 1, 2**62]])
+@pytest.mark.parametrize(
+    "positions", [[0, 3, 2], [5, 6, 7], [-1, 0, 1], [0, 1, 2**62], [0, 2**62, -(2**63), -(2**62), 3]]
+)
 def test_positions_that_descend_or_leave_the_items_are_refused(positions: list[int]) -> None:
     with pytest.raises(CorruptFile, match="6 items"):
-        ends.bounds(np.array(positions), row_ranges.single(0, 2), 6)
+        ends.bounds(np.array(positions), row_ranges.single(0, len(positions) - 1), 6)
 
 
 def test_ends_beyond_those_of_nulls_are_refused() -> None:
