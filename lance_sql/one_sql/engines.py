@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, UnsupportedFeature, missing_package
+from lance_sql.one_sql.counting import counted_rows, counted_table
 from lance_sql.one_sql.dialects import ENGINES, TITLES, joined
 from lance_sql.one_sql.references import Reference
 from lance_sql.one_sql.translation import translate
@@ -110,11 +112,12 @@ class Engine:
             opening = _opened_by_workers if self.name == "spark" else opened
         translated = translate(query, self.name, opening)
         sources = {**translated.sources, **(known or {})}
+        counted = None if types else counted_table(query, translated.sources)
         try:
             options: dict[str, Any] = {"types": types} if types else {}
             if self.parameters:
                 options["parameters"] = self.parameters
-            if is_kept and self.name == "duckdb":
+            if is_kept and counted is None and self.name == "duckdb":
                 options["is_kept"] = True
             names, read = provider.prepare(self.target, translated.sql, sources, **options)
         except provider.Errors as error:
@@ -123,6 +126,8 @@ class Engine:
             if self.is_spoken and self.name != "datafusion":
                 raise
             raise UnsupportedFeature(f"{self.title} does not run this statement: {_line(error)}") from error
+        if counted is not None:
+            read = partial(counted_rows, counted, names, nullable=self.name == "duckdb")
         return Prepared(translated.sql, tuple(names), read, self.title, provider.Errors)
 
     def column_types(self, source: Source) -> Mapping[str, str]:

@@ -162,3 +162,10 @@ def test_statements_that_write_are_computed_by_spark(spark: SparkSession, tmp_pa
     assert [row["_rowid"] for row in found[:2]] == [row["_rowid"] for row in before[:2]]
     with pytest.raises(UnsupportedFeature, match="Spark cannot compute MERGE"):
         lance_sql.sql(f"MERGE INTO '{path}' t USING words ON t.id = words.n WHEN MATCHED THEN DELETE", session=spark)
+
+
+def test_a_count_of_all_rows_has_the_form_of_spark(spark: SparkSession) -> None:
+    for counted in ("count(*)", "count(1) AS n"):
+        found = lance_sql.sql(f"SELECT {counted} FROM '{ORDERS}' AS t", session=spark).to_table()
+        expected = lance_sql.sql(f"SELECT {counted} FROM (SELECT * FROM '{ORDERS}')", session=spark).to_table()
+        assert (found, found.schema) == (expected, expected.schema)
