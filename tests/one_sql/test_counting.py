@@ -103,8 +103,8 @@ def test_a_filter_of_a_table_function_is_applied(table: str) -> None:
 
 
 def test_two_counts_have_the_names_of_the_engine(table: str) -> None:
-    found = lance_sql.sql(f"SELECT count(*), count(*) FROM {table}").to_table()
-    assert found.column_names == ["count_star()", "count_star()_1"]
+    found, expected = (lance_sql.sql(f"SELECT count(*), count(*) FROM {each}") for each in (table, f"(FROM {table})"))
+    assert found.to_table().column_names == expected.to_table().column_names
 
 
 @each_engine
