@@ -86,9 +86,8 @@ class AnswerScan(RankedScan):
         """Yields the rows of one version that pass the condition."""
         own = self.changes.own
         tested = {path[0] for path in self.condition.columns} if self.condition is not None else set()
-        fields = {each.name: each for each in self.changes.snapshot.manifest.schema.fields}
         wanted = {column.field.name for column in self.columns if column.field is not None} | (tested - own.keys())
-        stored = [fields[name] for name in fields if name in wanted]
+        stored = [field for field in self.changes.snapshot.manifest.schema.fields if field.name in wanted]
         own_names = [name for name in own if name in tested or any(column.name == name for column in self.columns)]
         searched = self.changes.before if changed.is_before else self.changes.after
         assert searched is not None

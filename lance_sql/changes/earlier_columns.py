@@ -88,7 +88,7 @@ def follow(
     """
     later_ids = {field.id for field in later.fields}
     by_id = {field.id: field for field in earlier.fields}
-    names = {field.name: field for field in earlier.fields}
+    names = earlier.by_name
     followed = {}
     for field in later.fields:
         same = names.get(field.name) if by_name else by_id.get(field.id)

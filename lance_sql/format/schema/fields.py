@@ -136,7 +136,7 @@ class Schema:
         return tuple(field.name for field in self.fields)
 
     @cached_property
-    def _by_name(self) -> Mapping[str, Field]:
+    def by_name(self) -> Mapping[str, Field]:
         """The top-level fields; where two have one name, the first."""
         return {field.name: field for field in reversed(self.fields)}
 
@@ -159,7 +159,7 @@ class Schema:
         raises: ColumnNotFound with the closest name
         """
         _check_text(path)
-        return projection.resolve(self.fields, self._by_name, path, table, also)
+        return projection.resolve(self.fields, self.by_name, path, table, also)
 
 
 def _check_text(name: object) -> None:

@@ -126,7 +126,7 @@ def _check_columns(before: Applied, snapshot: Snapshot) -> None:
     needed = (*before.keys, *(HISTORY_COLUMNS if before.scd == 2 else ()))
     ids = dict.fromkeys(needed) | dict(before.fields)
     for name, id in ids.items():
-        field = next((field for field in schema.fields if field.name == name), None)
+        field = schema.by_name.get(name)
         if field is not None and id in (None, field.id):
             continue
         now = schema.by_id.get(id) if id is not None else None

@@ -36,8 +36,7 @@ def answered(plan: ReadPlan, batch: Batch) -> ReadPlan:
 def _are_null(plan: ReadPlan, piece: Piece, path: Path) -> bool | None:
     """Returns whether the values of a column are NULL in all rows of the piece, or in none; None if pages do not
     show it."""
-    top = next(field for field in plan.filter_fields if field.name == path[0])
-    columns = piece.fragment.columns_of(restrict(top, [path[1:]]))
+    columns = piece.fragment.columns_of(restrict(plan.tested[path[0]], [path[1:]]))
     if not columns:
         # no file has the column
         return True

@@ -130,6 +130,11 @@ class ReadPlan:
         return tuple(dict.fromkeys([*self.filter_fields, *projected]))
 
     @cached_property
+    def tested(self) -> Mapping[str, Field]:
+        """The fields of the filter by name."""
+        return Schema(self.filter_fields).by_name
+
+    @cached_property
     def key(self) -> object:
         """Identical object for plans that read the same columns in the same types, as long as it is cached."""
         return _key(self.filter_fields, tuple((column.field, column.arrow) for column in self.columns))

@@ -81,12 +81,12 @@ def restrict(field: Field, paths: Iterable[tuple[str, ...]]) -> Field:
 
 def filter_fields(snapshot: Snapshot, paths: Iterable[tuple[str, ...]]) -> tuple[list[Field], list[str]]:
     """Returns the inputs of a filter over `paths`: top-level fields, cut down, and system columns."""
-    by_name: dict[str, list[tuple[str, ...]]] = {}
+    below_names: dict[str, list[tuple[str, ...]]] = {}
     for path in sorted(paths):
-        by_name.setdefault(path[0], []).append(path[1:])
+        below_names.setdefault(path[0], []).append(path[1:])
     fields, system = [], []
-    top_level = {field.name: field for field in snapshot.manifest.schema.fields}
-    for name, below in by_name.items():
+    top_level = snapshot.manifest.schema.by_name
+    for name, below in below_names.items():
         if name in system_columns.NAMES:
             system.append(name)
         elif name in top_level:

@@ -305,7 +305,7 @@ def rows_that_differ(
     numbers: index in `rows` of the new row of each
     raises: CorruptFile, UnsupportedFeature
     """
-    fields = {field.name: field for field in snapshot.manifest.schema.fields}
+    fields = snapshot.manifest.schema.by_name
     differ = np.zeros(len(addresses), np.bool_)
     if any(_has_blobs(fields[name]) for name in names):
         # their bytes are only read on demand

@@ -238,7 +238,7 @@ class _Learned:
 
 def _fields_of(candidates: Candidates, predicate: Predicate) -> list[tuple[Path, Field]]:
     """Returns the columns and members of structs whose statistics can be learned, as fields cut down to them."""
-    top_level = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
+    top_level = candidates.snapshot.manifest.schema.by_name
     fields = []
     for path in sorted(predicate.columns):
         top = top_level.get(path[0])

@@ -32,7 +32,7 @@ class PageStatisticsSource:
         fragment_indices = fragment_indices[candidates.fragments.table.have_statistics[fragment_indices]]
         if len(fragment_indices) == 0:
             return None
-        fields = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
+        fields = candidates.snapshot.manifest.schema.by_name
         parts = {}
         for fragment_index in fragment_indices.tolist():
             rows = candidates.live_rows(fragment_index)

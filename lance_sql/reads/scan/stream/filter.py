@@ -121,7 +121,7 @@ class EncodedFilter:
     """
 
     def __init__(self, plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> None:
-        self._fields = {field.name: field for field in plan.filter_fields}
+        self._fields = plan.tested
         self._system_columns = plan.filter_system_columns
         self._fragment = fragment
         self._rows = rows
