@@ -49,6 +49,13 @@ class ManifestMessage(NamedTuple):
     schema: Schema
     num_bytes: int
 
+    def without_columns(self) -> ManifestMessage:
+        """Returns the source of a version whose columns are all new, whatever their ids."""
+        message = table_pb2.Manifest()
+        message.CopyFrom(self.message)
+        del message.fields[:]
+        return self._replace(message=message, schema=Schema(()))
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -340,7 +347,7 @@ def _field(made: file_pb2.Field, stored: file_pb2.Field | None) -> file_pb2.Fiel
         return made
     field = file_pb2.Field()
     field.CopyFrom(stored)
-    for name in ("name", "id", "parent_id", "logical_type", "nullable"):
+    for name in ("name", "id", "parent_id", "logical_type", "nullable", "extension_name"):
         setattr(field, name, getattr(made, name))
     field.metadata.clear()
     field.metadata.update(made.metadata)

@@ -183,12 +183,15 @@ def _overwrite(draft: Draft, operation: Overwrite) -> None:
         raise InvalidArgument(f"data files of several versions: {', '.join(sorted(formats))}")
     draft.index_section = None
     draft.edit(removed=draft.manifest.fragments.ids)
+    origin = draft.manifest.origin
     # the state of applied changes does not apply to other rows
     config = {key: value for key, value in draft.manifest.config.items() if key != applied.KEY}
     draft.change(
         schema=operation.schema,
         config={**config, **operation.config_upserts},
         data_format=formats.pop() if formats else operation.file_version or draft.manifest.data_format,
+        # new columns have the ids of others
+        origin=None if origin is None else origin.without_columns(),
     )
     draft.edit(added=[draft.inserted(fragment) for fragment in operation.fragments])
 

@@ -192,6 +192,35 @@ def test_a_table_is_overwritten(root: str, stable: bool) -> None:
     assert keys(root) == [8, 8, 9, 9]
 
 
+@pytest.mark.parametrize("by", ["lance_sql", "pylance"])
+def test_an_overwritten_table_has_the_columns_of_a_new_one(tmp_path: Path, by: str) -> None:
+    key, plain = {"lance-schema:unenforced-primary-key": "true"}, pa.array([1])
+    words = pa.array([b"0123456789abcdef"], pa.binary(16))
+    special = {
+        "key": (pa.field("c", pa.int64(), False, key), plain),
+        "json": (pa.field("c", pa.json_(pa.string())), pa.ExtensionArray.from_storage(pa.json_(), pa.array(["1"]))),
+        "uuid": (pa.field("c", pa.uuid()), pa.ExtensionArray.from_storage(pa.uuid(), words)),
+        "wkb": (pa.field("c", pa.binary(16), metadata={"ARROW:extension:name": "geoarrow.wkb"}), words),
+        "plain": (pa.field("c", pa.int64()), plain),
+        "struct": (pa.field("c", pa.struct({"a": pa.int64()})), pa.array([{"a": 1}])),
+    }
+    content = {name: pa.table([values], pa.schema([field])) for name, (field, values) in special.items()}
+    for name, later in content.items():
+        expected = lance_sql.write(later, tmp_path / f"{name}.lance").snapshot.manifest.origin
+        assert expected is not None
+        for before, earlier in content.items():
+            path = tmp_path / f"{before}-{name}.lance"
+            if by == "pylance":
+                lance.write_dataset(earlier, path, data_storage_version="2.2")
+            else:
+                lance_sql.write(earlier, path)
+            found = lance_sql.write(later, path, mode="overwrite").snapshot.latest().manifest.origin
+            assert found is not None
+            assert list(found.message.fields) == list(expected.message.fields), (before, name)
+            lance_sql.write(later, path, mode="append")
+            assert lance.dataset(path).to_table().num_rows == 2
+
+
 def test_an_overwrite_may_change_the_file_version(root: str) -> None:
     snapshot = created(root, file_version="2.0")
     content = table([1])
