@@ -13,7 +13,8 @@ from sqlglot import exp
 import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
-from lance_sql.jobs.writing import write
+from lance_sql.format.schema.types import declared_field
+from lance_sql.jobs.writing import begin_write, write
 from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
@@ -66,7 +67,10 @@ class Insertion(Change):
             raise InvalidArgument("A column is inserted twice")
         types = engine.column_types(Source(dataset))
         rows = _in_order(_prepared(self.query, [types.get(name) for name in names], engine).reader(), names, schema)
-        return write(rows, path, mode="overwrite" if self.overwrite else "append")
+        if not self.overwrite:
+            return write(rows, path, mode="append")
+        columns = pa.schema(map(declared_field, dataset.snapshot.manifest.schema.fields), schema.metadata)
+        return begin_write(path, columns, mode="overwrite").write(rows)
 
 
 @dataclass(frozen=True)

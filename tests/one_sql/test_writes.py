@@ -95,6 +95,42 @@ def test_overwriting_keeps_the_versions_before() -> None:
     assert (table().version, lance_sql.open("t.lance", version=1).count_rows()) == (2, 4)
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+@pytest.mark.parametrize("file_version", ["2.0", "2.1", "2.2"])
+def test_overwriting_by_a_query_keeps_the_columns(engine: str, file_version: str) -> None:
+    pytest.importorskip(engine)
+    blob = {"lance-encoding:blob": "true"}
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64(), False, {"lance-schema:unenforced-primary-key": "true", "comment": "the key"}),
+            pa.field("j", pa.json_(pa.string())),
+            pa.field("u", pa.uuid()),
+            pa.field("b", pa.large_binary(), metadata=blob),
+            pa.field("d", pa.dictionary(pa.int8(), pa.string())),
+            pa.field("v", pa.list_(pa.float16(), 2)),
+            pa.field("c", pa.string(), metadata={"lance-encoding:compression": "zstd"}),
+        ],
+        {"made": "by hand"},
+    )
+    values = {"id": 1, "j": '{"k":1}', "u": b"0123456789abcdef", "b": b"long", "d": "a", "v": [1.0, 2.0], "c": "x"}
+    arrays = []
+    for field in schema:
+        type = field.type.storage_type if isinstance(field.type, pa.BaseExtensionType) else field.type
+        array = pa.array([values[field.name]], type)
+        is_extension = isinstance(field.type, pa.BaseExtensionType)
+        arrays.append(pa.ExtensionArray.from_storage(field.type, array) if is_extension else array)
+    before = lance_sql.write(pa.Table.from_arrays(arrays, schema=schema), "c.lance", file_version=file_version)
+    run("INSERT OVERWRITE 'c.lance' SELECT * FROM 'c.lance'", engine=engine)
+    after = lance_sql.open("c.lance")
+    assert after.snapshot.manifest.schema == before.snapshot.manifest.schema
+    assert after.scan().to_table() == before.scan().to_table()
+    run("INSERT INTO 'c.lance' (id) SELECT 2", engine=engine)
+    with pytest.raises(InvalidArgument, match="id"):
+        run("INSERT OVERWRITE 'c.lance' (j) SELECT j FROM 'c.lance'", engine=engine)
+    with pytest.raises(InvalidArgument, match="id"):
+        run("INSERT OVERWRITE 'c.lance' (id) SELECT CAST(NULL AS BIGINT)", engine=engine)
+
+
 def test_tables_are_created_from_queries() -> None:
     assert counts(run("CREATE TABLE 'n.lance' AS SELECT * FROM 't.lance' WHERE id < 3")) == (2, 0, 0)
     with pytest.raises(TableExists):

@@ -99,12 +99,23 @@ def arrow_field(field: Field) -> pa.Field:
     plain = plain_type(field)
     if plain is not None:
         return pa.field(field.name, plain, field.nullable)
-    data_type = _data_type(field, arrow_field, lambda leaf: pa.string() if is_json(leaf) else _stored(leaf))
-    metadata = {key.encode(): value for key, value in field.metadata.items()}
+    metadata = field.metadata
     if is_json(field) or field.is_blob_v2:
         # The values no longer have the extension type.
-        metadata = {key: value for key, value in metadata.items() if not key.startswith(b"ARROW:extension:")}
-    return pa.field(field.name, data_type, field.may_be_null, metadata=metadata or None)
+        metadata = {key: value for key, value in metadata.items() if not key.startswith("ARROW:extension:")}
+    return _shown(field, arrow_field, metadata)
+
+
+def declared_field(field: Field) -> pa.Field:
+    """Returns the field in the form that declares an equal one for a new table: as for users, but JSON and blobs have
+    the names of their extension types."""
+    metadata = {**field.metadata, "ARROW:extension:name": b"lance.json"} if is_json(field) else field.metadata
+    return _shown(field, declared_field, metadata)
+
+
+def _shown(field: Field, child: Callable[[Field], pa.Field], metadata: Mapping[str, bytes]) -> pa.Field:
+    data_type = _data_type(field, child, lambda leaf: pa.string() if is_json(leaf) else _stored(leaf))
+    return pa.field(field.name, data_type, field.may_be_null, metadata=dict(metadata) or None)
 
 
 def is_json(field: Field) -> bool:
