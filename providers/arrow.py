@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.format.schema.primary_key import outside
 from lance_sql.reads.arrow_dataset import AnyScan, ArrowDataset
 from lance_sql.reads.scan import system_columns
 
@@ -133,7 +134,8 @@ def _make_columns(relation: Relation, widen: Widen, *, with_system_columns: bool
     types = relation.compact_types if compact else {}
     stored = relation.schema
     taken = {name.casefold() for name in stored.names}
-    fields = list(stored)
+    # a query may repeat rows
+    fields = list(map(outside, stored))
     if with_system_columns:
         hidden = [name for name in relation.system_columns if name.casefold() not in taken]
         fields += [system_columns.field(name) for name in hidden]

@@ -63,6 +63,7 @@ PUBLIC = (
     "errors",
     "format.casts.conversion",
     "format.schema.duckdb_types",
+    "format.schema.primary_key",
     "health.differences",
     "health.repairs",
     "health.verification",

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from lance_sql.errors import at
 from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.primary_key import nullable
 from lance_sql.reads.scan.predicates.evaluation import evaluate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.read_batch import record_batch
@@ -150,7 +151,7 @@ def _numbers(ranking: Ranking, name: str, positions: I64) -> pa.Array:
 
 def _whole(fields: Sequence[Field]) -> tuple[OutputColumn, ...]:
     """Fields as columns, with all of their members."""
-    return tuple(OutputColumn(each.name, each, (), arrow_field(each).with_nullable(True)) for each in fields)
+    return tuple(OutputColumn(each.name, each, (), nullable(arrow_field(each))) for each in fields)
 
 
 def _top(column: OutputColumn) -> str:

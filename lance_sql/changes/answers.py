@@ -24,6 +24,7 @@ from lance_sql.changes.earlier_columns import ColumnSource
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE
 from lance_sql.errors import InvalidArgument, at
+from lance_sql.format.schema.primary_key import nullable
 from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.system_columns import ROW_ID, field
@@ -131,7 +132,7 @@ class AnswerChanges:
         """Columns of the table, then the columns of the change."""
         stored = self.snapshot.manifest.schema.arrow
         # a column that an earlier version did not have is NULL in its rows
-        return pa.schema([*(each.with_nullable(True) for each in stored), *self.own.values()], stored.metadata)
+        return pa.schema([*map(nullable, stored), *self.own.values()], stored.metadata)
 
     @property
     def system_columns(self) -> tuple[str, ...]:
@@ -213,7 +214,7 @@ class AnswerChanges:
         return tuple(
             OutputColumn(name, None, (), own[name])
             if name in own
-            else replace(each := next(stored), arrow=each.arrow.with_nullable(True))
+            else replace(each := next(stored), arrow=nullable(each.arrow))
             for name in names
         )
 

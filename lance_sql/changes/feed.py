@@ -20,7 +20,7 @@ from lance_sql.changes.plan import CommitRange, Mode
 from lance_sql.changes.reading import FeedColumn
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import arrow_field
-from lance_sql.format.schema.primary_key import naming_columns, primary_key
+from lance_sql.format.schema.primary_key import naming_columns, nullable, primary_key
 from lance_sql.reads.arrow_dataset import ArrowDataset
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
@@ -258,7 +258,7 @@ class ChangeFeed(ArrowDataset):
     @cached_property
     def _fields(self) -> tuple[pa.Field, ...]:
         # a column that an image's version did not have is NULL in it
-        return tuple(field.with_nullable(True) for field in self._last.manifest.schema.arrow)
+        return tuple(map(nullable, self._last.manifest.schema.arrow))
 
     @cached_property
     def schema(self) -> pa.Schema:

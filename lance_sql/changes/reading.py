@@ -15,6 +15,7 @@ import pyarrow as pa
 from lance_sql.changes.earlier_columns import ColumnSource
 from lance_sql.changes.images import Images
 from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.primary_key import nullable
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import And, Path, Predicate, conjuncts, evaluate
@@ -142,7 +143,7 @@ def _task(
 
 def _stored_column(source: ColumnSource) -> OutputColumn:
     field = _renamed(source)
-    return OutputColumn(field.name, field, (), arrow_field(field).with_nullable(True))
+    return OutputColumn(field.name, field, (), nullable(arrow_field(field)))
 
 
 def _renamed(source: ColumnSource) -> Field:

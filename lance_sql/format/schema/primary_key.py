@@ -65,6 +65,24 @@ def check(schema: Schema) -> None:
             raise InvalidArgument(f"Column {name!r} may be NULL: it cannot be in the primary key")
 
 
+def outside(field: pa.Field) -> pa.Field:
+    """Returns the field without its part, and that of its members, in the key: other rows may repeat its values."""
+    if pa.types.is_struct(field.type):
+        members = list(field.type)
+        changed = [outside(member) for member in members]
+        if any(new is not old for new, old in zip(changed, members, strict=True)):
+            field = field.with_type(pa.struct(changed))
+    metadata = field.metadata
+    if not metadata or not any(name.startswith(KEY.encode()) for name in metadata):
+        return field
+    return field.with_metadata({name: value for name, value in metadata.items() if not name.startswith(KEY.encode())})
+
+
+def nullable(field: pa.Field) -> pa.Field:
+    """Returns the field as one that may be NULL, and so is outside the key."""
+    return outside(field).with_nullable(True)
+
+
 def _paths(fields: tuple[Field, ...], above: tuple[Field, ...]) -> Iterator[tuple[Field, ...]]:
     for field in fields:
         path = (*above, field)

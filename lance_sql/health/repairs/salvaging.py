@@ -20,6 +20,7 @@ import pyarrow as pa
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
 from lance_sql.format import file_versions
+from lance_sql.format.schema.primary_key import nullable
 from lance_sql.health.repairs.fragment_rows import FragmentRows, ReadableRows, nulls
 from lance_sql.health.repairs.losses import Losses, Salvage
 from lance_sql.health.verification import Problem, verify
@@ -118,7 +119,7 @@ class _Reading:
         """Schema of the rows; every column is nullable if NULL may replace lost values."""
         fields = [column.arrow for column in self.columns]
         if self.null_cells:
-            fields = [each.with_nullable(True) for each in fields]
+            fields = list(map(nullable, fields))
         return pa.schema(fields, self.snapshot.manifest.schema.arrow.metadata)
 
     def result(self, new_table: Dataset) -> Salvage:

@@ -20,6 +20,7 @@ from lance_sql.changes.images import (
 )
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.format.casts.common_type import joinable, plain
+from lance_sql.format.schema.primary_key import nullable
 from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema
 from lance_sql.reads.scan.predicates import evaluate, from_sql
 from lance_sql.reads.scan.system_columns import ROW_ID
@@ -169,7 +170,7 @@ def read(
 
 def _nullable(table: pa.Table) -> pa.Table:
     """Returns the table with nullable columns: a deletion has only a key."""
-    schema = pa.schema([field.with_nullable(True) for field in table.schema], table.schema.metadata)
+    schema = pa.schema(map(nullable, table.schema), table.schema.metadata)
     return pa.Table.from_arrays(table.columns, schema=schema)
 
 

@@ -15,6 +15,7 @@ from lance_sql.errors import ColumnNotFound, TableExists, TableNotFound
 from lance_sql.format.casts.common_type import joinable
 from lance_sql.format.casts.table import TableCast
 from lance_sql.format.schema import Schema
+from lance_sql.format.schema.primary_key import nullable
 from lance_sql.jobs.writing import write
 from lance_sql.opening import open as open_dataset
 from lance_sql.reads.scan.key_matching import match
@@ -44,7 +45,7 @@ def opened(
     if check is not None:
         check(dataset.snapshot)
     existing = dataset.schema.names
-    new = [field.with_nullable(True) for field in schema if field.name not in existing]
+    new = [nullable(field) for field in schema if field.name not in existing]
     if not new:
         yield dataset
         return

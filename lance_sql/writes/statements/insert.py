@@ -239,12 +239,10 @@ def remove_folders(folders: Sequence[str]) -> None:
 def _with_new_columns(snapshot: Snapshot, rows: pa.Schema, file_version: str) -> Schema:
     """Returns the table's schema, followed by the columns that only the rows have, which become nullable."""
     current = snapshot.manifest.schema
-    new = [field.with_nullable(True) for field in rows if field.name not in current.names]
+    new = [primary_key.nullable(field) for field in rows if field.name not in current.names]
     if not new:
         return current
-    widened = extend(current, new, column_changes.next_field_id(snapshot), file_version=file_version)
-    primary_key.check(widened)
-    return widened
+    return extend(current, new, column_changes.next_field_id(snapshot), file_version=file_version)
 
 
 def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:

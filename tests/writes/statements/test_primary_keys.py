@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.reads.scan.key_matching import Matches, match
 from lance_sql.testing import assert_changes, assert_table_equal
 from lance_sql.writes.statements.merge import WhenMatched
@@ -68,6 +70,56 @@ def test_a_key_comes_in_once(table: lance_sql.Dataset, when_matched: WhenMatched
     assert table.merge(rows(id=[7, 7], v=["x", "z"])).count_rows() == 5
     merged = lance_sql.open(table.uri).merge(rows(id=[8], v=["x"]), when_matched=when_matched, unique=True)
     assert merged.count_rows("id = 8") == 1
+
+
+def _by_datafusion(query: str) -> Callable[[lance_sql.Dataset, str], lance_sql.Dataset]:
+    def make(table: lance_sql.Dataset, path: str) -> lance_sql.Dataset:
+        pytest.importorskip("datafusion")
+        lance_sql.sql(f"CREATE TABLE '{path}' AS {query.format(t=table.uri)}", "datafusion")
+        return lance_sql.open(path)
+
+    return make
+
+
+def _into(table: lance_sql.Dataset, path: str) -> lance_sql.Dataset:
+    """Rows in a table without the columns of the key."""
+    return lance_sql.write(table, lance_sql.write({"q": [1]}, path), mode="append", merge_schema=True)
+
+
+WITHOUT_A_KEY: dict[str, Callable[[lance_sql.Dataset, str], lance_sql.Dataset]] = {
+    "changes applied": lambda table, path: lance_sql.apply_changes(path, table.changes(), "id"),
+    "history applied": lambda table, path: lance_sql.apply_changes(path, table.changes(), "id", scd=2),
+    "rows applied": lambda table, path: lance_sql.apply_changes(path, table, "id"),
+    "columns applied": lambda table, path: lance_sql.apply_changes(
+        lance_sql.write({"key": ["a"]}, path), table.to_table().append_column("key", pa.array(["a", "b", "c"])), "key"
+    ),
+    "merged schema": _into,
+    "feed": lambda table, path: lance_sql.write(table.changes().scan(["id", "v", "s"]), path),
+    "history": lambda table, path: lance_sql.write(table.row_history().scan(["id", "v", "s"]), path),
+    "salvaged": lambda table, path: lance_sql.salvage(table.uri, path, null_cells=True).dataset,
+    "outer join": _by_datafusion("SELECT b.* FROM '{t}' AS a LEFT JOIN '{t}' AS b ON a.id = b.id + 1"),
+    "union": _by_datafusion("SELECT * FROM '{t}' UNION ALL SELECT * FROM '{t}'"),
+}
+
+
+@pytest.mark.parametrize("way", WITHOUT_A_KEY)
+def test_rows_that_may_repeat_or_lack_the_key_make_tables_without_it(way: str, tmp_path: Path) -> None:
+    key = {"lance-schema:unenforced-primary-key": "true", "comment": "kept"}
+    member = pa.struct([pa.field("a", pa.int64(), nullable=False, metadata=key)])
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64(), nullable=False, metadata=key),
+            pa.field("v", pa.string()),
+            pa.field("s", member, nullable=False),
+        ]
+    )
+    content = pa.table({"id": [1, 2, 3], "v": ["a", "b", "c"], "s": [{"a": 1}, {"a": 2}, {"a": 3}]}, schema)
+    table = lance_sql.write(content, tmp_path / "t.lance")
+    assert primary_key(table.snapshot.manifest.schema) == ("id", "s.a")
+    made = WITHOUT_A_KEY[way](table, str(tmp_path / "new.lance"))
+    assert set(made.scan(["id"], "id IS NOT NULL").to_table()["id"].to_pylist()) >= {1, 2}
+    assert primary_key(made.snapshot.manifest.schema) == ()
+    assert made.schema.field("id").metadata == {b"comment": b"kept"}
 
 
 def test_a_key_that_is_there_twice_is_named(table: lance_sql.Dataset) -> None:
