@@ -228,6 +228,32 @@ def test_types_of_all_kinds_may_be_null(tmp_path: Path) -> None:
     assert all(made[name].null_count == 2 for name in rows.column_names)
 
 
+def test_columns_keep_their_types(tmp_path: Path) -> None:
+    key = {"lance-schema:unenforced-primary-key": "true", "comment": "the key"}
+    member = pa.field("j", pa.json_(pa.string()))
+    fields = [
+        pa.field("id", pa.int64(), nullable=False, metadata=key),
+        pa.field("j", pa.json_(pa.string())),
+        pa.field("u", pa.uuid()),
+        pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"}),
+        pa.field("s", pa.struct([member])),
+    ]
+    texts = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"k":1}']))
+    arrays = [
+        pa.array([1]),
+        texts,
+        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0123456789abcdef"], pa.binary(16))),
+        pa.array([b"long"], pa.large_binary()),
+        pa.StructArray.from_arrays([texts], fields=[member]),
+    ]
+    for version in ("2.1", "2.2"):
+        root = tmp_path / f"{version}.lance"
+        dataset = lance_sql.write(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), root, file_version=version)
+        found = lance_sql.salvage(root, tmp_path / f"{version}-out.lance")
+        assert found.dataset.snapshot.manifest.schema == dataset.snapshot.manifest.schema
+        assert found.dataset.to_table() == dataset.to_table()
+
+
 def test_the_command_line_reports_lost_rows(table: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out.lance")
     assert run("salvage", str(table), out).exit_code == 0

@@ -21,6 +21,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
 from lance_sql.format import file_versions
 from lance_sql.format.schema.primary_key import nullable
+from lance_sql.format.schema.types import declared_field
 from lance_sql.health.repairs.fragment_rows import FragmentRows, ReadableRows, nulls
 from lance_sql.health.repairs.losses import Losses, Salvage
 from lance_sql.health.verification import Problem, verify
@@ -117,7 +118,10 @@ class _Reading:
     @property
     def schema(self) -> pa.Schema:
         """Schema of the rows; every column is nullable if NULL may replace lost values."""
-        fields = [column.arrow for column in self.columns]
+        fields = [
+            declared_field(column.field) if column.field is not None and not column.path else column.arrow
+            for column in self.columns
+        ]
         if self.null_cells:
             fields = list(map(nullable, fields))
         return pa.schema(fields, self.snapshot.manifest.schema.arrow.metadata)
