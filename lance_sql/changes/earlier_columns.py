@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.format.casts.conversion import convert
+from lance_sql.format.casts.conversion import between
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.schema import Field, Schema, arrow_field
 from lance_sql.format.schema.types import LISTS
@@ -196,7 +196,7 @@ def _convert(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
         return _convert_struct(array, stored, wanted)
     if stored.logical_type in LISTS and wanted.logical_type in LISTS:
         return _convert_list(array, stored, wanted)
-    return convert(array, type)
+    return between(array, arrow_field(stored), arrow_field(wanted))
 
 
 def _convert_struct(array: pa.StructArray, stored: Field, wanted: Field) -> pa.Array:

@@ -33,6 +33,8 @@ ALTERED: dict[str, tuple[pa.Array, pa.DataType]] = {
     "number": (pa.array([1, None], pa.int32()), pa.int64()),
     "decimal": (pa.array([Decimal("1.5"), None]), pa.decimal128(10, 3)),
     "text": (pa.array(["a", None]), pa.large_string()),
+    "uuid": (pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"\xff" * 16, None], pa.binary(16))), pa.string()),
+    "text to uuid": (pa.array([f"{1:032x}", None]), pa.uuid()),
 }
 
 

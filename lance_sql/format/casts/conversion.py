@@ -82,6 +82,14 @@ def into(array: pa.Array, field: pa.Field, *, as_sql: bool = False) -> pa.Array:
     return convert(convert(array, type, as_sql=as_sql), field.type)
 
 
+def between(array: pa.Array, source: pa.Field, target: pa.Field) -> pa.Array:
+    """Converts values of one field to the type of another; the metadata of both may name extension types.
+
+    raises: as `convert`
+    """
+    return into(convert(array, with_extensions(source).type), target)
+
+
 def _kind(type: pa.DataType) -> str:
     """Returns the kind of values, which exact conversions preserve."""
     kinds = pa.types

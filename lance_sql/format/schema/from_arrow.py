@@ -27,6 +27,9 @@ EXTENSION_NAME = "ARROW:extension:name"
 EXTENSION_METADATA = "ARROW:extension:metadata"
 BLOB_KEY = "lance-encoding:blob"
 
+STORED_EXTENSIONS = ("arrow.json", "lance.json", "lance.bfloat16", "lance.blob.v2")
+"""Extension types with a form of their own in data files."""
+
 _RESERVED = ("_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version")
 _JSON = (b"arrow.json", b"lance.json")
 _BFLOAT16 = b"lance.bfloat16"
@@ -71,7 +74,8 @@ def from_arrow(schema: pa.Schema, *, file_version: str = file_versions.DEFAULT.n
 
     file_version: of the data files; determines the kind of blob columns
     raises: InvalidArgument for names that are empty, reserved, dotted, or equal up to case; UnsupportedFeature for
-        types without a logical type, by name, and for more than 64 levels
+        types without a logical type, by name, and for more than 64 levels; InvalidArgument for blobs of other types
+        than bytes
     """
     metadata = {key.decode(): value for key, value in (schema.metadata or {}).items()}
     return extend(Schema((), metadata), schema, 0, file_version=file_version)
@@ -163,6 +167,11 @@ def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ..
         metadata = {key: value for key, value in metadata.items() if key != BLOB_KEY} | {EXTENSION_NAME: _BLOB_V2}
         parts: list[pa.Field] = [pa.field("data", pa.large_binary()), pa.field("uri", pa.string())]
         kind = "struct"
+    elif BLOB_KEY in metadata:
+        raise InvalidArgument(
+            f"Column {'.'.join(path)!r} has {BLOB_KEY!r} in its metadata, and {type} cannot be a blob: remove it, or"
+            " cast the column to large_binary"
+        )
     else:
         kind, parts = _kind(type, path)
     children = tuple(_field(part, ids, id, path, blob_v2=blob_v2) for part in parts)

@@ -16,9 +16,16 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.casts.assignment import assign
-from lance_sql.format.casts.conversion import convert
+from lance_sql.format.casts.conversion import between
 from lance_sql.format.schema import Field, Schema, arrow_field, primary_key
-from lance_sql.format.schema.from_arrow import check_names, check_top_names, extend
+from lance_sql.format.schema.from_arrow import (
+    BLOB_KEY,
+    EXTENSION_METADATA,
+    EXTENSION_NAME,
+    check_names,
+    check_top_names,
+    extend,
+)
 from lance_sql.format.schema.projection import split_path
 from lance_sql.reads import write_ahead_log
 from lance_sql.reads.scan.filters import to_predicate
@@ -196,7 +203,8 @@ def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool
     schema, version = snapshot.manifest.schema, file_version(snapshot)
     _check_no_log(snapshot, "would not be found in rows of its write-ahead log. Add one of that type")
     old = arrow_field(field)
-    wanted = pa.field(field.name, type, field.nullable if nullable is None else nullable, old.metadata)
+    metadata = _metadata_of_type(old, type)
+    wanted = pa.field(field.name, type, field.nullable if nullable is None else nullable, metadata)
     new = extend(Schema(()), [wanted], next_field_id(snapshot), file_version=version)
     target = Schema(tuple(new.fields[0] if each.id == field.id else each for each in schema.fields), schema.metadata)
     primary_key.check(target)
@@ -204,12 +212,25 @@ def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool
     def computed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             try:
-                yield pa.RecordBatch.from_arrays([convert(batch.column(field.name), type)], schema=new.arrow)
+                values = between(batch.column(field.name), old, new.arrow.field(0))
+                yield pa.RecordBatch.from_arrays([values], schema=new.arrow)
             except pa.ArrowException as error:
                 raise InvalidArgument(f"Column {field.name!r} does not fit {type}: {error}") from error
 
     # concurrently added rows have values of the old field, and would be NULL in the new one
     return _with_columns(session, (field.name,), computed, new, target, preserves_nullability=False)
+
+
+def _metadata_of_type(field: pa.Field, type: pa.DataType) -> dict[bytes, bytes]:
+    """Returns the metadata of a column that gets another type: without an extension type, and a kind of blob, that
+    belong to the old one."""
+    metadata = dict(field.metadata or {})
+    if type == field.type:
+        return metadata
+    of_type = {EXTENSION_NAME, EXTENSION_METADATA}
+    if type not in (pa.binary(), pa.large_binary()):
+        of_type.add(BLOB_KEY)
+    return {key: value for key, value in metadata.items() if key.decode() not in of_type}
 
 
 def _check_no_log(snapshot: Snapshot, why: str) -> None:

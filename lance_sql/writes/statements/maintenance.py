@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from lance_sql.errors import InvalidArgument, VersionNotFound
+from lance_sql.format.schema import Field
+from lance_sql.format.schema.from_arrow import BLOB_KEY, STORED_EXTENSIONS
 from lance_sql.table import identity, location, refs, versions
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.snapshot import Snapshot
@@ -147,13 +149,30 @@ def update_field_metadata(
     """Sets keys of the metadata of a column of the newest version, or removes those whose value is None.
 
     column: `a.b` is a member of a struct
-    raises: ColumnNotFound; InvalidArgument for values that are not text; CommitConflict
+    raises: ColumnNotFound; InvalidArgument for values that are not text, and for keys that determine how values are
+        stored; CommitConflict
     """
     _check_texts(values, "Metadata of columns is text")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
         field = latest.manifest.schema.resolve(column, table=latest.label)[-1]
+        for key, value in values.items():
+            if _stored_form(field) != _stored_form(_with_metadata(field, key, value)):
+                raise InvalidArgument(
+                    f"{key!r} determines how the values of column {column!r} are stored: add a column with it instead"
+                )
         return session.commit(UpdateConfig(field_metadata={field.id: UpdateMap(dict(values))}), RowCounts())
 
     return on_latest(snapshot, "update_config", change, properties, max_attempts=1)
+
+
+def _with_metadata(field: Field, key: str, value: str | None) -> Field:
+    metadata = {name: content for name, content in field.metadata.items() if name != key}
+    return field._replace(metadata=metadata if value is None else {**metadata, key: value.encode()})
+
+
+def _stored_form(field: Field) -> tuple[object, ...]:
+    """Returns the facts in the metadata of a field that readers of its data files need."""
+    extension = field.extension_name
+    return field.is_packed, BLOB_KEY in field.metadata, extension if extension in STORED_EXTENSIONS else None

@@ -146,6 +146,14 @@ def test_blobs_are_of_the_kind_that_files_of_a_version_have() -> None:
     assert from_arrow(arrow).arrow.types == from_arrow(arrow, file_version="2.0").arrow.types == [pa.large_binary()]
 
 
+@pytest.mark.parametrize("type", [pa.string(), pa.int64(), pa.binary(2), pa.list_(pa.int64())], ids=str)
+@pytest.mark.parametrize("file_version", ["2.0", "2.1", "2.2"])
+def test_blobs_are_bytes(type: pa.DataType, file_version: str) -> None:
+    blob = pa.field("a", type, metadata={"lance-encoding:blob": "true"})
+    with pytest.raises(InvalidArgument, match=r"'s\.a' has 'lance-encoding:blob' .* cannot be a blob"):
+        from_arrow(pa.schema([pa.field("s", pa.struct([blob]))]), file_version=file_version)
+
+
 def test_other_extension_types_keep_their_name() -> None:
     (field,) = schema_of(pa.field("a", pa.uuid())).fields
     assert (field.logical_type, field.extension_name) == ("fixed_size_binary:16", "arrow.uuid")

@@ -60,6 +60,72 @@ def by_key(table: Dataset, *columns: str) -> list[tuple[Any, ...]]:
     return list(zip(*(ours.column(name).to_pylist() for name in ["k", *names]), strict=True))
 
 
+EXTENSIONS = {
+    "uuid": (pa.uuid(), b"0123456789abcdef", "30313233-3435-3637-3839-616263646566"),
+    "bool8": (pa.bool8(), 1, "1"),
+    "json": (pa.json_(pa.string()), '{"k":1}', '{"k":1}'),
+    "opaque": (pa.opaque(pa.binary(), "blob", "test"), b"abc", "abc"),
+}
+
+
+@pytest.mark.parametrize("kind", EXTENSIONS)
+@pytest.mark.parametrize("file_version", ["2.0", "2.1", "2.2"])
+def test_columns_of_extension_types_become_others(tmp_path: Path, kind: str, file_version: str) -> None:
+    type, value, text = EXTENSIONS[kind]
+    values = pa.ExtensionArray.from_storage(type, pa.array([value, None], type.storage_type))
+    schema = pa.schema([("id", pa.int64()), pa.field("x", type, metadata={"comment": "kept"})])
+    content = pa.Table.from_arrays([pa.array([1, 2]), values], schema=schema)
+    path = tmp_path / "t.lance"
+    changed = lance_sql.write(content, path, file_version=file_version).alter_column("x", type=pa.string())
+    assert lance.dataset(path).to_table()["x"].to_pylist() == [text, None]
+    assert changed.schema.field("x").metadata == {b"comment": b"kept"}
+    assert lance_sql.write(changed, path, mode="append").to_table()["x"].to_pylist() == [text, None] * 2
+    assert changed.changes().scan(["x"]).to_table()["x"].to_pylist() == [text, None]
+    back = changed.latest().alter_column("x", type=type)
+    shown = lance.dataset(path).to_table()["x"]
+    assert shown.type == (type if kind != "opaque" else shown.type)
+    assert back.to_table()["x"].to_pylist() == [value, None] * 2
+
+
+def test_blobs_become_text(tmp_path: Path) -> None:
+    for version in ("2.0", "2.1", "2.2"):
+        schema = pa.schema([pa.field("x", pa.large_binary(), metadata={"lance-encoding:blob": "true"})])
+        table = lance_sql.write(pa.table({"x": [b"abc"]}, schema), tmp_path / version, file_version=version)
+        table.add_columns({"id": "1"}).alter_column("x", type=pa.string())
+        assert lance.dataset(tmp_path / version).to_table().to_pylist() == [{"x": "abc", "id": 1}]
+
+
+@pytest.mark.parametrize(
+    ("column", "key", "value"),
+    [
+        ("b", "lance-encoding:blob", "true"),
+        ("blob", "lance-encoding:blob", None),
+        ("s", "lance-encoding:packed", "true"),
+        ("s", "packed", "true"),
+        ("t", "ARROW:extension:name", "lance.json"),
+        ("b", "ARROW:extension:name", "lance.blob.v2"),
+        ("j", "ARROW:extension:name", None),
+    ],
+)
+def test_metadata_that_stored_values_need_cannot_change(
+    tmp_path: Path, column: str, key: str, value: str | None
+) -> None:
+    schema = pa.schema(
+        [
+            pa.field("b", pa.large_binary()),
+            pa.field("blob", pa.large_binary(), metadata={"lance-encoding:blob": "true"}),
+            pa.field("s", pa.struct([("a", pa.int64())])),
+            pa.field("t", pa.string()),
+            pa.field("j", pa.string(), metadata={"ARROW:extension:name": "arrow.json"}),
+        ]
+    )
+    content = pa.table({"b": [b"b"], "blob": [b"c"], "s": [{"a": 1}], "t": ["t"], "j": ["1"]}, schema)
+    table = lance_sql.write(content, tmp_path / "t.lance", file_version="2.1")
+    with pytest.raises(InvalidArgument, match="determines how the values of column"):
+        table.update_field_metadata(column, {key: value})
+    table.update_field_metadata(column, {"comment": "c", "packed": None})
+
+
 def test_values_are_sql_arrow_expressions_or_constants(table: Dataset) -> None:
     changed = table.update({"v": "v + k", "s": pc.field("s"), "price": Decimal("7.50")}, "k > 4")
     assert by_key(changed, "v", "price")[3:] == [
