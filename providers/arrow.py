@@ -69,12 +69,7 @@ class EngineDataset(ArrowDataset):
         batch_size: int | None = None,
     ) -> AnyScan:
         """Scans the relation. All columns include the system columns."""
-        if isinstance(filter, pa.BooleanScalar):
-            import pyarrow.compute as pc
-
-            # DataFusion passes a constant condition in this form
-            filter = None if filter.as_py() else pc.scalar(False)
-        scan = self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)
+        scan = self.dataset.scan(self._names(columns), as_expression(filter), limit=limit, batch_size=batch_size)
         return scan.with_types(self._compact)
 
     def cast(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
@@ -100,6 +95,15 @@ class EngineDataset(ArrowDataset):
 
     def __repr__(self) -> str:
         return f"EngineDataset({self.dataset!r})"
+
+
+def as_expression(filter: Any) -> Any:
+    """Converts a constant condition, which DataFusion passes as a value, to an expression; None for a true one."""
+    if not isinstance(filter, pa.BooleanScalar):
+        return filter
+    import pyarrow.compute as pc
+
+    return None if filter.as_py() else pc.scalar(False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +171,28 @@ def widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
         for member in members
     ]
     widened = [member.with_type(widened_type(member.type, widen)) for member in plain]
-    if widened == members:
+    return type if widened == members else _with_members(type, widened)
+
+
+def without_metadata(type: pa.DataType) -> pa.DataType:
+    """Returns the type without the metadata of its members."""
+    if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
         return type
+    members = [type.field(index) for index in range(type.num_fields)]
+    return _with_members(
+        type, [pa.field(member.name, without_metadata(member.type), member.nullable) for member in members]
+    )
+
+
+def _with_members(type: pa.DataType, members: Sequence[pa.Field]) -> pa.DataType:
+    """Returns a nested type with other members."""
     if pa.types.is_struct(type):
-        return pa.struct(widened)
+        return pa.struct(members)
     if pa.types.is_fixed_size_list(type):
-        return pa.list_(widened[0], type.list_size)
+        return pa.list_(members[0], type.list_size)
     if pa.types.is_large_list(type):
-        return pa.large_list(widened[0])
+        return pa.large_list(members[0])
     if pa.types.is_map(type):
-        entry = widened[0].type
+        entry = members[0].type
         return pa.map_(entry.field(0), entry.field(1), keys_sorted=type.keys_sorted)
-    return pa.list_(widened[0])
+    return pa.list_(members[0])

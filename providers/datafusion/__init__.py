@@ -33,7 +33,7 @@ from lance_sql.catalogs import Catalog
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 
-from ..arrow import EngineDataset, Relation
+from ..arrow import EngineDataset, Relation, as_expression
 from ..snapshots import open_version
 from ..sources import Source, open_source
 from ..table_functions import FUNCTIONS
@@ -99,6 +99,16 @@ class _Namespace(SchemaProvider):
         return name in self._catalog.tables(self._namespace)
 
 
+class _HeldRows(ds.InMemoryDataset):  # type: ignore[misc]  # untyped base
+    """A dataset of rows in memory that takes constant conditions."""
+
+    def scanner(self, **options: Any) -> ds.Scanner:
+        return super().scanner(**{**options, "filter": as_expression(options.get("filter"))})
+
+    def get_fragments(self, filter: Any = None) -> Any:
+        return super().get_fragments(as_expression(filter))
+
+
 def widen(type: pa.DataType) -> pa.DataType:
     """Returns the type unchanged: DataFusion supports every type."""
     return type
@@ -129,7 +139,7 @@ def provided(source: Source) -> Table:
     raises: InvalidArgument for a source with a filter
     """
     if isinstance(source.relation, pa.Table):
-        return Table(ds.dataset(source.relation))
+        return Table(_HeldRows(source.relation))
     if source.where is not None:
         raise InvalidArgument("The argument filter is not supported in DataFusion: use WHERE, which is pushed down")
     return _table(source.relation, with_system_columns=source.with_system_columns)

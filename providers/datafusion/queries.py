@@ -10,8 +10,10 @@ import pyarrow as pa
 from datafusion import SessionContext, column
 from datafusion.functions import arrow_cast
 
+from lance_sql.values import selection
 from lance_sql.values.sql_text import identifier
 
+from ..arrow import without_metadata
 from ..sources import Source
 from . import provided, register
 
@@ -67,12 +69,12 @@ def prepare(
 
 def column_types(context: SessionContext, source: Source) -> dict[str, str]:
     """Returns the types of a table's columns, as DataFusion spells them."""
-    names = source.relation.schema.names
-    # one row even for an empty table
+    # DataFusion prints the metadata of members, and does not parse it
+    bare = pa.schema([field.with_type(without_metadata(field.type)) for field in source.relation.schema])
+    names = bare.names
     types = ", ".join(f"arrow_typeof(t.{identifier(each)}) AS c{number}" for number, each in enumerate(names))
-    _, read = prepare(
-        context, f"SELECT {types} FROM (SELECT 1) LEFT JOIN __lance_types AS t ON false", {"__lance_types": source}
-    )
+    one_row = f"SELECT {types} FROM (SELECT 1) LEFT JOIN __lance_types AS t ON false"
+    _, read = prepare(context, one_row, {"__lance_types": Source(selection.empty(bare))})
     return dict(zip(names, (column[0].as_py() for column in read().read_all()), strict=True))
 
 

@@ -224,6 +224,34 @@ def _outcome(run: Any) -> str | None:
     return None
 
 
+_MEMBER: Final = pa.field("a", pa.int64(), metadata={"comment": "of a member"})
+WITH_METADATA: Final[dict[str, tuple[pa.DataType, Any]]] = {
+    "struct": (pa.struct([_MEMBER]), {"a": 1}),
+    "list": (pa.list_(_MEMBER), [1]),
+    "large list": (pa.large_list(_MEMBER), [1]),
+    "vector": (pa.list_(_MEMBER, 1), [1]),
+    "map": (pa.map_(pa.string(), _MEMBER.with_name("value")), [("a", 1)]),
+    "list of structs": (pa.list_(pa.field("item", pa.struct([pa.field("l", pa.list_(_MEMBER))]))), [{"l": [1]}]),
+    "uuid": (pa.struct([pa.field("u", pa.binary(2), metadata={"ARROW:extension:name": "two"})]), {"u": b"ab"}),
+}
+
+
+@pytest.mark.parametrize("kind", WITH_METADATA)
+def test_values_whose_members_have_metadata_are_written(tmp_path: Path, kind: str) -> None:
+    type, value = WITH_METADATA[kind]
+    path = tmp_path / "t.lance"
+    before = lance_sql.write(pa.table({"id": [1], "x": pa.array([value], type)}), path)
+    for text in (
+        f"INSERT INTO '{path}' SELECT id + 1, x FROM '{path}'",
+        f"UPDATE '{path}' SET x = x WHERE id = 1",
+        f"INSERT OVERWRITE '{path}' SELECT * FROM '{path}'",
+    ):
+        lance_sql.sql(text, "datafusion")
+    found = lance_sql.open(path).to_table()
+    assert found["x"].to_pylist() == [value] * 2
+    assert found.schema.equals(before.schema, check_metadata=True)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_statements_do_what_they_do_to_a_native_table(tmp_path: Path, seed: int) -> None:
     assert compare(tmp_path, seed) > _STATEMENTS / 5

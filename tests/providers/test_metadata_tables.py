@@ -65,6 +65,12 @@ def test_versions_record_their_operation(run: Run, table: lance_sql.Dataset) -> 
     ]
 
 
+def test_conditions_that_are_constant(run: Run, table: lance_sql.Dataset) -> None:
+    versions = f"lance_versions('{table.uri}')"
+    assert run(f"SELECT a FROM (SELECT 1 AS a) LEFT JOIN {versions} ON false") == [{"a": 1}]
+    assert run(f"SELECT version FROM {versions} WHERE version > 1 AND NULL") == []
+
+
 def test_files_of_an_older_version(table: lance_sql.Dataset) -> None:
     duckdb, datafusion = _duckdb(), _datafusion()
     by_name = duckdb(f"SELECT kind FROM lance_files('{table.uri}', version := 1)")
