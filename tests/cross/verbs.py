@@ -174,7 +174,8 @@ def reads(state: State) -> None:
         else None
     )
     assert now is None or by_id(now) == expected
-    assert by_id(table.take([0, table.count_rows() - 1])).items() <= expected.items()
+    ids = table.scan(["_rowid"]).to_table()["_rowid"]
+    assert by_id(table.take(ids.take([0, len(ids) - 1]))).items() <= expected.items()
     assert len(table.statistics(analyze=True)) == 2
     difference = lance_sql.diff(lance_sql.open(table.uri, version=first), table)
     assert difference.rows_deleted == len(set(state.versions[first]) - set(state.model))
