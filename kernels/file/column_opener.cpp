@@ -20,9 +20,10 @@ constexpr int64_t kMostCopied = 64 * 1024;
 // Parts of a file this close are requested as one.
 constexpr int64_t kMostBetween = 64;
 
-// Estimated memory of a page and a chunk, for the objects around their bytes.
+// Estimated memory of a page, of a chunk and of a row in a page with an index of rows.
 constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kChunkBytes = 32;
+constexpr int64_t kRowStartBytes = 8;
 
 bool is_string(ValueCodec codec) { return codec == ValueCodec::kVariable || codec == ValueCodec::kFsst; }
 
@@ -276,7 +277,7 @@ std::optional<OpenPage> ColumnOpener::open_zip(const ZipPage& zip, const StoredP
         if (!starts) return std::nullopt;
     }
     open.reader = std::make_unique<const FullZipReader>(values, page.num_rows, std::move(starts));
-    const int64_t index_bytes = has_index ? kEntryBytes / 2 * (page.num_rows + 1) : 0;
+    const int64_t index_bytes = has_index ? kRowStartBytes * (page.num_rows + 1) : 0;
     open.num_bytes = kPageBytes + index_bytes + size_of(Bytes(open.own));
     return open;
 }
