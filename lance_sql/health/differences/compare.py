@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import lance_sql.opening
 from lance_sql.changes import bounds
+from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.dataset import Dataset
 from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
@@ -181,12 +182,24 @@ def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: 
     )
     shown = chosen or [ROW_ID, *_label(after, names)]
     differences = differing_rows.RowDifferences(in_feed, tuple(shown), max_rows)
-    if chosen is None:
-        differing_rows.by_row_id(feed, differences)
-    else:
-        _check_key(chosen, shared)
-        differing_rows.by_changed_key(feed, differences, chosen, _names(before, after))
+    try:
+        if chosen is None:
+            differing_rows.by_row_id(feed, differences)
+        else:
+            _check_key(chosen, shared)
+            differing_rows.by_changed_key(feed, differences, chosen, _names(before, after))
+    except InvalidArgument:
+        if _keeps_types(feed):
+            raise
+        # values of a version between may not fit the later type
+        return _tables(before, after, chosen or [ROW_ID], max_rows, names, True)
     return _result(before, after, differences, chosen or [ROW_ID], names, (), is_one_table=True)
+
+
+def _keeps_types(feed: ChangeFeed) -> bool:
+    """Whether no column had another type in an earlier version of the feed."""
+    versions = range(feed.start - 1, feed.end + 1)
+    return all(each.stored is None or each.is_direct for number in versions for each in feed.range.sources(number))
 
 
 def _tables(

@@ -130,6 +130,20 @@ def test_columns_without_a_common_type_are_named(tmp_path: Path) -> None:
     assert "! v is not compared" in str(found)
 
 
+@pytest.mark.parametrize(("stable", "key"), [(True, None), (True, "id"), (False, "id")])
+def test_types_that_do_not_fit_are_no_obstacle(tmp_path: Path, stable: bool, key: str | None) -> None:
+    first = lance_sql.write({"id": [1, 2], "f": [b"a", b"b"]}, tmp_path / "t.lance", stable_row_ids=stable)
+    other = lance_sql.write({"id": [1, 5], "f": [[1], [2]]}, first, mode="overwrite")
+    now = other.restore(1).update({"f": pa.scalar(b"z")}, "id = 2")
+    found = lance_sql.diff(first, now, key=key)
+    assert (found.rows_inserted, found.rows_updated, found.rows_deleted) == (0, 1, 0)
+    assert found.is_one_table
+    found = lance_sql.diff(first, other, key=key)
+    assert found.not_compared == ("f",)
+    expected = (1, 0, 1) if key else (2, 0, 2)
+    assert (found.rows_inserted, found.rows_updated, found.rows_deleted) == expected
+
+
 def test_rows_of_a_cleaned_up_history_are_compared_by_their_ids(table: lance_sql.Dataset) -> None:
     table.create_tag("first", 1)
     expected = lance_sql.diff(f"{table.uri}@1", table)
