@@ -74,10 +74,11 @@ class EngineDataset(ArrowDataset):
 
     def cast(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """Casts the batches to the engine's types. Each widening is exact or fails."""
-        if not self.is_widened:
-            return reader
         fields = [self._schema.field(name) for name in reader.schema.names]
         schema = pa.schema(fields, reader.schema.metadata)
+        # DataFusion compares the metadata of fields with that of the table
+        if reader.schema.equals(schema, check_metadata=True):
+            return reader
 
         def batches() -> Iterator[pa.RecordBatch]:
             for batch in reader:

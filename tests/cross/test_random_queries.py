@@ -144,7 +144,7 @@ def _queries(seed: int) -> list[str]:
 @seeds(range(2), range(2, 50))
 def test_queries_give_what_they_give_of_tables_of_duckdb(seed: int) -> None:
     place = list(ALL_PLACES)[seed % len(ALL_PLACES)]
-    make_tables(place)
+    make_tables(place, have_keys=seed % 2 == 1)
     duckdb, ways = native_tables(), list(doors_to(place))
     different, num_answers = [], 0
     for query in _queries(seed):
@@ -163,7 +163,7 @@ def test_queries_give_what_they_give_of_tables_of_duckdb(seed: int) -> None:
 def test_datafusion_gives_the_same(seed: int) -> None:
     datafusion = pytest.importorskip("datafusion")
     place = list(ALL_PLACES)[seed % len(ALL_PLACES)]
-    make_tables(place)
+    make_tables(place, have_keys=seed % 2 == 1)
     context = lance_sql.register(datafusion.SessionContext())
     if "catalog" in place:
         lance_sql.attach(context, ".", as_="lake")

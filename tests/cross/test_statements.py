@@ -238,11 +238,18 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("ids.csv").write_text("5\n6\n")
 
 
-def make_tables(place: str = "path") -> None:
-    """Makes the tables; those of places with a branch, a tag or a version have other rows as their newest of main."""
+def make_tables(place: str = "path", *, have_keys: bool = False) -> None:
+    """Makes the tables; those of places with a branch, a tag or a version have other rows as their newest of main.
+
+    have_keys: the ids are primary keys
+    """
     source = duckdb.connect()
     for name, query in (("t", _T), ("u", _U)):
         rows, path = source.sql(query).to_arrow_table(), f"{'a/' if place == 'folder' else ''}{name}.lance"
+        if have_keys:
+            id = rows.schema.field("id").with_nullable(False)
+            key = id.with_metadata({"lance-schema:unenforced-primary-key": "true"})
+            rows = rows.cast(rows.schema.set(rows.schema.get_field_index("id"), key))
         if place not in (*BRANCHES, *EARLIER):
             lance_sql.write(rows, path)
             continue

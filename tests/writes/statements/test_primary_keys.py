@@ -122,6 +122,23 @@ def test_rows_that_may_repeat_or_lack_the_key_make_tables_without_it(way: str, t
     assert made.schema.field("id").metadata == {b"comment": b"kept"}
 
 
+QUERIES = (
+    "SELECT count(*) AS n, max(id) AS m FROM '{t}' WHERE id <> 2",
+    "SELECT id, max(v) AS m FROM '{t}' GROUP BY id ORDER BY id",
+    "SELECT a.id, max(b.id) AS m FROM '{t}' AS a JOIN '{t}' AS b ON a.id = b.id GROUP BY a.id ORDER BY a.id",
+    "SELECT id FROM '{t}' UNION SELECT id FROM '{t}' ORDER BY id",
+    "SELECT count(*) AS n, max(id) AS m FROM lance_changes('{t}', 0) WHERE id <> 2",
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_engines_compute_with_columns_of_the_key(table: lance_sql.Dataset, query: str) -> None:
+    results = [
+        lance_sql.sql(query.format(t=table.uri), engine=engine).fetchall() for engine in ("duckdb", "datafusion")
+    ]
+    assert results[0] == results[1] != []
+
+
 def test_a_key_that_is_there_twice_is_named(table: lance_sql.Dataset) -> None:
     doubled = lance_sql.write(rows(id=[3], v=["again"]), table.uri, mode="append")
     assert doubled.merge(rows(id=[1, 9], v=["x", "y"]), unique=True).count_rows() == 5
