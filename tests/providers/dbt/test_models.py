@@ -140,7 +140,7 @@ def test_changes_are_taken_once_whatever_dies(project: Path) -> None:
         ),
         ("spent", "{{ config(materialized='lance', location='x.lance', strategy='swap') }} select 1 as a", "overwrite"),
         ("spent", "{{ config(materialized='lance', location='x.lance', cursor='other') }} select 1 as a", "no source"),
-        ("sources", SOURCES.replace("version: 1", "versoin: 1"), "meta has no 'versoin'"),
+        ("sources", SOURCES.replace("version: 1", "versoin: 1"), "unknown meta 'versoin'"),
         ("sources", SOURCES.replace("path: orders.lance, version: 1", "version: 1"), "has no path"),
         ("sources", SOURCES.replace("version: 1", "version: 41"), "41"),
     ],
