@@ -274,15 +274,14 @@ PageEncoding full_zip(Bytes message) {
     if (layer != kAllValidItem && layer != kNullableItem) return {};
     const uint64_t value_bits = page.number(3);
     const uint64_t length_bits = page.number(4);
-    if (page.has(3) == page.has(4) || page.number(5) > kMostItems) return {};
+    if (page.has(3) == page.has(4)) return {};
     if (value_bits > kMostBits || value_bits % 8 != 0 || (page.has(4) && length_bits != 32 && length_bits != 64)) {
         return {};
     }
     const std::optional<ValueEncoding> values = values_of(member_of(page.bytes(7)), false);
     if (!values) return {};
     const bool has_levels = page.number(2) > 0 && layer == kNullableItem;
-    return ZipPage{static_cast<int64_t>(page.number(5)), *values,
-                   static_cast<int64_t>(page.number(2)), has_levels ? 1 : 0,
+    return ZipPage{*values, static_cast<int64_t>(page.number(2)), has_levels ? 1 : 0,
                    static_cast<int64_t>(value_bits / 8), static_cast<int64_t>(length_bits / 8)};
 }
 

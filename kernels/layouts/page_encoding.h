@@ -44,7 +44,6 @@ struct ConstantPage {
 
 // A full-zip page of values that are NULL or not, without any nesting.
 struct ZipPage {
-    int64_t num_items;
     ValueEncoding values;
     int64_t bits_def;
     int64_t num_levels;    // 1 if values may be NULL, otherwise 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tables that were counted without their engine."""
     tables: list[str] = []
 
-    def rows(dataset: lance_sql.Dataset, *args: object, **options: object) -> pa.RecordBatchReader:
+    def rows(dataset: lance_sql.Dataset, names: Sequence[str], *, nullable: bool) -> pa.RecordBatchReader:
         tables.append(Path(dataset.uri).name)
-        return counting.counted_rows(dataset, *args, **options)  # type: ignore[arg-type]
+        return counting.counted_rows(dataset, names, nullable=nullable)
 
     monkeypatch.setattr(engines, "counted_rows", rows)
     return tables

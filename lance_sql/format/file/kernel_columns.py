@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.format.file import native_columns, page_parts
+from lance_sql.format.file import column_cache, page_parts
 from lance_sql.format.file.leaf_column import LeafColumn
 from lance_sql.format.file.located_rows import InPages, ReaderRows
 from lance_sql.format.file.metadata_v2 import MetadataV2
@@ -135,7 +135,7 @@ def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> l
 
 
 class OpeningTogether:
-    """Opens columns that are read together, when the first of them is needed: see `native_columns.Opening`."""
+    """Opens columns that are read together, when the first of them is needed: see `column_cache.Opening`."""
 
     def __init__(self, columns: Iterable[Column], rows: RowRanges) -> None:
         """
@@ -147,7 +147,7 @@ class OpeningTogether:
         self._by_file: dict[FileReader, list[LeafColumn]] | None = None
 
     def of_file(self, file: FileReader) -> None:
-        """See `native_columns.Opening`."""
+        """See `column_cache.Opening`."""
         if not is_possible(file):
             return
         if self._by_file is None:
@@ -169,7 +169,7 @@ class OpeningTogether:
 def _opened(
     file: FileReader, columns: Sequence[tuple[int, Format]], rows: RowRanges
 ) -> list[_kernels.ColumnReader | None]:
-    if not native_columns.are_kept(file):
+    if not column_cache.are_kept(file):
         return OpenColumns().open(file, columns, rows)
     key = OpenColumns, file.bytes
     kept = file.page_cache.get(key)

@@ -9,12 +9,13 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.encodings.tree import Variable
-from lance_sql.format.file import ahead, blob_v2, native_columns
+from lance_sql.format.file import ahead, blob_v2, column_cache
+from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2, PageMetadata
-from lance_sql.format.file.native_columns import NativeColumn, NativeRows, Opening
+from lance_sql.format.file.native_columns import NativeColumn, NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts import nested
@@ -168,7 +169,7 @@ class LeafColumn:
         is_changed = chain.stored is not None or chain.finish is not None
         if is_changed or not (nested.is_possible(chain) if is_nested else chain.is_in_structs):
             return None
-        return native_columns.open_rows(
+        return column_cache.open_rows(
             self.file,
             self.index,
             lambda: self.row_starts,
@@ -191,7 +192,7 @@ class LeafColumn:
 
     def is_open(self, rows: RowRanges) -> bool:
         """Whether the pages with the rows are open for the kernels, as values without nesting."""
-        column = native_columns.cached(self.file, self._key)
+        column = column_cache.cached(self.file, self._key)
         return column is not None and column.are_open(rows)
 
     def adopt(self, reader: _kernels.ColumnReader, form: Form) -> None:
@@ -200,7 +201,7 @@ class LeafColumn:
         form: of their arrays
         """
         file = self.file
-        column = native_columns.cached(file, self._key)
+        column = column_cache.cached(file, self._key)
         if column is None or column.reader is not reader:
             assert isinstance(file.metadata, MetadataV2)
             page = partial(_open_page, file.bytes, file.metadata, self.index)
@@ -211,7 +212,7 @@ class LeafColumn:
 
     @property
     def _key(self) -> Hashable:
-        return native_columns.key_of(self.file, self.index, self.chain, is_nested=False)
+        return column_cache.key_of(self.file, self.index, self.chain, is_nested=False)
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:
         return run(self._reading(numbers), self.file.bytes.fetch)

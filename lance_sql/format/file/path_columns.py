@@ -18,11 +18,12 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.encodings.stored import bitmap
 from lance_sql.format.encodings.tree import Constant, Dictionary, Encoding, Stored
-from lance_sql.format.file import ahead, native_columns
+from lance_sql.format.file import ahead, column_cache
+from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
-from lance_sql.format.file.native_columns import NativeRows, Opening
+from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts import blob, nested
@@ -233,7 +234,7 @@ class PathColumn:
             return None
         if leaf.is_blob or not (nested.is_possible(chain) if is_nested else chain.is_in_structs):
             return None
-        return native_columns.open_rows(
+        return column_cache.open_rows(
             self.file,
             leaf.key,
             lambda: self.row_starts,

@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.format.file import ahead, native_columns, page_parts
+from lance_sql.format.file import ahead, column_cache, page_parts
+from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.kernel_columns import OpeningTogether
 from lance_sql.format.file.located_rows import PageParts
-from lance_sql.format.file.native_columns import NativeRows, Opening
+from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.native import Form
@@ -132,7 +133,7 @@ def streamed(
     """Returns rows of a column that a stream reads on its own, fetching the bytes of many batches at once: see
     `Column.native`. None for local files that are not mapped, for which one batch at a time is enough."""
     file = column.file
-    is_possible = native_columns.are_kept(file) and (file.bytes.is_mapped or file.bytes.is_far)
+    is_possible = column_cache.are_kept(file) and (file.bytes.is_mapped or file.bytes.is_far)
     return column.native(rows, is_nested=is_nested, opening=opening) if is_possible else None
 
 

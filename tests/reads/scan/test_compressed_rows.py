@@ -15,7 +15,7 @@ import lance_sql
 from lance_sql import _kernels
 from lance_sql.format.encodings import general
 from lance_sql.format.encodings.tree import Compression
-from lance_sql.format.file import native_columns
+from lance_sql.format.file import column_cache
 from tests.covering import covering
 from tests.golden.compare import difference
 from tests.reads.scan.test_nested_rows import FILE_VERSIONS, FileVersion, assert_streams, file_versions, random_table
@@ -27,7 +27,7 @@ SLOW_SEEDS = range(len(SEEDS), 200)
 
 @pytest.fixture(autouse=True)
 def short_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_columns, "LONG_FILE_ROWS", 0)
+    monkeypatch.setattr(column_cache, "LONG_FILE_ROWS", 0)
 
 
 @pytest.fixture

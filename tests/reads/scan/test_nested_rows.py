@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.format.file import native_columns
+from lance_sql.format.file import column_cache
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.stream import runs
 from tests.format.file.random_tables import AnyArrow
@@ -28,7 +28,7 @@ file_versions = pytest.mark.parametrize("file_version", FILE_VERSIONS)
 
 @pytest.fixture(autouse=True)
 def short_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_columns, "LONG_FILE_ROWS", 0)
+    monkeypatch.setattr(column_cache, "LONG_FILE_ROWS", 0)
 
 
 def random_table(seed: int, file_version: FileVersion) -> pa.Table:

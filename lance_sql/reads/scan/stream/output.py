@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ShapeKind
+from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.kernel_columns import OpeningTogether
 from lance_sql.format.file.leaves import is_leaf, leaves
-from lance_sql.format.file.native_columns import Items, NativeColumn, NativeRows, Opening
+from lance_sql.format.file.native_columns import Items, NativeColumn, NativeRows
 from lance_sql.format.file.page_cache import PageCache
 from lance_sql.format.file.read_columns import Column, streamed
 from lance_sql.format.schema import Field

@@ -1,0 +1,90 @@
+"""Opening of columns for the kernels, and the cache of open ones, which the batches of a scan share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol
+
+from lance_sql.format.file.column_pages import pages_with
+from lance_sql.format.file.located_rows import InPages
+from lance_sql.format.file.native_columns import NativeColumn, NativeRows
+from lance_sql.format.file.reader import FileReader
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.page import KnownPage
+from lance_sql.values import row_ranges
+from lance_sql.values.arrays import I64
+from lance_sql.values.row_ranges import RowRanges
+
+LONG_FILE_ROWS = 32 * 1024
+"""Pages of files with at least this many rows are cached for the kernels, however few bytes they have."""
+
+
+class Opening(Protocol):
+    """Opens columns that are read together."""
+
+    def of_file(self, file: FileReader) -> None:
+        """Opens and caches the columns of a file that the kernels can open, once.
+
+        raises: CorruptFile for a file that is shorter than its metadata claims
+        """
+        ...
+
+
+def are_kept(file: FileReader) -> bool:
+    """Whether columns of the file are cached for the kernels between batches."""
+    # for a short file that opening has read, caching costs more than it saves
+    return not file.bytes.is_in_memory or file.num_rows >= LONG_FILE_ROWS
+
+
+def open_rows(
+    file: FileReader,
+    key: object,
+    row_starts: Callable[[], I64],
+    chain: Chain,
+    where: InPages,
+    rows: RowRanges,
+    pages: Callable[[Sequence[int]], Sequence[KnownPage]],
+    *,
+    is_nested: bool,
+    opening: Opening | None = None,
+) -> NativeRows:
+    """Opens the pages of some rows of a column, and returns the rows.
+
+    key: identifies the column in the file
+    pages: opens pages by number
+    opening: opens the columns that are read with this one
+    is_nested: as for `NativeColumn`
+    raises: CorruptFile, UnsupportedFeature
+    """
+    cache_key = key_of(file, key, chain, is_nested=is_nested)
+    is_kept = are_kept(file)
+    column = cached(file, cache_key) if is_kept else None
+    if opening is not None and is_kept and (column is None or not column.are_open(rows)):
+        opening.of_file(file)
+        column = cached(file, cache_key)
+    if column is None:
+        column = NativeColumn(file.bytes, row_starts(), chain, where, key=cache_key, is_nested=is_nested)
+        if is_kept:
+            file.page_cache.keep(cache_key, column)
+    if column.is_all_open:
+        return column.rows_of(rows)
+    numbers: Sequence[int] = range(*column.reader.pages_of(*row_ranges.bounds(rows)))
+    if not all(map(column.is_open, numbers)):
+        numbers = pages_with(row_starts(), rows)
+        missing = [number for number in numbers if not column.is_open(number)]
+        for number, page in zip(missing, pages(missing), strict=True):
+            with where(number):
+                column.open(number, page)
+    return NativeRows(column, rows, numbers)
+
+
+def key_of(file: FileReader, key: object, chain: Chain, *, is_nested: bool) -> Hashable:
+    """Returns the key of a column in the page cache; arguments as for `open_rows`."""
+    return file.bytes, key, chain.leaf, chain.outer, is_nested
+
+
+def cached(file: FileReader, key: Hashable) -> NativeColumn | None:
+    """Returns the column in the page cache."""
+    column = file.page_cache.get(key)
+    assert column is None or isinstance(column, NativeColumn)
+    return column
