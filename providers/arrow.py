@@ -82,11 +82,7 @@ class EngineDataset(ArrowDataset):
 
         def batches() -> Iterator[pa.RecordBatch]:
             for batch in reader:
-                # Arrow's cast fails for a column that keeps its type, if a NULL has a member that is never NULL
-                columns = [
-                    column if column.type == field.type else column.cast(field.type)
-                    for column, field in zip(batch.columns, fields, strict=True)
-                ]
+                columns = [widened(column, field.type) for column, field in zip(batch.columns, fields, strict=True)]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
         return pa.RecordBatchReader.from_batches(schema, batches())
@@ -161,8 +157,35 @@ def _widened(field: pa.Field, widen: Widen) -> pa.Field:
         raise
 
 
+def widened(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Casts a column to its type of `widened_type`.
+
+    raises: pa.ArrowInvalid for a value that the type cannot hold
+    """
+    # Arrow's cast fails for a column that keeps its type, if a NULL has a member that is never NULL
+    return column if column.type == type else column.cast(type)
+
+
+def widened_rows(rows: pa.Table, widen: Widen) -> pa.Table:
+    """Casts rows to the types of an engine.
+
+    raises: as `widened`, naming the column
+    """
+    schema = pa.schema([_widened(field, widen) for field in rows.schema])
+    if schema.types == rows.schema.types:
+        return rows
+    columns = []
+    for column, field in zip(rows.columns, schema, strict=True):
+        try:
+            columns.append(widened(column, field.type))
+        except pa.ArrowInvalid as error:
+            raise pa.ArrowInvalid(f"Column {field.name!r}: {error}") from error
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
 def widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
-    """Returns the type with every innermost type widened."""
+    """Returns the type with every innermost type widened. Members of a struct that is widened may be NULL: Arrow casts
+    none that are never NULL below a NULL."""
     if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
         return widen(type)
     members = [type.field(index) for index in range(type.num_fields)]
@@ -171,8 +194,18 @@ def widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
         member.with_type(member.type.value_type) if pa.types.is_dictionary(member.type) else member
         for member in members
     ]
-    widened = [member.with_type(widened_type(member.type, widen)) for member in plain]
-    return type if widened == members else _with_members(type, widened)
+    wider = [member.with_type(widened_type(member.type, widen)) for member in plain]
+    return type if wider == members else _nullable(_with_members(type, wider))
+
+
+def _nullable(type: pa.DataType) -> pa.DataType:
+    """Returns the type with members that may be NULL, except keys of maps and their entries."""
+    if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
+        return type
+    if pa.types.is_map(type):
+        return pa.map_(type.key_field, type.item_field.with_type(_nullable(type.item_type)).with_nullable(True))
+    members = [type.field(index) for index in range(type.num_fields)]
+    return _with_members(type, [member.with_type(_nullable(member.type)).with_nullable(True) for member in members])
 
 
 def without_metadata(type: pa.DataType) -> pa.DataType:

@@ -15,9 +15,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.format.schema.duckdb_types import exportable
 from lance_sql.values import selection
 
-from ..arrow import widened_type
+from ..arrow import widened_rows
 from .tables import widen
 
 # Rows arrive in batches, in an internal table: these would see only a part of it.
@@ -62,7 +63,7 @@ class SqlExpressions:
         try:
             self._connection.register("rows", self._rows(rows))
             # all rows form one batch
-            computed = self._connection.sql(self._query).to_arrow_reader(max(rows.num_rows, 1)).read_all()
+            computed = exportable(self._connection.sql(self._query)).to_arrow_reader(max(rows.num_rows, 1)).read_all()
         except duckdb.Error as error:
             raise self._explained(error) from error
         finally:
@@ -86,17 +87,15 @@ class SqlExpressions:
         return InvalidArgument(f"The new values of {', '.join(map(repr, self._names))} cannot be computed: {message}")
 
     def _rows(self, rows: pa.Table) -> pa.Table:
-        arrays = [rows.column(name) for name in self.columns]
         try:
-            arrays = [array.cast(widened_type(array.type, widen)) for array in arrays]
+            read = widened_rows(rows.select(self.columns), widen)
         except pa.ArrowInvalid as error:
             raise InvalidArgument(
-                f"A value of {', '.join(map(repr, self.columns))} does not fit DuckDB's types: {error}. Use a"
-                " pyarrow.compute expression"
+                f"A value does not fit DuckDB's types: {error}. Use a pyarrow.compute expression"
             ) from error
         # DuckDB has no tables without columns
-        arrays.append(pa.nulls(rows.num_rows, pa.bool_()))
-        return pa.table(arrays, names=[*self.columns, "__row"])
+        columns = [*read.columns, pa.nulls(rows.num_rows, pa.bool_())]
+        return pa.table(columns, names=[*self.columns, "__row"])
 
 
 @cache

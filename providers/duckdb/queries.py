@@ -17,14 +17,15 @@ import duckdb
 import pyarrow as pa
 
 import lance_sql.dataset
-from lance_sql.format.schema.duckdb_types import check_types
+from lance_sql.format.schema.duckdb_types import exportable
 
 from ..sources import Source
+from ..arrow import widened_rows
 from . import attach as attach
 from . import check_replacements
 from . import results as duckdb_results
 from .results import is_in_transaction as is_in_transaction
-from .tables import feed_table, relation
+from .tables import feed_table, relation, widen
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -73,13 +74,11 @@ def prepare(
     options: dict[str, Any] = {"params": given} if given else {}
     variables = _seen(sql)
     with _named(connection, sources):
-        bound = _sql(connection, sql, options, variables)
-        check_types(bound)
-        names = bound.columns
+        names = exportable(_sql(connection, sql, options, variables)).columns
 
     def read(connection: DuckDBPyConnection = connection) -> pa.RecordBatchReader:
         with _named(connection, sources):
-            reader: pa.RecordBatchReader = _sql(connection, sql, options, variables).to_arrow_reader()
+            reader: pa.RecordBatchReader = exportable(_sql(connection, sql, options, variables)).to_arrow_reader()
             return reader
 
     return names, duckdb_results.repeatable(connection, read, is_own=connection in _own) if is_kept else read
@@ -126,7 +125,7 @@ def column_types(connection: DuckDBPyConnection, source: Source) -> dict[str, st
 
 def _table(connection: DuckDBPyConnection, source: Source) -> Any:
     if isinstance(source.relation, pa.Table):
-        return source.relation
+        return widened_rows(source.relation, widen)
     if isinstance(source.relation, lance_sql.dataset.Dataset):
         options = {"with_system_columns": source.with_system_columns, "where": source.where}
         return relation(connection, source.relation, **options)

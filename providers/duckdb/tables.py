@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
@@ -178,6 +179,14 @@ def feed_table(feed: Relation) -> EngineDataset:
 
 
 @functools.cache
+def _has_instants_of_nanoseconds() -> bool:
+    """Whether DuckDB has a type for timestamps of nanoseconds with a zone, as 2.0 does."""
+    rows = pa.table({"at": pa.array([], pa.timestamp("ns", "UTC"))})
+    with duckdb.connect() as connection:
+        return "NS" in str(connection.from_arrow(rows).types[0]).upper()
+
+
+@functools.cache
 def _table_class() -> type[DuckDBTable]:
     if not has_sources():
         return DuckDBTable
@@ -193,8 +202,9 @@ def _restore(dataset: Dataset, with_system_columns: bool, with_no_column: bool, 
 def widen(type: pa.DataType) -> pa.DataType:
     """Returns the type that DuckDB uses for values of a type: itself, or one that represents them exactly.
 
-    Decimals of more than 38 digits are passed with 38, and durations of nanoseconds with microseconds, like INTERVAL. A
-    value that needs more precision fails the query.
+    Decimals of more than 38 digits are passed with 38, durations of nanoseconds with microseconds, like INTERVAL, and
+    dates in milliseconds as days. DuckDB 1.5 gets instants of nanoseconds with microseconds. A value that needs more
+    precision fails the query.
 
     raises: UnsupportedFeature for decimals with more than 38 digits after the point
     """
@@ -206,6 +216,12 @@ def widen(type: pa.DataType) -> pa.DataType:
         return pa.decimal128(min(type.precision, _MAX_DIGITS), type.scale)
     if pa.types.is_duration(type) and type.unit == "ns":
         return pa.duration("us")
+    if pa.types.is_date64(type):
+        # DuckDB's own conversion wraps around
+        return pa.date32()
+    if pa.types.is_timestamp(type) and type.unit == "ns" and type.tz is not None and not _has_instants_of_nanoseconds():
+        # DuckDB's own conversion cuts them
+        return pa.timestamp("us", type.tz)
     # Comparing such a dictionary from a dataset fails in DuckDB 1.5, and invalidates its database.
     if pa.types.is_dictionary(type) and any(is_type(type.value_type) for is_type in _BINARIES):
         return type.value_type

@@ -36,12 +36,12 @@ def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
     loses_zone = pa.types.is_timestamp(source) and source.tz is not None and not pa.types.is_timestamp(target)
     if loses_zone:
         array = pc.local_timestamp(array)
-    counts, unit = _counts(array)
+    wanted, width = _unit(target), np.int32 if target.bit_width == 32 else np.int64
+    counts, unit = (_lengths(array, wanted), wanted) if pa.types.is_interval(source) else _counts(array)
     if pa.types.is_timestamp(source) and not pa.types.is_timestamp(target):
         # a time before the epoch belongs to the day before
         days, of_day = np.divmod(counts, _DAY // unit)
         counts, unit = (of_day, unit) if pa.types.is_time(target) else (days, _DAY)
-    wanted, width = _unit(target), np.int32 if target.bit_width == 32 else np.int64
     if unit >= wanted:
         factor = unit // wanted
         limits = np.iinfo(width)
@@ -71,25 +71,26 @@ def _unit(type: pa.DataType) -> int:
 
 def _counts(array: pa.Array) -> tuple[I64, int]:
     """Returns each value as a number of units, 0 for NULL, and the unit."""
-    if pa.types.is_interval(array.type):
-        return _nanoseconds(array), 1
     storage = pa.int32() if array.type.bit_width == 32 else pa.int64()
     return array.view(storage).fill_null(0).to_numpy().astype(np.int64), _unit(array.type)
 
 
-def _nanoseconds(array: pa.Array) -> I64:
-    """Returns the lengths of intervals; a day has 24 hours, as in comparisons of SQL."""
+def _lengths(array: pa.Array, unit: int) -> I64:
+    """Returns the lengths of intervals in units of some nanoseconds; a day has 24 hours, as in comparisons of SQL."""
     parts = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
     values = np.frombuffer(array.buffers()[1], parts)[array.offset : array.offset + len(array)]
     valid = array.is_valid().to_numpy(zero_copy_only=False)
     values = np.where(valid, values, np.zeros((), parts))
     if values["months"].any():
         raise pa.ArrowInvalid("an interval of months has no fixed length")
-    days, rest = values["days"].astype(np.int64), values["nanoseconds"]
-    whole_days = days * _DAY
+    days = values["days"].astype(np.int64)
+    rest, below = np.divmod(values["nanoseconds"], unit)
+    if below.any():
+        raise pa.ArrowInvalid("an interval is not a whole number of units")
+    whole_days = days * (_DAY // unit)
     total = whole_days + rest
     # detects overflow of the product or the sum by reversing it
-    if (whole_days // _DAY != days).any() or ((whole_days ^ total) & (rest ^ total) < 0).any():
+    if (whole_days // (_DAY // unit) != days).any() or ((whole_days ^ total) & (rest ^ total) < 0).any():
         raise pa.ArrowInvalid("an interval is out of range")
     lengths: I64 = total
     return lengths

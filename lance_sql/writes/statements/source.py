@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts import python_values
 from lance_sql.format.casts.conversion import convert
-from lance_sql.format.schema.duckdb_types import check_types, is_relation
+from lance_sql.format.schema.duckdb_types import exportable, is_relation
 from lance_sql.format.schema.extensions import with_extensions
 
 
@@ -23,7 +24,7 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
         of columns, a list of dicts by column, whose missing values are NULL, or record batches, which need `schema`
         if there may be none
     table: types for Python values of a dict, if it has the column
-    raises: InvalidArgument for anything else; UnsupportedFeature for types that DuckDB does not export unchanged
+    raises: InvalidArgument for anything else, and from the reader for a stream that breaks off; UnsupportedFeature for types that DuckDB does not export unchanged
     """
     if isinstance(data, pa.RecordBatchReader):
         return data
@@ -37,9 +38,9 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
     if type(data).__name__ == "LazyFrame" and type(data).__module__.partition(".")[0] == "polars":
         data = data.collect()  # type: ignore[attr-defined]  # not imported here
     if is_relation(data):
-        check_types(data)
+        data = exportable(data)
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data)
+        return _of_stream(data)
     if isinstance(data, Mapping):
         return _of_columns(data, schema, table).to_reader()
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], Mapping):
@@ -50,6 +51,30 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
         f"Cannot read rows from {type(data).__name__!r}: pass an Arrow table or stream, a DuckDB relation, a Polars or"
         " pandas frame, a dict of columns, a list of dicts, or record batches"
     )
+
+
+def _of_stream(data: object) -> pa.RecordBatchReader:
+    """
+    raises: InvalidArgument for a stream that breaks off, also from the reader
+    """
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with _readable():
+            yield from reader
+
+    with _readable():
+        reader = pa.RecordBatchReader.from_stream(data)
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        # Arrow appends the traceback of a producer in Python
+        reason = str(error).partition("Detail: Python exception")[0].strip().rstrip(".")
+        raise InvalidArgument(f"The stream of rows broke off: {reason}") from error
 
 
 def _is_pandas(data: object) -> bool:
