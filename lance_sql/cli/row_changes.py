@@ -80,7 +80,7 @@ def write(
     path, branch = path_and_branch(table)
     if mode == "overwrite" and not _overwriting_is_agreed(path, branch, yes):
         return
-    with source_rows(source) as relation:
+    with source_rows(source, fits_a_table=mode == "append") as relation:
         reader = relation.to_arrow_reader()
         with progress.counted(reader, "rows read", hidden=quiet) as batches:
             written = lance_sql.write(

@@ -19,8 +19,8 @@ import pyarrow as pa
 import lance_sql.dataset
 from lance_sql.format.schema.duckdb_types import exportable
 
-from ..sources import Source
 from ..arrow import widened_rows
+from ..sources import Source
 from . import attach as attach
 from . import check_replacements
 from . import results as duckdb_results

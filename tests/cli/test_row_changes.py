@@ -287,3 +287,28 @@ def test_names_that_are_not_branches_are_refused(table: str) -> None:
         result = run("compact", f"{table}@{name}")
         assert result.exit_code == 2
         assert f"data.lance without @{name}, or a branch, data.lance@BRANCH" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_file_of_only_a_header_fits_the_table(folder: Path, suffix: str) -> None:
+    lance_sql.write({"id": [1], "s": ["a"]}, "t.lance")
+    (folder / f"head.{suffix}").write_text("id,s\n" if suffix == "csv" else "id\ts\n")
+    assert run("write", "t.lance", f"head.{suffix}", "--mode", "append").exit_code == 0
+    assert run("merge", "t.lance", f"head.{suffix}", "--on", "id", "--yes").exit_code == 0
+    assert lance_sql.open("t.lance").to_table().to_pylist() == [{"id": 1, "s": "a"}]
+
+
+@pytest.mark.parametrize("name", ["none.csv", "none.json"])
+@pytest.mark.parametrize("mode", ["append", "overwrite", "create"])
+def test_an_empty_file_is_refused(folder: Path, name: str, mode: str) -> None:
+    table = "new.lance" if mode == "create" else "t.lance"
+    lance_sql.write({"id": [1]}, "t.lance")
+    (folder / name).touch()
+    result = run("write", table, name, "--mode", mode, *(["--yes"] if mode == "overwrite" else []))
+    assert (result.exit_code, f"{name!r} is empty" in result.stderr) == (2, True)
+    assert not (folder / "new.lance").exists()
+
+
+def test_types_that_duckdb_exports_otherwise_are_refused(folder: Path) -> None:
+    assert run("write", "t.lance", "SELECT '101'::BIT AS b").exit_code == 3
+    assert run("write", "t.lance", "SELECT 5::UHUGEINT AS b").exit_code == 3

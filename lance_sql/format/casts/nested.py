@@ -33,7 +33,9 @@ def convert_members(array: pa.Array, target: pa.DataType, convert: Convert) -> p
 
 
 def _is_list(type: pa.DataType) -> bool:
-    return bool(pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type))
+    kinds = pa.types
+    is_view = kinds.is_list_view(type) or kinds.is_large_list_view(type)
+    return bool(kinds.is_list(type) or kinds.is_large_list(type) or kinds.is_fixed_size_list(type) or is_view)
 
 
 def _struct(array: pa.StructArray, target: pa.StructType, convert: Convert) -> pa.Array:

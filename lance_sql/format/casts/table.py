@@ -66,7 +66,7 @@ class TableCast:
         raises: InvalidArgument for values that do not fit the type, such as times out of its range, and for a damaged
             batch
         """
-        self._validation.check(batch)
+        batch = self._validation.check(batch)
         if batch.schema.equals(self._target, check_metadata=True):
             return batch
         arrays = []

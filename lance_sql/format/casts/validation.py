@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from lance_sql import _kernels
 from lance_sql.errors import InvalidArgument
+from lance_sql.format.casts.masked_keys import masked
 
 _Check: TypeAlias = Callable[[pa.Array], None]
 
@@ -27,8 +28,9 @@ class Validation:
         checks = [(i, _check_of(type)) for i, type in enumerate(schema.types)]
         self._checks = [(i, check) for i, check in checks if check is not None]
 
-    def check(self, batch: pa.RecordBatch) -> None:
-        """Makes sure that reading the batch stays inside its buffers.
+    def check(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Makes sure that reading the batch stays inside its buffers. Returns it, or a batch of equal rows if only keys
+        below a NULL are outside.
 
         raises: InvalidArgument with the column
         """
@@ -40,9 +42,24 @@ class Validation:
         for i, check in self._checks:
             try:
                 check(batch.column(i))
-            except (ValueError, pa.ArrowException) as error:
-                name = batch.schema.names[i]
-                raise InvalidArgument(f"Column {name!r} is not valid Arrow data: {error}") from error
+            except (ValueError, pa.ArrowException):
+                column = _masked(batch, i, check)
+                batch = batch.set_column(i, batch.schema.field(i), column)
+        return batch
+
+
+def _masked(batch: pa.RecordBatch, number: int, check: _Check) -> pa.Array:
+    """Returns the column without keys below a NULL.
+
+    raises: InvalidArgument if it is not valid without them
+    """
+    try:
+        column = masked(batch.column(number))
+        check(column)
+    except (ValueError, pa.ArrowException) as error:
+        name = batch.schema.names[number]
+        raise InvalidArgument(f"Column {name!r} is not valid Arrow data: {error}") from error
+    return column
 
 
 def _check_of(type: pa.DataType) -> _Check | None:

@@ -188,12 +188,12 @@ def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         name = "list" if pa.types.is_list(type) else "large_list"
         item, _ = storage(type.value_field)
-        return (f"{name}.struct" if pa.types.is_struct(item) else name), [type.value_field]
+        return (f"{name}.struct" if pa.types.is_struct(item) else name), [_item(type)]
     if pa.types.is_map(type):
         entries = pa.struct([type.key_field, type.item_field])
         return "map", [pa.field("entries", entries, nullable=False)]
     if pa.types.is_fixed_size_list(type) and pa.types.is_struct(storage(type.value_field)[0]):
-        return f"fixed_size_list:struct:{type.list_size}", [type.value_field]
+        return f"fixed_size_list:struct:{type.list_size}", [_item(type)]
     try:
         kind = _leaf(type)
         leaf_type(kind)
@@ -205,6 +205,12 @@ def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]
             f"Column {'.'.join(path)!r}: the type {type} has no logical type: cast it first"
         ) from None
     return kind, []
+
+
+def _item(type: pa.DataType) -> pa.Field:
+    """Returns the field of the items of a list, with Arrow's name for them if it has none, as in DuckDB."""
+    field = type.value_field
+    return field if field.name else field.with_name("item")
 
 
 def _leaf(type: pa.DataType) -> str:

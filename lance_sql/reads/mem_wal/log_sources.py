@@ -62,7 +62,7 @@ class OfEntries:
         for path in self.paths:
             for batch in read_entry(self.snapshot.store, path):
                 with at(file=path):
-                    Validation(batch.schema).check(batch)
+                    batch = Validation(batch.schema).check(batch)
                     names_by_id: dict[int, str] = {}
                     for column in batch.schema:
                         number = (column.metadata or {}).get(FIELD_ID, b"")

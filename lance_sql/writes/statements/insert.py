@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.format import file_versions
+from lance_sql.format.casts.null_columns import with_types_of
 from lance_sql.format.casts.table import TableCast
 from lance_sql.format.schema import Schema, primary_key
 from lance_sql.format.schema.from_arrow import extend, from_arrow
@@ -186,6 +187,10 @@ def target(
         chosen = wanted_version or (
             file_versions.DEFAULT.name if snapshot is None else _version_of_overwritten(snapshot)
         )
+        if not schema.names:
+            raise InvalidArgument("The rows have no columns: pass schema=, or rows with columns")
+        if snapshot is not None:
+            schema = with_types_of(schema, snapshot.manifest.schema.arrow)
         fields = from_arrow(schema, file_version=chosen)
         primary_key.check(fields)
     return Target(uri, mode, snapshot, fields, chosen, stable_row_ids is not False, storage_options)

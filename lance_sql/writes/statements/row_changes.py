@@ -93,9 +93,9 @@ def typed(schema: pa.Schema, columns: Mapping[str, pa.Array | pa.ChunkedArray]) 
     """
     arrays = [selection.whole(each) if isinstance(each, pa.ChunkedArray) else each for each in columns.values()]
     computed = pa.RecordBatch.from_arrays(arrays, names=list(columns))
-    Validation(computed.schema).check(computed)
+    computed = Validation(computed.schema).check(computed)
     fields = [schema.field(name) for name in columns]
-    arrays = [assign(each.name, array, each) for each, array in zip(fields, arrays, strict=True)]
+    arrays = [assign(each.name, array, each) for each, array in zip(fields, computed.columns, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 

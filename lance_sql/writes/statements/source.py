@@ -12,6 +12,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts import python_values
 from lance_sql.format.casts.conversion import convert
+from lance_sql.format.casts.layouts import plain
 from lance_sql.format.schema.duckdb_types import exportable, is_relation
 from lance_sql.format.schema.extensions import with_extensions
 
@@ -24,8 +25,13 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
         of columns, a list of dicts by column, whose missing values are NULL, or record batches, which need `schema`
         if there may be none
     table: types for Python values of a dict, if it has the column
-    raises: InvalidArgument for anything else, and from the reader for a stream that breaks off; UnsupportedFeature for types that DuckDB does not export unchanged
+    raises: InvalidArgument for anything else, and from the reader for a stream that breaks off; UnsupportedFeature for
+        types that DuckDB does not export unchanged
     """
+    return plain(_reader(data, schema, table))
+
+
+def _reader(data: object, schema: pa.Schema | None, table: pa.Schema | None) -> pa.RecordBatchReader:
     if isinstance(data, pa.RecordBatchReader):
         return data
     if isinstance(data, pa.RecordBatch):

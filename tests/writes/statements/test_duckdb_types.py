@@ -49,3 +49,36 @@ def test_very_long_integers_come_back_or_are_refused(tmp_path: Path) -> None:
     lance_sql.write(connection.sql(text), tmp_path / "t.lance")
     found = connection.sql(f"SELECT v, typeof(v) FROM '{tmp_path}/t.lance' ORDER BY 1").fetchall()
     assert found == connection.sql(f"SELECT v, typeof(v) FROM ({text}) ORDER BY 1").fetchall()
+
+
+@pytest.mark.parametrize("unnamed", ["{0}::STRUCT(a INT)[2]", "{{'m': {0}::STRUCT(a INT)[2]}}"])
+def test_arrays_of_structs_have_items(tmp_path: Path, unnamed: str) -> None:
+    connection = lance_sql.connect()
+    value = unnamed.format("[{'a': 1}, {'a': 2}]")
+    expected = connection.execute(f"SELECT {value}").fetchall() * 4
+    path = tmp_path / "t.lance"
+    lance_sql.sql(f"CREATE TABLE '{path}' AS SELECT {value} AS x", connection=connection)
+    lance_sql.sql(f"INSERT INTO '{path}' SELECT {value}", connection=connection)
+    lance_sql.write(connection.sql(f"SELECT {value} AS x"), path, mode="append")
+    lance_sql.write(lance_sql.open(path).scan(limit=1), path, mode="append")
+    table = lance_sql.open(path).add_columns({"y": "x"}).update({"x": "x"})
+    for name in ("x", "y"):
+        assert connection.execute(f"SELECT {name} FROM '{path}'").fetchall() == expected
+        assert "item" in str(table.schema.field(name).type)
+    lance_sql.materialize(f"SELECT x FROM '{path}'", tmp_path / "made.lance")
+    assert lance_sql.open(tmp_path / "made.lance").count_rows() == 4
+
+
+@pytest.mark.parametrize("value", ["'101'::BIT", "5::UHUGEINT", "'12:00:00+05'::TIMETZ"])
+def test_expressions_of_types_that_duckdb_exports_otherwise_are_refused(tmp_path: Path, value: str) -> None:
+    table = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    with pytest.raises(UnsupportedFeature, match="DuckDB returns"):
+        table.add_columns({"v": value})
+
+
+def test_list_views_and_run_ends_of_duckdb_are_lists_and_values(tmp_path: Path) -> None:
+    connection = duckdb.connect()
+    connection.execute("SET arrow_output_list_view = true")
+    query = "SELECT [1, 2, NULL] AS a, {'x': [[1], NULL]} AS b, NULL::INT[] AS c"
+    table = lance_sql.write(connection.sql(query), tmp_path / "t.lance")
+    assert table.to_table().to_pylist() == [{"a": [1, 2, None], "b": {"x": [[1], None]}, "c": None}]
