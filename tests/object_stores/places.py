@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lance_sql.store import ObjectStore
+from tests.object_stores.bucket import Bucket
 from tests.object_stores.proxy import Proxy
 
 BUCKET = "bucket"
@@ -20,6 +21,7 @@ class Place:
     """
 
     proxy: Proxy
+    bucket: Bucket
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -37,17 +39,20 @@ class Place:
         """Where nothing is yet."""
         return f"s3://{BUCKET}/{next(self._numbers)}/t.lance"
 
+    def prefix(self, uri: str) -> str:
+        """The keys of a table begin with this."""
+        return f"{uri.removeprefix(f's3://{BUCKET}/')}/"
+
     def store(self, uri: str) -> ObjectStore:
         return ObjectStore(uri, self.options)
 
     def client(self, service: str) -> Any:
-        """A client of Amazon's own library, past the proxy."""
+        """A client of Amazon's own library."""
         import boto3
 
-        host, port = self.proxy.target
         return boto3.client(
             service,
-            endpoint_url=f"http://{host}:{port}",
+            endpoint_url=self.proxy.endpoint,
             region_name="us-east-1",
             aws_access_key_id="key",
             aws_secret_access_key="secret",

@@ -4,13 +4,15 @@
         ...
     assert kinds(seen) == {"LIST": 1, "GET": 3}
 
-It also makes up for what a test server lacks: requests that change one key are carried out one after the other, so that
-of several conditional ones only one succeeds.
+Behind it is a bucket of this process, or another server. For a server it makes up for what a test server lacks: requests
+that change one key are carried out one after the other, so that of several conditional ones only one succeeds.
 """
 
 from __future__ import annotations
 
 import http.client
+import socket
+import struct
 import threading
 import time
 from collections import Counter, defaultdict
@@ -23,8 +25,10 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from tests.object_stores.answers import Wrong, wrong
+from tests.object_stores.bucket import Answer, Bucket, error
+
 _HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "date", "server", "content-length"})
-_SLOW_DOWN: Final = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Slow down.</Message></Error>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class Fault(Enum):
     SLOW = 5
 
 
-Inject = Callable[[Request], Fault | None]
+Inject = Callable[[Request], "Fault | Wrong | None"]
 
 
 def kinds(requests: Iterable[Request]) -> dict[str, int]:
@@ -70,14 +74,18 @@ def kinds(requests: Iterable[Request]) -> dict[str, int]:
 class Proxy:
     """Listens on a port of its own once it is entered.
 
+    target: the bucket, or host and port of a server
+    dynamodb: host and port of the server for requests to DynamoDB
     inject: asked for every request; called from several threads
     most_at_once: how many requests were under way at the same time, since it was set
     """
 
     slow_seconds = 0.3
+    silent_seconds = 1.5
 
-    def __init__(self, host: str, port: int) -> None:
-        self.target = (host, port)
+    def __init__(self, target: Bucket | tuple[str, int], dynamodb: Callable[[], tuple[str, int]] | None = None) -> None:
+        self.target = target
+        self.dynamodb = dynamodb
         self.inject: Inject | None = None
         self.most_at_once = 0
         self._under_way = 0
@@ -85,7 +93,7 @@ class Proxy:
         self._lock = threading.Lock()
         self._changing: dict[str, threading.Lock] = defaultdict(threading.Lock)
         handler = type("BoundHandler", (_Handler,), {"proxy": self})
-        self._server = _Server((host, 0), handler)
+        self._server = _Server(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), name="proxy", daemon=True)
 
     @property
@@ -121,7 +129,7 @@ class Proxy:
         finally:
             self.inject = None
 
-    def begin(self, request: Request) -> Fault | None:
+    def begin(self, request: Request) -> Fault | Wrong | None:
         with self._lock:
             self._requests.append(request)
             self._under_way += 1
@@ -144,7 +152,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is not an error of ours."""
+        """Ignores clients that go away."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -177,33 +185,52 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _serve  # noqa: N815 - names of the standard library
 
-    def _carry_out(self, request: Request, body: bytes, fault: Fault | None) -> None:
+    def _carry_out(self, request: Request, body: bytes, fault: Fault | Wrong | None) -> None:
+        if isinstance(fault, Wrong):
+            answer = wrong(fault, lambda: self._forward(request, body))
+            if answer is not None:
+                self._answer(answer)
+                return
+            self.close_connection = True
+            if fault is Wrong.SILENT:
+                time.sleep(self.proxy.silent_seconds)
+            else:
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return
         if fault is Fault.UNAVAILABLE:
-            self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN)
+            self._answer(error(503, "SlowDown"))
             return
         if fault is Fault.SLOW:
             time.sleep(self.proxy.slow_seconds)
-        if self.command in ("GET", "HEAD"):
-            status, headers, content = self._forward(body)
-        else:
-            with self.proxy.changing(request):
-                status, headers, content = self._forward(body)
+        answer = self._forward(request, body)
         if fault is Fault.LOST:
             self.close_connection = True
         elif fault is Fault.LOST_AND_BUSY:
-            self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN)
-        elif fault is Fault.CUT and content:
-            self._answer(status, headers, content, sent=len(content) // 2)
+            self._answer(error(503, "SlowDown"))
+        elif fault is Fault.CUT and answer.content:
+            answer.sent = len(answer.content) // 2
+            self._answer(answer)
             self.close_connection = True
         else:
-            self._answer(status, headers, content)
+            self._answer(answer)
 
-    def _forward(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
+    def _forward(self, request: Request, body: bytes) -> Answer:
+        target = self.proxy.target
+        if self.headers.get("X-Amz-Target") and self.proxy.dynamodb is not None:
+            target = self.proxy.dynamodb()
+        if isinstance(target, Bucket):
+            return target.answer(self.command, self.path, self.headers, body)
+        if self.command in ("GET", "HEAD"):
+            return self._ask(target, body)
+        with self.proxy.changing(request):
+            return self._ask(target, body)
+
+    def _ask(self, target: tuple[str, int], body: bytes) -> Answer:
         headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP}
         headers["Content-Length"] = str(len(body))
         for is_last in (False, True):
             if self._upstream is None:
-                self._upstream = http.client.HTTPConnection(*self.proxy.target, timeout=120)
+                self._upstream = http.client.HTTPConnection(*target, timeout=120)
             try:
                 self._upstream.request(self.command, self.path, body, headers)
                 answer = self._upstream.getresponse()
@@ -221,18 +248,18 @@ class _Handler(BaseHTTPRequestHandler):
             if answer.will_close:
                 self._upstream.close()
                 self._upstream = None
-            return answer.status, kept, content
+            return Answer(answer.status, kept, content)
         raise AssertionError
 
-    def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes, *, sent: int | None = None) -> None:
-        self.send_response_only(status)
-        for name, value in headers:
+    def _answer(self, answer: Answer) -> None:
+        self.send_response_only(answer.status)
+        for name, value in answer.headers:
             self.send_header(name, value)
-        if self.command != "HEAD":
-            self.send_header("Content-Length", str(len(content)))
+        if not (self.command == "HEAD" and any(name == "Content-Length" for name, _ in answer.headers)):
+            self.send_header("Content-Length", str(len(answer.content)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(content if sent is None else content[:sent])
+            self.wfile.write(answer.content[: answer.sent])
 
 
 def _parse(command: str, path: str, headers: Any) -> Request:

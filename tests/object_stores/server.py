@@ -1,4 +1,4 @@
-"""A server that speaks S3 and DynamoDB, on this machine only.
+"""A server that speaks DynamoDB, on this machine only.
 
 python server.py          prints its port, and ends when its input does
 """

@@ -173,7 +173,7 @@ def test_answers_that_get_lost_are_asked_for_again(server: StoreServer, pairs: l
     def inject(request: Request) -> Fault | None:
         return fault if request.kind == "GET" and draw.random() < 0.05 else None
 
-    with Proxy(host, int(port)) as proxy:
+    with Proxy((host, int(port))) as proxy:
         proxy.slow_seconds = 0.05
         options = {**server.options, "aws_endpoint": proxy.endpoint}
         with proxy.injecting(inject):
