@@ -9,6 +9,7 @@
     |   `-- RetryableConflict    the change can be computed again from the latest version
     |-- ContractBroken       rows that were to be published break a rule of the table
     |-- MissingDependency    also an ImportError: a required package is not installed
+    |-- StoreError           also an OSError: a store refused a request, or its answer was lost, short or wrong
     |-- ForeignBase          also a PermissionError: files of the table are at a place that is not allowed
     |-- CorruptFile          a file of the table breaks the format's rules
     |   `-- DamagedLineage       row ids contradict the record of a commit
@@ -30,7 +31,7 @@ from __future__ import annotations
 import struct
 import sys
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from lance_sql.runtime.terminal_text import one_line
 
@@ -144,6 +145,15 @@ def _packages(extra: str) -> set[str]:
     return names
 
 
+class StoreError(LanceError, OSError):
+    """A store refused a request, did not answer, or its answer was short or wrong. The table may be in order.
+
+    is_unanswered: the store did not answer, or not to the end
+    """
+
+    is_unanswered = False
+
+
 class ForeignBase(LanceError, PermissionError):
     """Files of the table are at a place that is neither its own nor allowed. No request was sent."""
 
@@ -170,6 +180,21 @@ class BranchExists(InvalidArgument):
 
 class ColumnNotFound(InvalidArgument):
     """The table has no such column."""
+
+
+TABLE_ERRORS: Final = (
+    TableNotFound,
+    TableExists,
+    VersionNotFound,
+    UnsupportedFeature,
+    CommitConflict,
+    ContractBroken,
+    MissingDependency,
+    ForeignBase,
+    CorruptFile,
+    InvalidArgument,
+)
+"""Errors that are about a table or its use: all but those of its store."""
 
 
 class at:  # noqa: N801 - reads as a statement, like contextlib.suppress

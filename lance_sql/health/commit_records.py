@@ -7,7 +7,7 @@ from datetime import datetime
 
 from lance_sql.changes.history import origin
 from lance_sql.changes.version_history.history import operation
-from lance_sql.errors import LanceError
+from lance_sql.errors import TABLE_ERRORS
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -37,5 +37,5 @@ def commit_record(snapshot: Snapshot) -> CommitRecord:
 def _operation(snapshot: Snapshot) -> str | None:
     try:
         return operation(snapshot)
-    except LanceError:
+    except TABLE_ERRORS:
         return None

@@ -15,7 +15,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
 
 from lance_sql.dataset import Dataset
-from lance_sql.errors import LanceError
+from lance_sql.errors import TABLE_ERRORS
 from lance_sql.one_sql.asked_columns import mark_named, used_columns
 from lance_sql.one_sql.asked_rows import conditions
 from lance_sql.one_sql.exact_filters import exact_filter
@@ -64,7 +64,7 @@ def _filtered(source: Source, where: str | None) -> Source:
     whole = where if source.where is None else f"({source.where}) AND {where}"
     try:
         _ = source.relation.scan([], whole)
-    except LanceError:
+    except TABLE_ERRORS:
         # the engine raises the error, or accepts the condition
         return source
     return replace(source, where=whole)

@@ -18,7 +18,8 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at, missing_package
+from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at, missing_package
+from lance_sql.store import conditional_puts
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.options import ClientSettings, to_object_store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
@@ -68,6 +69,7 @@ class ObjectStore:
         self._obstore = _import(scheme)
         settings = to_object_store(scheme, bucket, self._options)
         self._client = _client(self._obstore, scheme, bucket, prefix.strip("/"), settings)
+        self._bucket, self._endpoint = f"{scheme}://{bucket}", settings.endpoint
         # Azure has no requests for the end of an object.
         self._has_suffixes = scheme in ("s3", "s3a", "gs", "gcs")
         # Directory buckets list names in their own order.
@@ -117,11 +119,14 @@ class ObjectStore:
                 for info in self._list(prefix, last):
                     path = str(info["path"])
                     last = path
-                    if "/" not in path.removeprefix(start):
+                    # an empty object "data/", which other tools make for a folder, is listed as "data"
+                    if path != prefix and "/" not in path.removeprefix(start):
                         yield ObjectInfo(path, int(info["size"]), info.get("e_tag") or None)
                 return
-            except _BrokenOffError:
-                if attempt == _READ_ATTEMPTS - 1 or not (self.lists_by_name or last == ""):
+            except StoreError as error:
+                if not error.is_unanswered or attempt == _READ_ATTEMPTS - 1:
+                    raise
+                if not self.lists_by_name and last:
                     raise
                 time.sleep(_FIRST_WAIT_SECONDS * 2**attempt)
 
@@ -145,9 +150,35 @@ class ObjectStore:
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         check_path(path)
-        asked = "create" if mode in ("create", "next") else "overwrite"
+        content = bytes(memoryview(data))
+        if mode not in ("create", "next"):
+            self._put(path, content, "overwrite")
+            return
+        conditional_puts.check(
+            self._bucket,
+            self._endpoint,
+            self.uri,
+            create=lambda probe: self._put(probe, b"", "create"),
+            exists=self._exists,
+            delete=self.delete,
+        )
+        self._put(path, content, "create")
+
+    def _put(self, path: str, content: bytes, mode: str) -> None:
         with self._client_errors(path):
-            self._obstore.put(self._client, path, bytes(memoryview(data)), mode=asked, use_multipart=False)
+            try:
+                self._obstore.put(self._client, path, content, mode=mode, use_multipart=False)
+            except self._obstore.exceptions.BaseError as error:
+                if mode == "create" and _NOT_IMPLEMENTED.search(_first_line(error)):
+                    raise NotImplementedError from error
+                raise
+
+    def _exists(self, path: str) -> bool:
+        try:
+            self._size(path)
+        except FileNotFoundError:
+            return False
+        return True
 
     def create(self, path: str) -> Sink:
         check_path(path)
@@ -186,7 +217,13 @@ class ObjectStore:
         def get() -> tuple[int, pa.Buffer]:
             options = {"range": {"suffix": suffix}} if suffix is not None else None
             answer = self._obstore.get(self._client, path, options=options)
-            return int(answer.meta["size"]), pa.py_buffer(answer.bytes())
+            size, content = int(answer.meta["size"]), pa.py_buffer(answer.bytes())
+            wanted = size if suffix is None else min(size, suffix)
+            if packing := answer.attributes.get("Content-Encoding"):
+                raise _WrongAnswerError(f"the body is packed by {packing}")
+            if content.size != wanted:
+                raise _WrongAnswerError(f"the body has {content.size} bytes in place of {wanted}")
+            return size, content
 
         try:
             return self._read(path, get)
@@ -204,9 +241,18 @@ class ObjectStore:
 
         def fetch(some: Sequence[ByteRange]) -> Sequence[Any]:
             starts, ends = [each.start for each in some], [each.end for each in some]
+            contents: Sequence[Any]
             if len(some) == 1:
-                return [self._obstore.get_range(self._client, path, start=starts[0], end=ends[0])]
-            contents: Sequence[Any] = self._obstore.get_ranges(self._client, path, starts=starts, ends=ends, coalesce=0)
+                contents = [self._obstore.get_range(self._client, path, start=starts[0], end=ends[0])]
+            else:
+                contents = self._obstore.get_ranges(self._client, path, starts=starts, ends=ends, coalesce=0)
+            for wanted, content in zip(some, contents, strict=True):
+                num_bytes = memoryview(content).nbytes
+                # a file that ends before the range is damaged, which is no fault of the answer
+                if num_bytes != wanted.end - wanted.start and self._size(path) >= wanted.end:
+                    raise _WrongAnswerError(
+                        f"the body has {num_bytes} bytes in place of {wanted.start} to {wanted.end}"
+                    )
             return contents
 
         # the client would merge ranges that touch into one request
@@ -232,10 +278,11 @@ class ObjectStore:
         return contents
 
     def _read(self, path: str, call: Callable[[], _T]) -> _T:
-        """Returns the result of a read-only call. Retries if the answer breaks off.
+        """Returns the result of a read-only call. Retries if the answer breaks off, and once if it is wrong.
 
-        raises: FileNotFoundError, IsADirectoryError, OSError
+        raises: FileNotFoundError, IsADirectoryError, StoreError, PermissionError
         """
+        is_again = False
         for attempt in range(_READ_ATTEMPTS):
             try:
                 with self._client_errors(path):
@@ -244,8 +291,15 @@ class ObjectStore:
                 if path and next(self._list(path, ""), None) is not None:
                     raise IsADirectoryError(path) from None
                 raise
-            except _BrokenOffError:
-                if attempt == _READ_ATTEMPTS - 1:
+            except _WrongAnswerError as error:
+                if is_again:
+                    raise StoreError(
+                        f"{self.uri}: the answer of the store for {path} is wrong: {error}: try again, and look for"
+                        " proxies on the way if that does not help"
+                    ) from error
+                is_again = True
+            except StoreError as error:
+                if not error.is_unanswered or attempt == _READ_ATTEMPTS - 1:
                     raise
                 time.sleep(_FIRST_WAIT_SECONDS * 2**attempt)
         raise AssertionError
@@ -267,25 +321,31 @@ class ObjectStore:
         except (exceptions.NotSupportedError, NotImplementedError) as error:
             raise UnsupportedFeature(
                 f"{self.uri} cannot create an object only if it does not exist, so two writers could overwrite each"
-                " other's commits: pass manifest_store=, or conditional_put='etag'"
+                ' other\'s commits: pass manifest_store= and conditional_put="disabled", or conditional_put="etag" if'
+                " the server can"
             ) from error
         except FileNotFoundError as error:
             if "NoSuchBucket" in str(error):
-                raise OSError(f"{self.uri}: no such bucket") from error
+                raise StoreError(f"{self.uri}: no such bucket") from error
             raise FileNotFoundError(path) from error
         except exceptions.BaseError as error:
-            raise self._os_error(error) from error
+            raise self._error(error) from error
 
-    def _os_error(self, error: Exception) -> OSError:
+    def _error(self, error: Exception) -> Exception:
+        """Returns the error to raise for one of the client."""
         exceptions = self._obstore.exceptions
         line = _first_line(error)
         message = f"{self.uri}: {line}"
         if "416" in line and "Range Not Satisfiable" in line:
             return _OutsideError(message)
         if "NoSuchBucket" in str(error):
-            return OSError(f"{self.uri}: no such bucket")
+            return StoreError(f"{self.uri}: no such bucket")
         if "ContainerNotFound" in str(error):
-            return OSError(f"{self.uri}: no such container")
+            return StoreError(f"{self.uri}: no such container")
+        if isinstance(error, exceptions.InvalidPathError):
+            return UnsupportedFeature(
+                f"{self.uri}: an object there has a name that the client cannot list: rename or remove it: {line}"
+            )
         is_refused = isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError))
         if _NO_LOGIN.search(line):
             return PermissionError(
@@ -294,7 +354,9 @@ class ObjectStore:
             )
         if is_refused or _REFUSED.search(line):
             return PermissionError(message)
-        return OSError(message) if "non-2xx status" in line else _BrokenOffError(message)
+        failure = StoreError(message)
+        failure.is_unanswered = "non-2xx status" not in line and not _ERROR_OF_ONE.search(line)
+        return failure
 
 
 # The parts of an XML answer with the reason, and the statuses for a denied access.
@@ -302,11 +364,14 @@ _CODE: Final = re.compile(r"<Code>([^<]+)</Code>")
 _MESSAGE: Final = re.compile(r"<Message>([^<]+)</Message>")
 # Addresses where machines in the cloud request a login.
 _NO_LOGIN: Final = re.compile(r"169\.254\.169\.254|metadata\.google\.internal")
-_REFUSED: Final = re.compile(r"\b(?:401 Unauthorized|403 Forbidden)\b")
+# AccessDenied without a status is the refusal of one object of DeleteObjects.
+_REFUSED: Final = re.compile(r"\b(?:401 Unauthorized|403 Forbidden|AccessDenied|AllAccessDisabled)\b")
+_ERROR_OF_ONE: Final = re.compile(r"DeleteObjects request failed for key")
+_NOT_IMPLEMENTED: Final = re.compile(r"\b501 Not Implemented\b|\bNotImplemented\b")
 
 
-class _BrokenOffError(OSError):
-    """The server did not answer, or not to the end."""
+class _WrongAnswerError(Exception):
+    """An answer with another body than the one that was requested."""
 
 
 class _OutsideError(OSError):

@@ -62,6 +62,11 @@ _AZURE_WORDS: Final[Mapping[str, str]] = {
     "tenant_id": "authority_id",
 }
 _PREFIXES: Final = {"s3": ("aws_",), "gs": ("google_",), "az": ("azure_storage_", "azure_")}
+_ENDPOINTS: Final = {
+    "s3": ("endpoint", "endpoint_url", "endpoint_url_s3"),
+    "gs": ("base_url",),
+    "az": ("endpoint",),
+}
 _FAMILY: Final = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"}
 _WORDS: Final = {"s3": _S3_WORDS, "gs": _GCS_WORDS, "az": _AZURE_WORDS}
 
@@ -74,6 +79,8 @@ class ClientSettings:
     client: dict[str, Any] = field(default_factory=dict)
     retry: dict[str, Any] = field(default_factory=dict)
     credentials: Any = None
+    endpoint: str | None = None
+    """Address of a server other than the provider's own."""
 
 
 def to_object_store(scheme: str, bucket: str, options: Mapping[str, Any]) -> ClientSettings:
@@ -94,7 +101,19 @@ def to_object_store(scheme: str, bucket: str, options: Mapping[str, Any]) -> Cli
         settings.client.setdefault("allow_http", True)
     if family == "s3":
         settings.credentials = _credentials(config)
+    settings.endpoint = _endpoint(family, config)
     return settings
+
+
+def _endpoint(family: str, config: Mapping[str, Any]) -> str | None:
+    """Returns the address of the server, from the options or from the variables that the client reads."""
+    for name in _ENDPOINTS[family]:
+        found = config.get(name.lower()) or next(
+            (value for prefix in _PREFIXES[family] if (value := os.environ.get(f"{prefix}{name}".upper()))), None
+        )
+        if found:
+            return str(found)
+    return "emulator" if str(config.get("use_emulator", "")).lower() in ("true", "1") else None
 
 
 def bare_name(family: str, name: str) -> str:

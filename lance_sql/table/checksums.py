@@ -73,7 +73,7 @@ def read(store: Store) -> tuple[list[Record], list[CorruptFile]]:
     """
     records: list[Record] = []
     errors: list[CorruptFile] = []
-    paths = [info.path for info in store.files(CHECKSUMS) if info.path.endswith(_SUFFIX)]
+    paths = _paths(store)
     for each in concurrently([partial(_read, store, path) for path in paths], store.concurrency):
         if isinstance(each, Record):
             records.append(each)
@@ -88,11 +88,17 @@ def read_new(store: Store, known: Mapping[str, Mapping[str, Checksum]]) -> dict[
 
     raises: what the store does
     """
-    paths = [info.path for info in store.files(CHECKSUMS) if info.path.endswith(_SUFFIX)]
+    paths = _paths(store)
     new = [path for path in paths if path not in known]
     read = concurrently([partial(_read, store, path) for path in new], store.concurrency)
     files = {path: each.files if isinstance(each, Record) else {} for path, each in zip(new, read, strict=True)}
     return {path: known[path] if path in known else files[path] for path in paths}
+
+
+def _paths(store: Store) -> list[str]:
+    """Returns the paths of all records. Hidden files of other tools are none."""
+    paths = [info.path for info in store.files(CHECKSUMS)]
+    return [path for path in paths if path.endswith(_SUFFIX) and not path.startswith(f"{CHECKSUMS}/.")]
 
 
 def tidy(store: Store, records: Iterable[Record], files: Container[str]) -> None:

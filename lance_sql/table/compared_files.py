@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
+from lance_sql.errors import TABLE_ERRORS, CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.store import ByteRange, Store
 from lance_sql.store.canonical import canonical_location
 from lance_sql.store.checksums import Checksum, differences
@@ -80,7 +80,7 @@ class ComparedFiles:
         """
         try:
             store, path = resolve()
-        except LanceError as error:
+        except TABLE_ERRORS as error:
             return error
         return self._compare(store, path, size or None)
 
@@ -110,7 +110,7 @@ class ComparedFiles:
                     return None
                 shown = ", ".join(f"{start} to {end}" for start, end in ranges[:5]) + ", ..." * (len(ranges) > 5)
                 raise _DifferentBytes(f"checksum mismatch in bytes {shown} of {num_bytes}", ranges)
-        except LanceError as error:
+        except TABLE_ERRORS as error:
             return error
         except OSError as error:
             return UnsupportedFeature(f"it cannot be read: {error}").located(path)

@@ -24,6 +24,7 @@ from uuid import uuid4
 
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, RetryableConflict, VersionNotFound, at
 from lance_sql.store import Store
+from lance_sql.store.put_once import put_once
 from lance_sql.table import cursor_ids, refs
 from lance_sql.table.paths import CURSORS
 from lance_sql.table.version_names import unknown_name
@@ -145,7 +146,14 @@ def existing(store: Store, name: str, table: str) -> CursorRecord:
 
 def read_all(store: Store) -> list[CursorRecord]:
     """Returns every cursor of a table, by name."""
-    records = (read(store, name) for name in sorted(store.folders(CURSORS)))
+    records = []
+    for name in sorted(store.folders(CURSORS)):
+        try:
+            check_name(name)
+        except InvalidArgument:
+            # a folder of others
+            continue
+        records.append(read(store, name))
     return [record for record in records if record is not None]
 
 
@@ -206,9 +214,8 @@ def _put(store: Store, before: CursorRecord | None, record: CursorRecord) -> Cur
     number = 1 if before is None else before.number + 1
     former = () if before is None else (before.token, *before.former)[:_NUM_FORMER]
     new = replace(record, number=number, token=uuid4().hex, former=former, updated_at=datetime.now(UTC))
-    # an existing record may be ours: the request succeeded, its answer was lost, and it was sent again
-    with suppress(FileExistsError):
-        store.put(_path(new.name, number), _to_json(new), mode="create")
+    put_once(store, _path(new.name, number), _to_json(new))
+    # another record may have followed it since, and even have removed it
     newest = _newest(store, new.name)
     if newest is None or new.token not in (newest.token, *newest.former):
         # the name was free because newer records exist, and this one was removed

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -22,8 +22,9 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
-from lance_sql.errors import BranchExists, CorruptFile, InvalidArgument, TagExists, VersionNotFound, at
+from lance_sql.errors import BranchExists, CorruptFile, InvalidArgument, LanceError, TagExists, VersionNotFound, at
 from lance_sql.store import Store
+from lance_sql.store.put_once import put_once
 from lance_sql.table.paths import BRANCHES, TAGS
 from lance_sql.table.version_names import unknown_name
 from lance_sql.values.records import Record
@@ -123,12 +124,8 @@ def create_tag(
         "manifestSize": manifest_size,
         "metadata": {},
     }
-    try:
-        store.put(f"{TAGS}/{name}.json", _json(content), mode="create")
-    except FileExistsError as error:
-        raise TagExists(
-            f"Tag {name!r} exists already: choose another name, or move it with move_tag (--move)"
-        ) from error
+    if not put_once(store, f"{TAGS}/{name}.json", _json(content)):
+        raise TagExists(f"Tag {name!r} exists already: choose another name, or move it with move_tag (--move)")
     with _taken_back(partial(store.delete, f"{TAGS}/{name}.json")):
         if check is not None:
             check()
@@ -194,10 +191,8 @@ def add_branch(store: Store, name: str, version: int, *, parent: str | None, man
         "manifestSize": manifest_size,
         "metadata": {},
     }
-    try:
-        store.put(_branch_path(name), _json(content), mode="create")
-    except FileExistsError as error:
-        raise BranchExists(f"Branch {name!r} exists already: choose another name, or delete it first") from error
+    if not put_once(store, _branch_path(name), _json(content)):
+        raise BranchExists(f"Branch {name!r} exists already: choose another name, or delete it first")
 
 
 def remove_branch(store: Store, name: str) -> Callable[[], None]:
@@ -216,11 +211,12 @@ def remove_branch(store: Store, name: str) -> Callable[[], None]:
 
 @contextmanager
 def _taken_back(undo: Callable[[], None]) -> Iterator[None]:
-    """Undoes a write if the block raises an error."""
+    """Undoes a write if the block raises an error, which matters more than a failed removal."""
     try:
         yield
     except BaseException:
-        undo()
+        with suppress(OSError, LanceError):
+            undo()
         raise
 
 
@@ -316,8 +312,16 @@ def _now() -> str:
 
 
 def _names(store: Store, folder: str) -> list[tuple[str, str]]:
-    paths = [info.path for info in store.files(folder)]
-    return sorted((unquote(path[len(folder) + 1 : -5]), path) for path in paths if path.endswith(".json"))
+    """Returns the names and paths of the references in a folder. Files of others, such as "._x.json", are left out."""
+    paths = [info.path for info in store.files(folder) if info.path.endswith(".json")]
+    check = check_tag_name if folder == TAGS else check_branch_name
+    found = []
+    for path in paths:
+        name = unquote(path[len(folder) + 1 : -5])
+        with suppress(InvalidArgument):
+            check(name)
+            found.append((name, path))
+    return sorted(found)
 
 
 def _listed(store: Store, folder: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -327,7 +331,8 @@ def _listed(store: Store, folder: str) -> Iterator[tuple[str, str, Mapping[str, 
             with at(file=path):
                 content = _content(store, path)
         except CorruptFile as error:
-            if isinstance(error.__cause__, FileNotFoundError):
+            # macOS writes "._v1.json" beside "v1.json"
+            if isinstance(error.__cause__, FileNotFoundError) or name.startswith("._"):
                 continue
             raise
         yield name, path, content

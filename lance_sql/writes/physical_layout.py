@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.errors import LanceError
+from lance_sql.errors import TABLE_ERRORS
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
@@ -191,7 +191,7 @@ def _added(snapshot: Snapshot) -> dict[int, tuple[int, datetime]]:
             break
         try:
             fragments = each.manifest.fragments
-        except LanceError:
+        except TABLE_ERRORS:
             break
         parsed += len(fragments)
         paths = {file.path for fragment in fragments for file in fragment.files}

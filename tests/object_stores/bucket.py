@@ -184,7 +184,8 @@ class Bucket:
         names = list(parts)[:most]
         more = len(parts) > most
         next_token = f"<NextContinuationToken>{escape(names[-1])}</NextContinuationToken>" if more else ""
-        head = f"<Name>{self.name}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>{str(more).lower()}</IsTruncated>"
+        is_cut = f"<IsTruncated>{str(more).lower()}</IsTruncated>"
+        head = f"<Name>{self.name}</Name><KeyCount>{len(names)}</KeyCount>{is_cut}"
         xml = "".join(parts[name] for name in names)
         return _xml(f"<ListBucketResult>{head}{next_token}{xml}</ListBucketResult>")
 

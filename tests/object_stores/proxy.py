@@ -4,8 +4,8 @@
         ...
     assert kinds(seen) == {"LIST": 1, "GET": 3}
 
-Behind it is a bucket of this process, or another server. For a server it makes up for what a test server lacks: requests
-that change one key are carried out one after the other, so that of several conditional ones only one succeeds.
+Behind it is a bucket of this process, or another server. For a server it makes up for what a test server lacks:
+requests that change one key are carried out one after the other, so that of several conditional ones only one succeeds.
 """
 
 from __future__ import annotations

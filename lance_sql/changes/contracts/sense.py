@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql.errors import TABLE_ERRORS, InvalidArgument
 from lance_sql.format.casts.common_type import column_to_type, common_type
 from lance_sql.format.schema import arrow_field
 from lance_sql.reads.scan.filters import to_predicate
@@ -40,7 +40,7 @@ def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str 
         try:
             other = open_snapshot(beside(snapshot, values[0]), storage_options=snapshot.storage_options)
             other_type = _type(other, other_name)
-        except LanceError as error:
+        except TABLE_ERRORS as error:
             raise InvalidArgument(f"foreign_key refers to a missing table or column: {error}") from error
         reference_type(name, _type(snapshot, name), other_name, other_type)
 

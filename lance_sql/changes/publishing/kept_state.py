@@ -11,10 +11,10 @@ Rules, other keys of the config and indices of a branch are not published.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Final
 
 from lance_sql.errors import CommitConflict, at
+from lance_sql.store.put_once import put_once
 from lance_sql.table import applied
 from lance_sql.table.commit_summary import CONSUMED, TXN, VIEW
 from lance_sql.table.snapshot import Snapshot
@@ -63,5 +63,4 @@ def copy_applied(head: Snapshot, latest: Snapshot) -> Iterator[str]:
         with at(table=head.label, file=path):
             content = applied.file_content(head, path)
         yield path
-        with suppress(FileExistsError):
-            latest.store.put(path, content, mode="create")
+        put_once(latest.store, path, content)

@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from lance_sql.errors import LanceError
+from lance_sql.errors import TABLE_ERRORS
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.reads.scan.scan import Scan
@@ -174,7 +174,7 @@ def history(
         try:
             entries.append(_entry(each, before, names, is_first=is_first))
             before = each
-        except LanceError as error:
+        except TABLE_ERRORS as error:
             entries.append(HistoryEntry(each.version, tags=names, damage=error.in_table))
             before = None
         is_first = False
@@ -221,7 +221,7 @@ def _merge_or_update(inserted: int) -> str:
 def _readable(snapshot: Snapshot) -> Snapshot | None:
     try:
         _ = snapshot.manifest
-    except LanceError:
+    except TABLE_ERRORS:
         return None
     return snapshot
 

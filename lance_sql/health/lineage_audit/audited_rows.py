@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lance_sql.errors import LanceError
+from lance_sql.errors import TABLE_ERRORS
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot
@@ -52,7 +52,7 @@ class LiveRows:
                 if not len(live):
                     continue
                 columns = opened.row_ids(live), opened.created_at(live), opened.last_updated_at(live)
-            except LanceError as error:
+            except TABLE_ERRORS as error:
                 unreadable[fragment.id] = error.message
                 continue
             offsets = row_ranges.expand(live)

@@ -13,7 +13,7 @@ import numpy as np
 
 from lance_sql.changes.fragment_difference import changed_fragments
 from lance_sql.changes.history import BranchHistory, origin
-from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.errors import TABLE_ERRORS, CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.health.commit_records import CommitRecord, commit_record
 from lance_sql.health.lineage_audit import invariants, plain_inserts, rules, zones
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
@@ -124,7 +124,7 @@ class Lineage:
         if earlier is not None:
             try:
                 _ = earlier.manifest
-            except LanceError:
+            except TABLE_ERRORS:
                 return None
         return earlier
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lance_sql.errors import LanceError
+from lance_sql.errors import TABLE_ERRORS
 from lance_sql.health.lineage_audit.audited_rows import wrong_length
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.segments import IdRange
@@ -44,7 +44,7 @@ def _plain_ids(later: Snapshot, fragment: Fragment) -> IdRange | None:
         bounds = {opened.created_at_sequence.bounds(), opened.last_updated_at_sequence.bounds()}
         if len(ids) != 1 or ids[0].num_values != opened.num_rows or wrong_length(fragment, opened.num_rows):
             return None
-    except LanceError:
+    except TABLE_ERRORS:
         return None
     first = ids[0]
     return first if isinstance(first, IdRange) and bounds == {(later.version, later.version)} else None

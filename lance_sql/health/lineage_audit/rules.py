@@ -26,7 +26,7 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.errors import LanceError
+from lance_sql.errors import TABLE_ERRORS
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
 from lance_sql.health.lineage_audit.faults import Findings, Kind, rows_text
 from lance_sql.health.lineage_audit.invariants import check_given, check_sequences
@@ -141,7 +141,7 @@ def _check_ids_in_place(step: Step, findings: Findings) -> None:
         before = step.old_fragments.get(fragment.id)
         if before is None or before.row_ids == fragment.row_ids:
             continue
-        with suppress(LanceError):
+        with suppress(*TABLE_ERRORS):
             was = step.earlier.open(before).row_id_sequence.expand()
             now = step.later.open(fragment).row_id_sequence.expand()
             if len(was) != len(now):
@@ -214,7 +214,7 @@ def _check_ids_of_transaction(step: Step, findings: Findings) -> None:
     for given, fragment in pairs:
         if not isinstance(given.row_ids, bytes):
             continue
-        with suppress(LanceError):
+        with suppress(*TABLE_ERRORS):
             wanted = row_ids.parse_prefix(given.row_ids, fragment.physical_rows).expand()
             ids = step.later.open(fragment).row_id_sequence.expand(0, len(wanted))
             differs = wanted != ids

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.errors import TABLE_ERRORS, CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.format.layouts.page import concat
 from lance_sql.health.repairs.losses import Losses
 from lance_sql.reads.scan.fragment_scans import FragmentScan
@@ -129,7 +129,7 @@ class FragmentRows:
         task = self.scan_of(columns).task([FragmentScan(self.opened.fragment, rows)])
         try:
             table = task.to_reader(keeps_all=True).read_all()
-        except LanceError as error:
+        except TABLE_ERRORS as error:
             return error
         except MemoryError:
             return CorruptFile("not enough memory to read it")

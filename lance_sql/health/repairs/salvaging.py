@@ -18,7 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
-from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
+from lance_sql.errors import TABLE_ERRORS, CorruptFile, InvalidArgument
 from lance_sql.format import file_versions
 from lance_sql.format.schema.primary_key import nullable
 from lance_sql.format.schema.types import declared_field
@@ -144,7 +144,7 @@ class _Reading:
         for fragment_index in range(len(fragments)):
             try:
                 fragment = fragments[fragment_index]
-            except LanceError as error:
+            except TABLE_ERRORS as error:
                 self.losses.add(fragment_index, None, None, error)
             else:
                 for batch in self._of_fragment(fragment):
@@ -155,7 +155,7 @@ class _Reading:
     def _of_fragment(self, fragment: Fragment) -> Iterator[pa.RecordBatch]:
         try:
             opened, live = self._live(fragment)
-        except LanceError as error:
+        except TABLE_ERRORS as error:
             self.losses.add(fragment.id, None, None, error)
             return
         num_live = row_ranges.count(live)
@@ -200,7 +200,7 @@ class _Reading:
         _ = opened.num_rows
         try:
             return opened, opened.live_rows()
-        except LanceError:
+        except TABLE_ERRORS:
             deletions = fragment.deletion_file
             self.num_deleted[fragment.id] = deletions.num_deleted_rows if deletions is not None else 0
             opened = OpenFragment(self.snapshot.open_fragments.files, fragment.without_deletions)
@@ -212,7 +212,7 @@ class _Reading:
         try:
             for each in opened.columns_of(column.field):
                 _ = each.row_starts
-        except LanceError as error:
+        except TABLE_ERRORS as error:
             self.losses.add(opened.id, column.name, row_ranges.single(0, opened.num_rows), error)
             return False
         return True
@@ -224,7 +224,7 @@ class _Reading:
         paths = set[str | None]()
         for file in opened.fragment.files:
             # columns of a file outside the table are lost already
-            with suppress(LanceError):
+            with suppress(*TABLE_ERRORS):
                 paths.add(self.snapshot.open_fragments.files.resolve(file)[1])
         for problem in self.changed:
             column = columns.get(problem.column or "")
@@ -247,7 +247,7 @@ def _rows_of_page(opened: OpenFragment, column: OutputColumn, page: int) -> RowR
     try:
         columns = list(opened.columns_of(column.field))
         starts = columns[0].row_starts
-    except LanceError:
+    except TABLE_ERRORS:
         return None
     if len(columns) > 1:
         return row_ranges.single(0, opened.num_rows)
@@ -262,7 +262,7 @@ def _batch_rows(opened: OpenFragment, columns: Sequence[OutputColumn]) -> int:
         for each in opened.columns_of(column.field):
             try:
                 row_bytes += each.row_bytes
-            except LanceError:
+            except TABLE_ERRORS:
                 # reading its pages reports the error
                 continue
     return rows_per_batch(row_bytes)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from lance_sql.changes.history import BranchHistory, origin
-from lance_sql.errors import CorruptFile, LanceError, at
+from lance_sql.errors import TABLE_ERRORS, CorruptFile, LanceError, at
 from lance_sql.format.schema import Field
 from lance_sql.health.lineage_audit.faults import Kind
 from lance_sql.health.lineage_audit.lineage import Lineage
@@ -345,7 +345,7 @@ def _job(snapshot: Snapshot) -> str | None:
     """Returns the job of a version's commit; None if it is not recorded, or cannot be read."""
     try:
         return origin(snapshot).job
-    except LanceError:
+    except TABLE_ERRORS:
         return None
 
 

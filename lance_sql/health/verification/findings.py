@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lance_sql.errors import LanceError, UnsupportedFeature, at
+from lance_sql.errors import TABLE_ERRORS, LanceError, UnsupportedFeature, at
 from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.schema import Field
 from lance_sql.health.lineage_audit.faults import Fault
@@ -48,7 +48,7 @@ def errors_of(check: Callable[[], object], file: str | None) -> list[LanceError]
     try:
         with at(file=file):
             check()
-    except LanceError as error:
+    except TABLE_ERRORS as error:
         return [error]
     except MemoryError:
         return [UnsupportedFeature("not enough memory to check it").located(file)]
@@ -72,7 +72,7 @@ def pages_in(snapshot: Snapshot, file: DataFile, ranges: Sequence[ByteRange]) ->
     """
     try:
         return sorted(set(_pages(snapshot, file, ranges)))
-    except LanceError:
+    except TABLE_ERRORS:
         return []
 
 

@@ -18,6 +18,7 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.format.casts.common_type import column_to_type
 from lance_sql.jobs.applying.events import Events
 from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema
+from lance_sql.store.put_once import put_once
 from lance_sql.table import applied
 from lance_sql.table.applied import Applied
 from lance_sql.table.paths import APPLIED
@@ -91,7 +92,7 @@ def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
-    snapshot.store.put(path, sink.getvalue(), mode="create")
+    put_once(snapshot.store, path, sink.getvalue())
     return replace(applied, files=(*files, path))
 
 

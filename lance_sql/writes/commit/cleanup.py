@@ -17,20 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, RetryableConflict, VersionNotFound
+from lance_sql.errors import CorruptFile, LanceError, RetryableConflict, VersionNotFound
 from lance_sql.runtime.progress import Work
 from lance_sql.store import Store
+from lance_sql.store.local import remove_empty_folders
+from lance_sql.store.put_once import put_once
 from lance_sql.table import checksums, cursor_files, identity, versions
 from lance_sql.table.location import branch_store
 from lance_sql.table.open_snapshot import close_unused
-from lance_sql.table.paths import VERSIONS
+from lance_sql.table.paths import INDICES, VERSIONS
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile, as_ranges
 from lance_sql.values.arguments import age, check_number
@@ -40,6 +42,7 @@ from lance_sql.writes.commit.needed_files import is_leftover, needed_files, owne
 _DETACHED_BIT: Final = 2**63
 _MAX_VERSION: Final = 2**64 - 1
 _WHOLE_FILE: Final = 2**47
+_PUT_BACK_ATTEMPTS: Final = 12
 _MAX_BYTES: Final = 64 * 1024 * 1024
 """Limit of manifests held in memory until it is known that nothing names their versions."""
 
@@ -56,6 +59,7 @@ class CleanupPlan(Record):
     remaining: paths of the files that stay
     held: versions kept only for cursors and branches, and the names of these: "warehouse", "branch load"
     released: cursors and branches that lag by more than `max_lag`: the versions they need are removed as well
+    sizes: of all files in the listing; None if it does not include it
     """
 
     snapshot: Snapshot
@@ -66,6 +70,7 @@ class CleanupPlan(Record):
     remaining: frozenset[str] = field(default=frozenset(), repr=False)
     held: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     released: tuple[str, ...] = ()
+    sizes: Mapping[str, int | None] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         numbers = [file.version for file in self.versions]
@@ -88,9 +93,7 @@ def cleanup(
     others, raises: as `plan` and `execute`
     """
     planned = plan(snapshot, older_than=older_than, retain_versions=retain_versions, max_lag=max_lag)
-    if not dry_run:
-        execute(planned)
-    return planned
+    return planned if dry_run else execute(planned)
 
 
 def plan(
@@ -177,13 +180,22 @@ def _planned(
     remaining = frozenset(sizes.keys() - set(paths))
     versions_removed = tuple(each.file for each in removed)
     return CleanupPlan(
-        latest, versions_removed, tuple(paths), num_bytes, tuple(records), remaining, held, tuple(sorted(released))
+        latest,
+        versions_removed,
+        tuple(paths),
+        num_bytes,
+        tuple(records),
+        remaining,
+        held,
+        tuple(sorted(released)),
+        sizes,
     )
 
 
-def execute(planned: CleanupPlan) -> None:
+def execute(planned: CleanupPlan) -> CleanupPlan:
     """Removes the planned versions and files. Versions come first, so that no visible version lacks files.
 
+    returns: what was removed; versions that got a name in the meantime are still there
     raises: RetryableConflict if a version got a tag, a branch or a cursor since the plan was made; then nothing was
         removed
     """
@@ -198,16 +210,42 @@ def execute(planned: CleanupPlan) -> None:
     needed = needed_files(
         _read(chain(map(snapshot.sibling, (*kept, *newer)), _branches(snapshot)), Work(None)), snapshot
     )
-    left = set(planned.remaining)
-    work = Work(len(planned.files))
-    for path in planned.files:
+    removed = [path for path in planned.files if owner_of(path) not in needed]
+    work = Work(len(removed))
+    for path in removed:
         work.advance(1)
-        if owner_of(path) not in needed:
-            snapshot.store.delete(path)
-        else:
-            left.add(path)
-    checksums.tidy(snapshot.store, planned.records, left)
+        snapshot.store.delete(path)
+    _remove_index_folders(snapshot.store, removed)
+    done = _without(planned, kept, removed)
+    checksums.tidy(snapshot.store, planned.records, done.remaining)
     close_unused()
+    return done
+
+
+def _without(planned: CleanupPlan, kept: Sequence[VersionFile], removed: Sequence[str]) -> CleanupPlan:
+    """Returns the plan without versions and files that stayed.
+
+    removed: paths of the files that did not
+    """
+    if not kept and len(removed) == len(planned.files):
+        return planned
+    stayed = set(planned.files) - set(removed)
+    num_bytes = sum(planned.sizes.get(path) or 0 for path in stayed) + sum(file.size or 0 for file in kept)
+    return replace(
+        planned,
+        versions=tuple(file for file in planned.versions if file not in kept),
+        files=tuple(removed),
+        num_bytes=planned.num_bytes - num_bytes,
+        remaining=planned.remaining | stayed,
+    )
+
+
+def _remove_index_folders(store: Store, removed: Iterable[str]) -> None:
+    """Removes the folders of indices, on stores with folders, if no file is left in them."""
+    for folder in sorted({owner_of(path) for path in removed if path.startswith(f"{INDICES}/")}):
+        local = store.local_path(folder.rstrip("/"))
+        if local is not None and folder.endswith("/"):
+            remove_empty_folders(local)
 
 
 def _remove_versions(planned: CleanupPlan) -> list[VersionFile]:
@@ -215,23 +253,40 @@ def _remove_versions(planned: CleanupPlan) -> list[VersionFile]:
     a version looks for its manifest afterwards, so that one of the two notices the other.
 
     returns: restored versions
+    raises: errors of the store, after the versions that nobody may need are restored as far as possible
     """
     store = planned.snapshot.store
     kept: list[VersionFile] = []
-    files, contents = iter(planned.versions), dict[VersionFile, pa.Buffer]()
-    for file in (*files, None):
-        if file is not None:
-            with suppress(FileNotFoundError):
-                # another cleanup may have removed it
-                _, contents[file] = store.tail(file.path, _WHOLE_FILE)
-            store.delete(file.path)
-        if file is None or sum(content.size for content in contents.values()) > _MAX_BYTES:
-            for named in _named_since(planned, tuple(contents)):
-                with suppress(FileExistsError):
-                    store.put(named.path, contents[named], mode="next")
-                kept.append(named)
-            contents.clear()
+    contents = dict[VersionFile, pa.Buffer]()
+    for file in (*planned.versions, None):
+        try:
+            if file is not None:
+                with suppress(FileNotFoundError):
+                    # another cleanup may have removed it
+                    _, contents[file] = store.tail(file.path, _WHOLE_FILE)
+                store.delete(file.path)
+            if file is not None and sum(content.size for content in contents.values()) <= _MAX_BYTES:
+                continue
+            named = _named_since(planned, tuple(contents))
+        except BaseException:
+            # whether they have a name is unknown
+            for each, content in contents.items():
+                with suppress(OSError, LanceError):
+                    _put_back(store, each, content)
+            raise
+        kept += named
+        for each in named:
+            _put_back(store, each, contents[each])
+        contents.clear()
     return kept
+
+
+def _put_back(store: Store, file: VersionFile, content: pa.Buffer) -> None:
+    """Restores a manifest. A store may refuse that for a while right after its deletion.
+
+    raises: errors of the store
+    """
+    put_once(store, file.path, content, mode="next", attempts=_PUT_BACK_ATTEMPTS)
 
 
 def _named_since(planned: CleanupPlan, files: Sequence[VersionFile]) -> list[VersionFile]:

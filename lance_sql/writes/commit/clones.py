@@ -20,6 +20,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
@@ -28,6 +29,7 @@ from lance_sql.errors import (
     BranchExists,
     CorruptFile,
     InvalidArgument,
+    LanceError,
     RetryableConflict,
     TableExists,
     UnsupportedFeature,
@@ -41,7 +43,7 @@ from lance_sql.table import features, identity, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.identity import commit_id_of
-from lance_sql.table.location import branch_store, table_name
+from lance_sql.table.location import branch_store
 from lance_sql.table.open_snapshot import close_unused
 from lance_sql.table.paths import (
     APPLIED,
@@ -77,7 +79,7 @@ def shallow_clone(snapshot: Snapshot, uri: str) -> Snapshot:
         raise TableExists(f"table {shown(uri)!r} exists already")
     identity.check(snapshot)
     version, transaction = _clone(snapshot, None)
-    file = put_version(store, version, transaction, NamingScheme.V2, table_name(uri))
+    file = put_version(store, version, transaction, NamingScheme.V2)
     if file is None:
         raise TableExists(f"table {shown(uri)!r} exists already: another writer was first")
     # the clone needs access to the files of its source
@@ -93,17 +95,22 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     raises: InvalidArgument for an invalid name; BranchExists; UnsupportedFeature
     """
     refs.check_branch_name(name)
-    if name in refs.branches(snapshot.main):
-        raise BranchExists(f"Branch {name!r} exists already: choose another name, or delete it first")
+    is_named = name in refs.branches(snapshot.main)
     store = branch_store(snapshot.uri, name, snapshot.storage_options)
-    if versions.list_versions(store):
+    has_versions = bool(versions.list_versions(store))
+    if is_named and has_versions:
+        raise BranchExists(f"Branch {name!r} exists already: choose another name, or delete it first")
+    if is_named:
+        # of a creation that was taken back before its last request arrived
+        refs.remove_branch(snapshot.main, name)
+    if has_versions:
         raise InvalidArgument(f"files of a deleted branch {name!r} are left: delete it first")
     identity.check(snapshot)
     size, _ = snapshot.store.tail(snapshot.manifest_path, 0)
     version, transaction = _clone(snapshot, name)
     written = (store, version, transaction, NamingScheme.V2)
     try:
-        file = put_version(*written, table_name(snapshot.uri))
+        file = put_version(*written)
     except FileNotFoundError:
         take_back(*written)
         raise
@@ -112,9 +119,13 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     try:
         # From here on the branch exists for cleanups. One that did not see it has removed the version by the check.
         refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
-        _check_base(snapshot, name)
-    except (InvalidArgument, VersionNotFound, FileNotFoundError):
-        take_back(*written)
+        identity.check(snapshot)
+    except BaseException as error:
+        # the original error matters more. If the reference cannot be removed, the branch stays, and is complete
+        with suppress(OSError, LanceError):
+            if not isinstance(error, BranchExists):
+                refs.remove_branch(snapshot.main, name)
+            take_back(*written)
         raise
     return Snapshot(
         snapshot.uri,
@@ -125,18 +136,6 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
         storage_options=snapshot.storage_options,
         commit_id=commit_id_of(version.manifest),
     )
-
-
-def _check_base(snapshot: Snapshot, name: str) -> None:
-    """Removes the reference of a new branch again if the version that the branch begins with is gone.
-
-    raises: VersionNotFound
-    """
-    try:
-        identity.check(snapshot)
-    except VersionNotFound:
-        refs.remove_branch(snapshot.main, name)
-        raise
 
 
 def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None) -> None:

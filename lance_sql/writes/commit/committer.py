@@ -201,7 +201,7 @@ def _commit(
         scheme = naming_scheme(files[-1])
         gate.check(latest, version.manifest, scheme, rebased)
         try:
-            file = put_version(snapshot.store, version, transaction, scheme, latest.name, mode="next")
+            file = put_version(snapshot.store, version, transaction, scheme, mode="next")
         except FileNotFoundError as error:
             raise identity.ended(
                 latest, f" while version {latest.version + 1} was committed: nothing was committed"
@@ -267,7 +267,7 @@ def _commit_own_ids(latest: Snapshot, file: VersionFile) -> None:
     version = manifest_builder.next_version(
         latest, operation, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
     )
-    put_version(latest.store, version, transaction, naming_scheme(file), latest.name, mode="next")
+    put_version(latest.store, version, transaction, naming_scheme(file), mode="next")
 
 
 def create(
@@ -307,7 +307,7 @@ def create(
         transaction_file=transaction.file_name,
     )
     try:
-        file = put_version(store, version, transaction, naming, name)
+        file = put_version(store, version, transaction, naming)
         if file is None:
             raise TableExists(f"table {shown(uri)!r} exists already: another writer was first")
     except (*REFUSALS, TableExists):

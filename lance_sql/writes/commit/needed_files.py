@@ -8,6 +8,7 @@ from typing import Final
 
 from lance_sql import _kernels
 from lance_sql._kernels import NamedKind
+from lance_sql.errors import CorruptFile
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
 from lance_sql.table import applied, features
@@ -120,6 +121,7 @@ def is_leftover(store: Store, path: str, now: datetime) -> bool:
     """Whether an unreferenced file is too old to belong to an active writer."""
     try:
         modified = store.modified(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError, CorruptFile):
+        # removed since; the marker of a folder, or a name that no file of ours has
         return False
     return modified is not None and modified < now - MIN_LEFTOVER_AGE

@@ -6,7 +6,6 @@ Source: table format, commit protocol.
 from __future__ import annotations
 
 import json
-import time
 from contextlib import suppress
 from functools import partial
 from typing import Final, Literal
@@ -14,7 +13,7 @@ from typing import Final, Literal
 from lance_sql.errors import LanceError
 from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
-from lance_sql.store.durable import UnconfirmedError
+from lance_sql.store.put_once import put_once
 from lance_sql.store.requests import innermost
 from lance_sql.table import checksums, manifest, versions
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
@@ -24,8 +23,6 @@ from lance_sql.writes.commit.draft import NextVersion
 from lance_sql.writes.commit.transactions import Transaction
 
 _HINT: Final = f"{VERSIONS}/latest_version_hint.json"
-_PUT_ATTEMPTS: Final = 4
-_FIRST_PAUSE_SECONDS: Final = 0.005
 
 
 def put_version(
@@ -33,7 +30,6 @@ def put_version(
     version: NextVersion,
     transaction: Transaction,
     scheme: NamingScheme,
-    table: str,
     *,
     mode: Literal["create", "next"] = "create",
 ) -> VersionFile | None:
@@ -55,7 +51,7 @@ def put_version(
     innermost(calls)
     content = manifest.serialize(version.manifest, index_section=version.index_section, transaction=recorded)
     path = manifest_path(version.manifest.version, scheme)
-    if not _put_manifest(store, path, content, transaction, table, mode):
+    if not put_once(store, path, content, mode=mode):
         return None
     if not (store.lists_by_name and scheme is NamingScheme.V2):
         # Only a hint for readers that would otherwise list all versions. They start from it, or list if it is
@@ -63,51 +59,6 @@ def put_version(
         with suppress(OSError, LanceError):
             store.put(_HINT, json.dumps({"version": version.manifest.version}).replace(" ", "").encode(), mode="hint")
     return VersionFile(version.manifest.version, path, len(content))
-
-
-def _put_manifest(
-    store: Store, path: str, content: bytes, transaction: Transaction, table: str, mode: Literal["create", "next"]
-) -> bool:
-    """Whether the manifest at the path is this one, and not another writer's.
-
-    raises: errors of the store, if that is unknown
-    """
-    for attempt in range(_PUT_ATTEMPTS):
-        try:
-            store.put(path, content, mode=mode)
-            return True
-        except FileExistsError:
-            # A request that was sent twice finds its own manifest.
-            is_ours = _is_ours(store, path, transaction, table)
-            if is_ours is not None:
-                return is_ours
-            # Another request for it is in progress, which may be an earlier one of ours.
-            time.sleep(_FIRST_PAUSE_SECONDS * 4**attempt)
-        except UnconfirmedError:
-            # it is ours, but not confirmed as durable
-            raise
-        except (OSError, LanceError) as error:
-            # The request may have succeeded although its answer was lost.
-            try:
-                is_ours = _is_ours(store, path, transaction, table)
-            except (OSError, LanceError):
-                raise error from None
-            if is_ours is None:
-                raise
-            return is_ours
-    raise OSError(f"{path}: the store reports both that it exists and that it does not")
-
-
-def _is_ours(store: Store, path: str, transaction: Transaction, table: str) -> bool | None:
-    """Whether the current manifest at a path was written by this transaction; None if there is none.
-
-    raises: errors of reading it
-    """
-    try:
-        size, _ = store.tail(path, 0)
-    except FileNotFoundError:
-        return None
-    return manifest.read(store, path, table, size=size).transaction_file == transaction.file_name
 
 
 def was_tried(store: Store, read_version: int, uuid: str) -> bool:

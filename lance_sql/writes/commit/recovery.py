@@ -128,7 +128,7 @@ def _restore_over(damage: Damage, operation: Restore, properties: Mapping[str, s
         timestamp=datetime.now(UTC),
         transaction_file=transaction.file_name,
     )
-    return put_version(readable.store, restored, transaction, naming_scheme(damage.newest), readable.name, mode="next")
+    return put_version(readable.store, restored, transaction, naming_scheme(damage.newest), mode="next")
 
 
 def _fragments_given_out(damage: Damage) -> int:

@@ -62,6 +62,7 @@ def test_old_versions_go_and_the_latest_stays(root: str) -> None:
     assert {path for path in left if path.startswith("data/")} == needed
     assert not [path for path in left if path.startswith("_deletions/")]
     assert len({path.split("/")[1] for path in left if path.startswith("_indices/")}) == 1
+    assert len(list(Path(root, "_indices").iterdir())) == 1
     assert lance.dataset(root).to_table(filter="k = 4").num_rows == 1
     lance.write_dataset(table([9]), root, mode="append")
     assert 9 in keys(root)

@@ -1,0 +1,81 @@
+"""Finds out whether a store really creates objects only if they are absent.
+
+Some servers accept `If-None-Match` and ignore it, so that two writers overwrite each other's commits without an error.
+Before the first such request of a process to a bucket, an object is put twice and removed: the second request must be
+refused. The services of Amazon, Google and Microsoft honor the condition and are not tested.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+from typing import Final
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from lance_sql.errors import LanceError, UnsupportedFeature
+
+_PROBE: Final = "_transactions/.tmp_conditional_put_{}"
+"""Cleanups remove one that is left over, as any other file of that folder."""
+
+_ATTEMPTS: Final = 4
+_FIRST_PAUSE_SECONDS: Final = 0.05
+_OWN_HOSTS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".googleapis.com", ".core.windows.net")
+
+_lock = Lock()
+_honor: dict[str, bool] = {}
+"""Whether servers honor conditions, by address of the bucket."""
+
+
+def check(
+    bucket: str,
+    endpoint: str | None,
+    uri: str,
+    create: Callable[[str], None],
+    exists: Callable[[str], bool],
+    delete: Callable[[str], None],
+) -> None:
+    """Makes sure that a server honors conditional requests. Tests each bucket once.
+
+    bucket: with its scheme
+    endpoint: None for the service of the scheme itself
+    create: puts an object only if it is absent, or raises FileExistsError
+    raises: UnsupportedFeature; errors of the store, if it does not answer the test
+    """
+    if endpoint is None or (urlsplit(endpoint).hostname or "").endswith(_OWN_HOSTS):
+        return
+    key = f"{endpoint} {bucket}"
+    with _lock:
+        if key not in _honor:
+            _honor[key] = _honors(create, exists, delete)
+        if not _honor[key]:
+            raise UnsupportedFeature(
+                f"{uri}: the server ignores If-None-Match, so two writers would overwrite each other's commits: pass"
+                ' manifest_store= and conditional_put="disabled"'
+            )
+
+
+def _honors(create: Callable[[str], None], exists: Callable[[str], bool], delete: Callable[[str], None]) -> bool:
+    path = _PROBE.format(uuid4().hex)
+    try:
+        for attempt in range(_ATTEMPTS):
+            try:
+                create(path)
+                break
+            except FileExistsError:
+                # its answer was lost, and it was sent again and refused; or another request delays it
+                if exists(path):
+                    break
+                time.sleep(_FIRST_PAUSE_SECONDS * 4**attempt)
+        else:
+            return False
+        try:
+            create(path)
+        except FileExistsError:
+            return True
+        return False
+    finally:
+        with suppress(OSError, LanceError):
+            delete(path)
