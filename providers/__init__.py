@@ -102,6 +102,8 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
     `folder/orders.lance` becomes `as_.orders`, and the table `orders` of the namespace `sales` becomes
     `as_.sales.orders`, with its own columns. Each query reads the newest version. Nested namespaces have
     dots in their names, as in `as_."sales.eu".orders`. In DuckDB, call `attach` again to see later tables.
+    A table that cannot be read raises its error when it is queried. So do, in DuckDB, two names that differ only in
+    case.
 
     folder: or the address of a REST namespace, or the result of `lance_sql.catalog`
     raises: InvalidArgument for another kind of target, and for a name that is taken; TableNotFound without the folder
@@ -122,7 +124,7 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(f"Cannot attach a folder to a {kind}: pass a DuckDB connection or a SessionContext")
-    attached_catalog = attached.alike(catalog(folder))
+    attached_catalog = catalog(folder)
     target = provider.register(target)
     provider.attach(target, attached_catalog, as_)
     attached.remember(target, as_, attached_catalog)

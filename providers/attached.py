@@ -196,18 +196,3 @@ def _spelled(catalog: Catalog, name: tuple[str, ...]) -> tuple[str, ...] | None:
     except TableNotFound:
         return None
     return above
-
-
-def alike(catalog: Catalog) -> Catalog:
-    """
-    raises: InvalidArgument for tables whose names differ only in case, which SQL ignores
-    """
-    seen: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for name in catalog.walk():
-        folded = tuple(part.casefold() for part in name)
-        if folded in seen:
-            raise InvalidArgument(
-                f"{'.'.join(seen[folded])!r} and {'.'.join(name)!r} differ only in case: register them by name"
-            )
-        seen[folded] = name
-    return catalog

@@ -91,6 +91,8 @@ PUBLIC = (
     "table.versions",
     "values.durations",
     "values.local_paths",
+    "values.moments",
+    "values.names",
     "values.selection",
     "values.sql_text",
     "values.text_table",

@@ -5,15 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import lance_sql.opening
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.jobs.writing import write
+from lance_sql.values import names
 
 Name: TypeAlias = str | Sequence[str]
 """Name of a table or a namespace: "sales.orders", or its parts if they contain dots."""
+
+
+BETWEEN: Final = "$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,8 @@ class Catalog(ABC):
     def declare(self, name: Name, properties: Mapping[str, str] | None = None) -> TableEntry:
         """Adds a new name, and returns the path where its table must be written.
 
-        raises: TableExists; TableNotFound without its namespace
+        raises: TableExists, also for a name that differs from another one only in case; TableNotFound without its
+            namespace; InvalidArgument for an invalid name
         """
 
     @abstractmethod
@@ -90,7 +95,7 @@ class Catalog(ABC):
     def rename_table(self, name: Name, new_name: Name) -> None:
         """Renames a table. Its files stay in place, unless their path is its name.
 
-        raises: TableNotFound, TableExists
+        raises: TableNotFound; TableExists and InvalidArgument as `declare`
         """
 
     def open(self, name: Name, **options: Any) -> Dataset:
@@ -107,7 +112,7 @@ class Catalog(ABC):
         """Creates a table. Removes the name if writing fails.
 
         data, options: of `lance_sql.write`
-        raises: TableExists; as `lance_sql.write`
+        raises: as `declare` and `lance_sql.write`
         """
         entry = self.declare(name, properties)
         try:
@@ -139,3 +144,28 @@ def parts(name: Name, *, what: str = "table") -> tuple[str, ...]:
     if (what == "table" and not split) or not all(isinstance(part, str) and part for part in split):
         raise InvalidArgument(f"{name!r} is not a valid {what} name: no part of it may be empty")
     return split
+
+
+def new_parts(name: Name, what: Literal["table", "namespace"] = "table") -> tuple[str, ...]:
+    """Splits a new name into its parts.
+
+    raises: InvalidArgument for a part that no catalog may have
+    """
+    split = parts(name, what=what)
+    if not split:
+        raise InvalidArgument("The namespace has no name: pass one")
+    for part in split[:-1]:
+        names.check(part, "namespace")
+    names.check(split[-1], what)
+    return split
+
+
+def object_id(name: tuple[str, ...]) -> str:
+    """Returns a name in the form of Lance namespaces, such as sales$orders.
+
+    raises: TableNotFound for a name that no namespace can have
+    """
+    for part in name:
+        if BETWEEN in part or part in (".", ".."):
+            raise TableNotFound(f"No table or namespace has {part[:100]!r} in its name: leave {BETWEEN!r} out")
+    return BETWEEN.join(name)

@@ -15,25 +15,28 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 import pyarrow as pa
 
 import lance_sql.opening
-from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
+from lance_sql.catalogs.contract import BETWEEN, Catalog, Name, TableEntry, new_parts, object_id, parts
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.errors import CorruptFile, InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.format.schema import primary_key
 from lance_sql.jobs.writing import write
-from lance_sql.store.open import absolute, open_store
+from lance_sql.store.contract import check_path
+from lance_sql.store.open import absolute, local_path, open_store
 from lance_sql.table import table_folders
+from lance_sql.table.paths import VERSIONS
+from lance_sql.values import names
 from lance_sql.values.sql_text import literal
 
 CONTENTS: Final = "__manifest"
-_BETWEEN: Final = "$"
 _SUFFIX: Final = ".lance"
+_MANIFEST: Final = ".manifest"
 _NAMESPACE, _TABLE = "namespace", "table"
 _SCHEMA: Final = pa.schema(
     [
@@ -64,16 +67,20 @@ class DirectoryCatalog(Catalog):
 
     def tables(self, namespace: Name = ()) -> list[str]:
         above = self._namespace(namespace)
-        names = self._below(above, _TABLE)
-        return names if above else sorted({*names, *self._plain()})
+        listed = self._below(above, _TABLE)
+        return listed if above else sorted({*listed, *self._plain()})
 
     def describe(self, name: Name) -> TableEntry:
         wanted = parts(name)
         row = self._row(wanted)
+        folders = self._plain().get(wanted[0], []) if len(wanted) == 1 else []
         if row is not None and row["object_type"] == _TABLE:
-            return TableEntry(wanted, self._at(str(row["location"])), _read_properties(row["metadata"]))
-        if len(wanted) == 1 and wanted[0] in self._plain():
-            return TableEntry(wanted, self._at(self._plain()[wanted[0]]))
+            location = self._checked_location(wanted, row["location"])
+            _check_one(self._folder, wanted, [location, *folders])
+            return TableEntry(wanted, self._at(location), _read_properties(row["metadata"]))
+        if folders:
+            _check_one(self._folder, wanted, folders)
+            return TableEntry(wanted, self._at(folders[0]))
         raise TableNotFound(f"No table {'.'.join(wanted)} in {self._folder}. Tables: {self._table_names()}")
 
     def properties(self, namespace: Name) -> dict[str, str]:
@@ -82,10 +89,9 @@ class DirectoryCatalog(Catalog):
         return {} if row is None else _read_properties(row["metadata"])
 
     def create_namespace(self, namespace: Name, properties: Mapping[str, str] | None = None) -> None:
-        wanted = parts(namespace, what="namespace")
-        if not wanted:
-            raise InvalidArgument("The namespace has no name: pass one")
-        self._namespace(wanted[:-1])
+        wanted = new_parts(namespace, "namespace")
+        above = self._namespace(wanted[:-1])
+        self._check_free(wanted, self.namespaces(above))
         self._add(wanted, _NAMESPACE, None, properties)
 
     def drop_namespace(self, namespace: Name) -> None:
@@ -98,18 +104,20 @@ class DirectoryCatalog(Catalog):
         self._remove(wanted)
 
     def declare(self, name: Name, properties: Mapping[str, str] | None = None) -> TableEntry:
-        wanted = parts(name)
+        wanted = new_parts(name)
         above = self._namespace(wanted[:-1])
-        if not above and wanted[-1] in self._plain():
-            raise TableExists(f"Table {wanted[-1]} exists in {self._folder} already")
+        self._check_free(wanted, self.tables(above))
+        location = wanted[-1] + _SUFFIX
+        if above or location in {row["location"] for row in self._rows()}:
+            location = f"{uuid.uuid4().hex[:8]}_{object_id(wanted)}"
+        _check_length(wanted, location)
         if not above and self._contents() is None:
             if properties:
                 raise UnsupportedFeature(
                     f"{self._folder} has no {CONTENTS} to store properties in: create a namespace first, or leave"
                     " properties out"
                 )
-            return TableEntry(wanted, self._at(wanted[-1] + _SUFFIX))
-        location = f"{uuid.uuid4().hex[:8]}_{_BETWEEN.join(wanted)}" if above else wanted[-1] + _SUFFIX
+            return TableEntry(wanted, self._at(location))
         self._add(wanted, _TABLE, location, properties)
         return TableEntry(wanted, self._at(location), dict(properties or {}))
 
@@ -129,17 +137,18 @@ class DirectoryCatalog(Catalog):
             # declared, but never written
 
     def rename_table(self, name: Name, new_name: Name) -> None:
-        entry, wanted = self.describe(name), parts(new_name)
+        entry, wanted = self.describe(name), new_parts(new_name)
         row = self._row(entry.name)
-        self._namespace(wanted[:-1])
-        if self._row(wanted) is not None or (len(wanted) == 1 and wanted[0] in self._plain()):
-            raise TableExists(f"Table {'.'.join(wanted)} exists in {self._folder} already")
+        above = self._namespace(wanted[:-1])
+        others = [other for other in self.tables(above) if (*above, other) != entry.name or wanted == entry.name]
+        self._check_free(wanted, others)
         if row is None:
             if len(wanted) > 1:
                 raise UnsupportedFeature(
                     f"{'.'.join(entry.name)} is not in {CONTENTS}, so it cannot move to a namespace: give it a name"
                     " without one"
                 )
+            _check_length(wanted, wanted[0] + _SUFFIX)
             table_folders.move(entry.path, self._at(wanted[0] + _SUFFIX))
             return
         self._rename(entry.name, wanted)
@@ -165,14 +174,18 @@ class DirectoryCatalog(Catalog):
         return rows
 
     def _row(self, name: tuple[str, ...]) -> dict[str, Any] | None:
-        wanted = _id(name)
+        try:
+            wanted = object_id(name)
+        except TableNotFound:
+            # a folder without a row may have any name
+            return None
         return next((row for row in self._rows() if row["object_id"] == wanted), None)
 
     def _below(self, above: tuple[str, ...], kind: str) -> list[str]:
-        start = f"{_id(above)}{_BETWEEN}" if above else ""
+        start = f"{object_id(above)}{BETWEEN}" if above else ""
         ids = (row["object_id"] for row in self._rows() if row["object_type"] == kind)
-        names = (each[len(start) :] for each in ids if each.startswith(start))
-        return sorted(name for name in names if name and _BETWEEN not in name)
+        below = (each[len(start) :] for each in ids if each.startswith(start))
+        return sorted(name for name in below if name and BETWEEN not in name)
 
     def _namespace(self, name: Name) -> tuple[str, ...]:
         """
@@ -184,26 +197,65 @@ class DirectoryCatalog(Catalog):
             raise TableNotFound(f"No namespace {'.'.join(wanted)} in {self._folder}")
         return wanted
 
-    def _plain(self) -> dict[str, str]:
+    def _plain(self) -> dict[str, list[str]]:
         """Returns the folders of tables at the top that the table of contents lacks, by table name."""
-        listed = {CONTENTS, *(row["location"] for row in self._rows())}
-        # folders unpacked from Windows archives may have backslashes, which no path in a store has
-        folders = sorted(name for name in self._store.folders("") if name not in listed and "\\" not in name)
-        return {
-            name.removesuffix(_SUFFIX): name
-            for name in folders
-            if next(self._store.files(f"{name}/_versions"), None) is not None
-        }
+        listed = {CONTENTS, _SUFFIX, *(row["location"] for row in self._rows())}
+        by_name: dict[str, list[str]] = {}
+        for folder in sorted(self._store.folders("")):
+            # folders unpacked from Windows archives may have backslashes, which no path in a store has
+            if folder not in listed and "\\" not in folder and self._has_versions(folder):
+                by_name.setdefault(folder.removesuffix(_SUFFIX), []).append(folder)
+        return by_name
+
+    def _has_versions(self, folder: str) -> bool:
+        return any(info.path.endswith(_MANIFEST) for info in self._store.files(f"{folder}/{VERSIONS}"))
+
+    def _check_free(self, name: tuple[str, ...], existing: Iterable[str]) -> None:
+        """
+        existing: names at the same place
+        raises: TableExists for one of them, and for a name that differs from one only in case or in the form of
+            characters
+        """
+        other = names.like(name[-1], existing)
+        if other is None:
+            return
+        called = ".".join((*name[:-1], other))
+        how = (
+            "" if other == name[-1] else f", and {name[-1]!r} differs from it only in case or in the form of characters"
+        )
+        raise TableExists(f"{called} exists in {self._folder} already{how}: choose another name")
+
+    def _checked_location(self, name: tuple[str, ...], location: object) -> str:
+        """Returns the location of a row, below the folder of the catalog.
+
+        raises: CorruptFile for one that leaves the folder, and for the table of contents itself
+        """
+        text = str(location)
+        called = f"{self._folder}: {CONTENTS} has the table {'.'.join(name)} at {text[:200]!r}"
+        try:
+            check_path(text)
+        except CorruptFile:
+            raise CorruptFile(
+                f"{called}, which is not below the folder of the catalog: correct or remove that row"
+            ) from None
+        if text.split("/")[0] == CONTENTS:
+            raise CorruptFile(f"{called}, which is the table of contents: correct or remove that row")
+        folder = local_path(self._folder)
+        above = text.rpartition("/")[0]
+        if folder is not None and above:
+            real = os.path.realpath(folder)
+            if os.path.commonpath([real, os.path.realpath(os.path.join(folder, above))]) != real:
+                raise CorruptFile(
+                    f"{called}, where a link leaves the folder of the catalog: correct or remove that row"
+                )
+        return text
 
     def _add(
         self, name: tuple[str, ...], kind: str, location: str | None, properties: Mapping[str, str] | None
     ) -> None:
-        for part in name:
-            if _BETWEEN in part or "/" in part:
-                raise InvalidArgument(f"{part!r} is not a valid name: leave {_BETWEEN!r} and '/' out")
         contents = self._contents() or self._new_contents()
         metadata = json.dumps(dict(properties)) if properties else None
-        row = {"object_id": [_id(name)], "object_type": [kind], "location": [location], "metadata": [metadata]}
+        row = {"object_id": [object_id(name)], "object_type": [kind], "location": [location], "metadata": [metadata]}
         schema = pa.schema([_SCHEMA.field(each) for each in row])
         try:
             contents.merge(pa.table(row, schema=schema), on="object_id", when_matched="fail", unique=True)
@@ -224,12 +276,12 @@ class DirectoryCatalog(Catalog):
         """
         contents = self._contents()
         assert contents is not None, "has the row"
-        old = f"object_id = {literal(_id(name))}"
+        old = f"object_id = {literal(object_id(name))}"
         row = contents.scan(contents.schema.names, old).to_table()
         if row.num_rows != 1:
             raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
         column_index = row.column_names.index("object_id")
-        row = row.set_column(column_index, row.schema.field(column_index), pa.array([_id(new_name)]))
+        row = row.set_column(column_index, row.schema.field(column_index), pa.array([object_id(new_name)]))
         try:
             renamed = contents.merge(row, on="object_id", when_matched="fail", unique=True, delete_unmatched=old)
         except InvalidArgument as error:
@@ -248,7 +300,7 @@ class DirectoryCatalog(Catalog):
         """
         contents = self._contents()
         assert contents is not None, "has the row"
-        condition = f"object_id = {literal(_id(name))}"
+        condition = f"object_id = {literal(object_id(name))}"
         if path is not None:
             location = path.removeprefix(self._at(""))
             condition += f" AND location = {literal(location)}"
@@ -260,12 +312,30 @@ class DirectoryCatalog(Catalog):
         return f"{self._folder.rstrip('/')}/{location}"
 
     def _table_names(self) -> str:
-        names = [".".join(name) for name in self.walk()]
-        return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "") if names else "none"
+        walked = [".".join(name) for name in self.walk()]
+        return ", ".join(walked[:10]) + (", ..." if len(walked) > 10 else "") if walked else "none"
 
 
-def _id(name: tuple[str, ...]) -> str:
-    return _BETWEEN.join(name)
+def _check_one(folder: str, name: tuple[str, ...], locations: Sequence[str]) -> None:
+    """
+    locations: of the tables of one name
+    raises: InvalidArgument for several
+    """
+    if len(locations) > 1:
+        places = " and ".join(map(repr, locations))
+        raise InvalidArgument(f"{folder} has the table {'.'.join(name)} at {places}: rename one of these folders")
+
+
+def _check_length(name: tuple[str, ...], location: str) -> None:
+    """
+    raises: InvalidArgument for a name that makes the name of a folder too long
+    """
+    length = len(location.encode())
+    if length > names.MAX_FILE_NAME:
+        raise InvalidArgument(
+            f"{'.'.join(name)[:40]!r}... cannot be the name of a table: its folder would have a name of {length} bytes,"
+            f" and at most {names.MAX_FILE_NAME} are possible"
+        )
 
 
 def _read_properties(text: str | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
+from lance_sql.catalogs.contract import BETWEEN, Catalog, Name, TableEntry, new_parts, object_id, parts
 from lance_sql.errors import (
     InvalidArgument,
     LanceError,
@@ -19,7 +19,6 @@ from lance_sql.errors import (
 )
 from lance_sql.table import table_folders
 
-_BETWEEN: Final = "$"
 _MOST_PAGES: Final = 10_000
 
 
@@ -63,7 +62,7 @@ class RestCatalog(Catalog):
         return dict(response.properties or {})
 
     def create_namespace(self, namespace: Name, properties: Mapping[str, str] | None = None) -> None:
-        wanted = parts(namespace, what="namespace")
+        wanted = new_parts(namespace, "namespace")
         request = self._client.CreateNamespaceRequest(id=list(wanted), properties=dict(properties or {}), mode="Create")
         self._asked(lambda: self._namespaces.create_namespace(_id(wanted), request), wanted)
 
@@ -73,7 +72,7 @@ class RestCatalog(Catalog):
         self._asked(lambda: self._namespaces.drop_namespace(_id(wanted), request), wanted)
 
     def declare(self, name: Name, properties: Mapping[str, str] | None = None) -> TableEntry:
-        wanted = parts(name)
+        wanted = new_parts(name)
         request = self._client.DeclareTableRequest(id=list(wanted), properties=dict(properties or {}) or None)
         response = self._asked(lambda: self._tables.declare_table(_id(wanted), request), wanted)
         return self._entry(wanted, response)
@@ -83,7 +82,7 @@ class RestCatalog(Catalog):
         self._asked(lambda: self._tables.drop_table(_id(wanted)), wanted)
 
     def rename_table(self, name: Name, new_name: Name) -> None:
-        wanted, new = parts(name), parts(new_name)
+        wanted, new = parts(name), new_parts(new_name)
         request = self._client.RenameTableRequest(
             id=list(wanted), new_table_name=new[-1], new_namespace_id=list(new[:-1])
         )
@@ -144,4 +143,4 @@ class RestCatalog(Catalog):
 
 
 def _id(name: tuple[str, ...]) -> str:
-    return _BETWEEN.join(name) if name else _BETWEEN
+    return object_id(name) if name else BETWEEN

@@ -12,12 +12,13 @@ from typing import TypeAlias
 
 from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import InvalidArgument, VersionNotFound
-from lance_sql.table import versions
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.version_names import as_version
 from lance_sql.table.versions import VersionLike
+from lance_sql.values import moments
 
 Bound: TypeAlias = VersionLike
-"""A version, a tag, or a time: see `versions.instant`. Text is a tag, or a time if no tag has that name."""
+"""A version, a tag, or a time: see `moments.instant`. Text is a number, a tag, or a time if no tag has that name."""
 
 
 def first_after(snapshot: Snapshot, since: Bound) -> int:
@@ -25,8 +26,9 @@ def first_after(snapshot: Snapshot, since: Bound) -> int:
 
     raises: as `resolve`
     """
-    if isinstance(since, int) and not isinstance(since, bool):
-        return since + 1
+    number = _numbered(since)
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number + 1
     first, _ = resolve(BranchHistory(snapshot), None, None, since)
     return first
 
@@ -42,6 +44,7 @@ def resolve(history: BranchHistory, start: Bound | None, end: Bound | None, sinc
     if start is not None and since is not None:
         raise InvalidArgument("Pass either start (inclusive) or since (exclusive), not both")
     name, bound = ("since", since) if since is not None else ("start", start)
+    bound, end = _numbered(bound), _numbered(end)
     moment = None if bound is None else _instant(history, bound)
     _check_order(history, name, moment, end)
     stop = last(history, end)
@@ -59,6 +62,7 @@ def last(history: BranchHistory, end: Bound | None) -> int:
 
     raises: InvalidArgument, VersionNotFound
     """
+    end = _numbered(end)
     if end is None:
         return history.snapshot.version
     instant = _instant(history, end)
@@ -69,6 +73,12 @@ def last(history: BranchHistory, end: Bound | None) -> int:
     if version > history.newest:
         _ = history.snapshot_at(version)
     return version
+
+
+def _numbered(bound: Bound | None) -> Bound | None:
+    """Converts the text of a number, which is a version in every door."""
+    number = as_version(bound) if isinstance(bound, str) else None
+    return bound if number is None else number
 
 
 def _first(history: BranchHistory, bound: Bound | None, moment: datetime | None, name: str) -> int:
@@ -146,11 +156,11 @@ def _version(history: BranchHistory, bound: Bound, name: str) -> int:
 def _instant(history: BranchHistory, bound: Bound) -> datetime | None:
     """Returns the time of a bound; None for versions and tags."""
     if isinstance(bound, datetime | date | timedelta):
-        return versions.instant(bound)
+        return moments.instant(bound)
     if not isinstance(bound, str) or bound in history.snapshot.tags():
         return None
     try:
-        return versions.instant(bound)
+        return moments.instant(bound)
     except InvalidArgument:
         return None
 

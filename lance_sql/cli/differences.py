@@ -80,7 +80,7 @@ def diff(
 def _opened(names: tuple[str, ...], branch: str | None) -> tuple[Dataset, Dataset]:
     """Opens the two tables or versions of the arguments."""
     from lance_sql.health.differences import open_named
-    from lance_sql.table.versions import is_time
+    from lance_sql.values.moments import is_time
 
     if len(names) > 3:
         raise click.UsageError(f"Give two tables, or a table and two of its versions, not {len(names)} arguments.")

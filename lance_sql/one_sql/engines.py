@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ from lance_sql.one_sql.translation import translate
 from lance_sql.providers.attached import Place
 from lance_sql.providers.sources import Source, open_source
 from lance_sql.values.local_paths import expanded
+
+_LOG: Final = logging.getLogger("lance_sql")
 
 _MODULES: Final[Mapping[str, str]] = {
     "duckdb": "duckdb",
@@ -144,9 +147,18 @@ class Engine:
             raise InvalidArgument("ROLLBACK would not undo a change of a Lance table: end the transaction first")
 
     def attach_again(self, place: Place) -> None:
-        """Refreshes the engine's list of the tables of a catalog, if it has one."""
-        if self.name == "duckdb":
-            _provider(self.name).attach(self.target, place.catalog, place.attached_as)
+        """Refreshes the engine's list of the tables of a catalog, if it has one. Logs errors: the statement is done."""
+        if self.name != "duckdb":
+            return
+        provider = _provider(self.name)
+        try:
+            provider.attach(self.target, place.catalog, place.attached_as)
+        except (LanceError, OSError, provider.Errors) as error:
+            _LOG.warning(
+                "The statement is done, but the connection lists the tables of %s as before: %s. Attach it again",
+                place.attached_as,
+                _line(error),
+            )
 
     def cast(self, value: exp.Expr, type: str | None) -> exp.Expr:
         """Casts a value to a column's type, of `column_types`."""

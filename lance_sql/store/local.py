@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -127,7 +127,7 @@ class LocalStore:
 
     def files(self, prefix: str) -> Iterator[ObjectInfo]:
         for entry in self._scan(prefix):
-            if entry.is_file():
+            if _is(os.DirEntry.is_file, entry):
                 yield ObjectInfo(f"{prefix}/{entry.name}", None)
 
     def names(self, prefix: str) -> list[str]:
@@ -139,7 +139,7 @@ class LocalStore:
 
     def folders(self, prefix: str) -> Iterator[str]:
         for entry in self._scan(prefix):
-            if entry.is_dir():
+            if _is(os.DirEntry.is_dir, entry):
                 yield entry.name
 
     def modified(self, path: str) -> datetime | None:
@@ -283,6 +283,16 @@ class LocalStore:
             os.close(descriptor)
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         return descriptor, status.st_size
+
+
+def _is(kind: Callable[[os.DirEntry[str]], bool], entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is of a kind; False for a link to itself, which leads nowhere."""
+    try:
+        return kind(entry)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return False
 
 
 @contextmanager

@@ -25,9 +25,10 @@ from uuid import uuid4
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, RetryableConflict, VersionNotFound, at
 from lance_sql.store import Store
 from lance_sql.store.put_once import put_once
-from lance_sql.table import cursor_ids, refs
+from lance_sql.table import cursor_ids
 from lance_sql.table.paths import CURSORS
 from lance_sql.table.version_names import unknown_name
+from lance_sql.values import names
 from lance_sql.values.records import Record
 
 _MAX_BYTES: Final = 64 * 1024
@@ -86,7 +87,7 @@ class CursorRecord(Record):
         store: of the main branch
         raises: InvalidArgument for an invalid name
         """
-        check_name(name)
+        names.check(name, "cursor")
         folder = store.local_path(CURSORS)
         now, id = datetime.now(UTC), cursor_ids.first(name, store.uri if folder is None else os.path.realpath(folder))
         place = (origin.position, origin.needs_snapshot)
@@ -115,14 +116,6 @@ class CursorRecord(Record):
         return replace(self, position=position, commit=commit, needs_snapshot=False)
 
 
-def check_name(name: str) -> None:
-    """Makes sure that the name of a cursor is valid; the rules are those of tags.
-
-    raises: InvalidArgument
-    """
-    refs.check_name(name, "cursor")
-
-
 def read(store: Store, name: str) -> CursorRecord | None:
     """Returns the current record of a cursor; None for a missing or dropped one.
 
@@ -149,7 +142,7 @@ def read_all(store: Store) -> list[CursorRecord]:
     records = []
     for name in sorted(store.folders(CURSORS)):
         try:
-            check_name(name)
+            names.check(name, "cursor")
         except InvalidArgument:
             # a folder of others
             continue
@@ -242,7 +235,7 @@ def _remove_old(store: Store, newest: CursorRecord) -> None:
 
 
 def _newest(store: Store, name: str) -> CursorRecord | None:
-    check_name(name)
+    names.check(name, "cursor")
     for _ in range(_ATTEMPTS):
         number = max(_numbers(store, name), default=None)
         if number is None:

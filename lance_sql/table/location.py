@@ -15,6 +15,7 @@ from lance_sql.table import address, refs, versions
 from lance_sql.table.paths import DATA
 from lance_sql.table.version_names import as_version, unknown_name
 from lance_sql.table.versions import VersionFile, VersionLike
+from lance_sql.values import moments
 from lance_sql.values.local_paths import shown
 
 MAIN = "main"
@@ -141,12 +142,12 @@ def _named(main: Store, version: VersionLike) -> tuple[int | None, str | None, d
     if not isinstance(version, str):
         if isinstance(version, int):
             return version, None, None
-        return None, None, versions.instant(version)
+        return None, None, moments.instant(version)
     number = as_version(version)
     if number is not None:
         return number, None, None
     if version not in refs.tags(main):
-        return (None, None, versions.instant(version)) if versions.is_time(version) else (None, version, None)
+        return (None, None, moments.instant(version)) if moments.is_time(version) else (None, version, None)
     return None, version, None
 
 
@@ -163,7 +164,7 @@ def _check_arguments(
 
 
 def _as_of(store: Store, when: datetime | date | timedelta | str, where: str) -> VersionFile:
-    instant = versions.instant(when)
+    instant = moments.instant(when)
     file_or_oldest = versions.as_of(store, instant, where)
     if isinstance(file_or_oldest, VersionFile):
         return file_or_oldest

@@ -12,7 +12,6 @@ Source: table format, tags and branches.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,12 +26,10 @@ from lance_sql.store import Store
 from lance_sql.store.put_once import put_once
 from lance_sql.table.paths import BRANCHES, TAGS
 from lance_sql.table.version_names import unknown_name
+from lance_sql.values import names
 from lance_sql.values.records import Record
 
 _MAX_BYTES: Final = 1024 * 1024
-_WORD: Final = re.compile(r"[A-Za-z0-9._-]+")
-# A file name has up to 255 bytes, some of which the store may need for a temporary name.
-_MAX_LENGTH: Final = 150
 
 
 Check: TypeAlias = Callable[[], None]
@@ -114,7 +111,7 @@ def create_tag(
         has removed the version by the time of this check
     raises: InvalidArgument for an invalid name; TagExists
     """
-    check_tag_name(name)
+    names.check_new_reference(name, "tag")
     now = _now()
     content: dict[str, Any] = {
         "branch": branch,
@@ -179,7 +176,7 @@ def add_branch(store: Store, name: str, version: int, *, parent: str | None, man
     manifest_size: of the parent's version
     raises: InvalidArgument for an invalid name, and for an existing one; CorruptFile for a damaged parent
     """
-    check_branch_name(name)
+    names.check_new_reference(name, "branch")
     mapping: list[Any] = []
     if parent is not None:
         mapping = _mapping(_existing(store, _branch_path(parent), f"branch {parent!r}"), _branch_path(parent))
@@ -220,65 +217,13 @@ def _taken_back(undo: Callable[[], None]) -> Iterator[None]:
         raise
 
 
-def check_tag_name(name: str) -> None:
-    """Makes sure that the name of a tag is valid.
-
-    raises: InvalidArgument
-    """
-    check_name(name, "tag")
-
-
-def check_name(name: str, what: str) -> None:
-    """Makes sure that a name follows the rules of tags.
-
-    what: a noun, for messages
-    raises: InvalidArgument
-    """
-    _check_length(name, what)
-    if not _WORD.fullmatch(name) or name.startswith(".") or name.endswith((".", ".lock")) or ".." in name:
-        raise InvalidArgument(
-            f"{name[:100]!r} cannot be the name of a {what}: use letters, digits, '.', '-' and '_', without '.' at"
-            " either end, '..', or '.lock' at the end"
-        )
-
-
-def check_branch_name(name: str) -> None:
-    """Makes sure that the name of a branch is valid.
-
-    raises: InvalidArgument
-    """
-    _check_length(name, "branch")
-    words = name.split("/")
-    if (
-        name == "main"
-        or not all(_WORD.fullmatch(word) and word not in (".", "..") for word in words)
-        or ".." in name
-        or name.endswith(".lock")
-    ):
-        raise InvalidArgument(
-            f"{name[:100]!r} cannot be the name of a branch: use letters, digits, '.', '-', '_' and '/' between parts,"
-            " without '..', or '.lock' at the end; 'main' is reserved"
-        )
-
-
-def _check_length(name: str, what: str) -> None:
-    if not isinstance(name, str):
-        raise InvalidArgument(f"{name!r} cannot be the name of a {what}: pass text")
-    # as in a file name, where / takes three characters
-    length = len(quote(name, safe=""))
-    if length > _MAX_LENGTH:
-        raise InvalidArgument(
-            f"{name[:40]!r}... has {length} characters: the name of a {what} has at most {_MAX_LENGTH}"
-        )
-
-
 def _tag_path(name: str) -> str:
     """Returns the path of a tag, which may not exist.
 
     raises: VersionNotFound for an invalid name
     """
     try:
-        check_tag_name(name)
+        names.check(name, "tag")
     except InvalidArgument:
         raise VersionNotFound(f"No tag {str(name)[:100]!r}") from None
     return f"{TAGS}/{name}.json"
@@ -314,12 +259,12 @@ def _now() -> str:
 def _names(store: Store, folder: str) -> list[tuple[str, str]]:
     """Returns the names and paths of the references in a folder. Files of others, such as "._x.json", are left out."""
     paths = [info.path for info in store.files(folder) if info.path.endswith(".json")]
-    check = check_tag_name if folder == TAGS else check_branch_name
+    kind: names.Kind = "tag" if folder == TAGS else "branch"
     found = []
     for path in paths:
         name = unquote(path[len(folder) + 1 : -5])
         with suppress(InvalidArgument):
-            check(name)
+            names.check(name, kind)
             found.append((name, path))
     return sorted(found)
 

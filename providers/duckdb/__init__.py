@@ -55,7 +55,6 @@ import duckdb
 from lance_sql.errors import InvalidArgument
 from lance_sql.values.sql_text import identifier, literal
 
-from .. import catalog_names
 from . import extension as duckdb_extension
 from . import macros as duckdb_macros
 from .protocol import has_sources
@@ -207,17 +206,17 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
     """Attaches the tables of a catalog as `name.table` and `name.namespace.table`. Call it again to see later tables.
 
     Each table is a view, so that every query reads the newest version of the table that has the name then. The views
-    are in a read-only database of that name: a table that DuckDB created there would be in no catalog.
+    are in a read-only database of that name: a table that DuckDB created there would be in no catalog. A table that
+    cannot be read raises its error when it is queried.
 
     raises: InvalidArgument for a name of another database
     """
-    from ..folders import is_written
+    from . import views
 
     query = "SELECT coalesce(path, '') FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
     existing = duckdb.DuckDBPyConnection.execute(connection, query, [name]).fetchall()
     if not all(_VIEWS in path for (path,) in existing):
         raise InvalidArgument(f"The connection has a database {name!r} already: choose another name")
-    number = catalog_names.register(catalog)
     made = f"__lance_views_{next(_numbers)}"
     # an open database file remains usable after the folder is removed
     with tempfile.TemporaryDirectory(prefix=_VIEWS, ignore_cleanup_errors=True) as folder:
@@ -226,17 +225,7 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
         cursor = duckdb.DuckDBPyConnection.cursor(connection)
         _add_macros(cursor)
         cursor.execute(f"ATTACH {file} AS {made} (READ_WRITE)")
-        for *namespace, table_name in catalog.walk():
-            path = catalog.describe((*namespace, table_name)).path
-            if not is_written(path):
-                # declared only
-                continue
-            schema = f"{made}.{identifier('.'.join(namespace) or 'main')}"
-            cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-            # a table whose path matches its name keeps its place; another one may be renamed
-            is_plain = not namespace and path.rstrip("/").rpartition("/")[2].removesuffix(".lance") == table_name
-            source = path if is_plain else catalog_names.name_of(number, (*namespace, table_name))
-            cursor.execute(f"CREATE VIEW {schema}.{identifier(table_name)} AS FROM lance_table({literal(source)})")
+        views.create(cursor, made, catalog)
         cursor.execute(f"DETACH {made}")
         cursor.execute(f"ATTACH OR REPLACE {file} AS {identifier(name)} (READ_ONLY)")
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
 from types import FrameType
@@ -26,7 +28,7 @@ from ..arrow import EngineDataset
 from ..folders import check_alike, check_system_columns, paths_of
 from ..snapshots import open_version
 from ..sources import open_source, typed
-from .macros import REFERENCE, RELATION
+from .macros import NO_COLUMN, REFERENCE, RELATION
 from .tables import FreshTable, feed_table, table
 
 # More references than any statement has, with room for the statements of other threads.
@@ -37,6 +39,7 @@ _TABLES: Final = "system.main.query_table"
 _numbers = itertools.count()
 _names: deque[tuple[dict[str, Any], str]] = deque()
 _lock = Lock()
+_is_unopened: Final[ContextVar[bool]] = ContextVar("is_unopened", default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,8 @@ def _published(binding: Binding, function: str, path: str | None, opened: Callab
     """Stores an opened table in a variable that DuckDB finds. Returns the query that reads it, or one that fails."""
     if path is None:
         return _failing(f"{function} needs a path")
+    if _is_unopened.get():
+        return f"FROM (SELECT NULL AS {NO_COLUMN}, NULL AS unreadable)"
     try:
         result = opened(path)
     except LanceError as error:
@@ -146,6 +151,16 @@ def _variables(caller: FrameType) -> dict[str, Any]:
     if frame is None:
         raise UnsupportedFeature("lance_scan was called without a Python frame")
     return frame.f_globals
+
+
+@contextmanager
+def unopened() -> Iterator[None]:
+    """Binds references to tables that need not be read, within a block: each has one column of NULL."""
+    token = _is_unopened.set(True)
+    try:
+        yield
+    finally:
+        _is_unopened.reset(token)
 
 
 _QUERIES: Final[Mapping[str, Callable[..., str]]] = {REFERENCE: _scan, RELATION: _relation}

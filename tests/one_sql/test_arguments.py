@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import lance
 import pytest
 
 import lance_sql
@@ -40,7 +41,9 @@ def _doors(zone: str = "UTC") -> dict[str, Run]:
 def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("arguments") / "t.lance"
     table = lance_sql.write({"id": [1, 2, 3], "v": [1, 2, 3]}, path)
-    table.update({"v": "v"}, "id < 3").create_tag("7")
+    table.update({"v": "v"}, "id < 3")
+    # which another library makes
+    lance.dataset(str(path)).tags.create("7", 2)
     return path
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, TableNotFound
+from tests.writes.commit.test_early_releases import edit_manifest, newest_manifest
 
 
 @pytest.fixture
@@ -72,9 +76,6 @@ def test_queries_of_a_folder_read_the_newest_version(engine: Any, folder: Path) 
 def test_folders_that_cannot_be_attached(engine: Any, folder: Path) -> None:
     with pytest.raises(TableNotFound, match="No folder"):
         lance_sql.attach(engine.target, folder / "nothing", as_="lake")
-    lance_sql.write(pa.table({"id": [1]}), folder / "ORDERS")
-    with pytest.raises(InvalidArgument, match="differ only in case"):
-        lance_sql.attach(engine.target, folder, as_="lake")
 
 
 def test_a_database_of_the_user_is_not_replaced(folder: Path, tmp_path: Path) -> None:
@@ -128,3 +129,65 @@ def test_a_path_may_begin_with_the_home_folder(folder: Path, monkeypatch: pytest
     monkeypatch.setenv("HOME", str(folder))
     assert lance_sql.open("~/orders.lance").count_rows() == 15
     assert DuckDB().rows("SELECT count(*) FROM '~/orders.lance@1'") == [(10,)]
+
+
+def damaged(folder: Path, name: str) -> None:
+    """Cuts the manifest of a new table."""
+    lance_sql.write(pa.table({"id": [1]}), folder / name)
+    (manifest,) = (folder / name / "_versions").glob("*.manifest")
+    os.truncate(manifest, 20)
+
+
+def of_a_newer_format(folder: Path, name: str) -> None:
+    """Sets a reader flag that this release does not know."""
+    lance_sql.write(pa.table({"id": [1]}), folder / name)
+
+    def demand(message: Any) -> None:
+        message.reader_feature_flags |= 1 << 40
+
+    edit_manifest(newest_manifest(folder / name), demand)
+
+
+def of_another_type(folder: Path, name: str) -> None:
+    """Has a column of a type that DuckDB lacks."""
+    lance_sql.write(pa.table({"id": pa.array([None], pa.decimal256(70, 50))}), folder / name)
+
+
+@pytest.mark.parametrize("spoil", [damaged, of_a_newer_format, of_another_type])
+def test_one_bad_table_does_not_block_the_folder(
+    folder: Path, spoil: Callable[[Path, str], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    spoil(folder, "bad.lance")
+    connection = lance_sql.attach(lance_sql.connect(), folder, as_="lake")
+    assert connection.execute("SELECT count(*) FROM lake.orders").fetchall() == [(15,)]
+    for _ in range(2):
+        with pytest.raises(duckdb.Error, match=r"bad\.lance|DuckDB has no type"):
+            connection.execute("SELECT count(*) FROM lake.bad")
+    # statements over other tables are done, and report no error
+    lance_sql.sql("CREATE TABLE lake.x AS SELECT 1 AS id", connection=connection)
+    lance_sql.sql("ALTER TABLE lake.x RENAME TO y", connection=connection)
+    assert connection.execute("SELECT * FROM lake.y").fetchall() == [(1,)]
+    lance_sql.sql("DROP TABLE lake.y", connection=connection)
+    (record,) = caplog.records
+    assert "'bad'" in record.getMessage()
+    shutil.rmtree(folder / "bad.lance")
+    lance_sql.write(pa.table({"name": ["a", "b"]}), folder / "bad.lance")
+    assert connection.execute("SELECT count(*), max(name) FROM lake.bad").fetchall() == [(2, "b")]
+
+
+def test_names_that_differ_in_case_block_only_these(folder: Path) -> None:
+    lance_sql.write(pa.table({"id": [1]}), folder / "ORDERS")
+    connection = lance_sql.attach(lance_sql.connect(), folder, as_="lake")
+    assert connection.execute("""SELECT count(*) FROM lake."it's" """).fetchall() == [(3,)]
+    with pytest.raises(duckdb.Error, match="'ORDERS' and 'orders' differ only in case"):
+        connection.execute("SELECT * FROM lake.orders")
+    lance_sql.sql("CREATE TABLE lake.x AS SELECT 1 AS id", connection=connection)
+    counts = [
+        lance_sql.sql(f"SELECT count(*) FROM lake.{name}", connection=connection).fetchall()
+        for name in ("orders", '"ORDERS"')
+    ]
+    assert counts == [[(15,)], [(1,)]]
+    with pytest.raises(InvalidArgument, match="may be 'ORDERS' or 'orders'"):
+        lance_sql.sql("SELECT count(*) FROM lake.Orders", connection=connection)
+    shutil.rmtree(folder / "ORDERS")
+    assert connection.execute("SELECT count(*) FROM lake.orders").fetchall() == [(15,)]

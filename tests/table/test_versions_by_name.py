@@ -6,14 +6,15 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 
+import lance
 import pytest
 from click.testing import CliRunner
 
 import lance_sql
 from lance_sql.cli import main
 from lance_sql.errors import InvalidArgument, VersionNotFound
-from lance_sql.table import versions
 from lance_sql.table.versions import VersionLike
+from lance_sql.values import moments
 
 
 @pytest.fixture
@@ -54,11 +55,11 @@ NAMES: dict[str, Callable[[lance_sql.Dataset], VersionLike]] = {
 @pytest.mark.parametrize("name", NAMES)
 def test_every_door_takes_it(table: lance_sql.Dataset, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "age":
-        monkeypatch.setattr(versions, "datetime", Stopped)
+        monkeypatch.setattr(moments, "datetime", Stopped)
     version = NAMES[name](table)
     assert lance_sql.open(table.uri, version=version).version == 2
     assert lance_sql.open(table.uri, version=version, branch="main").version == 2
-    if name not in ("text", "before"):
+    if name != "before":
         assert table.changes(version, version).end == 2
         assert table.changes(since=version).start == 3
     assert lance_sql.verify(table.uri, version=version).versions == (2,)
@@ -94,10 +95,27 @@ def test_versions_of_long_ago_and_of_now(table: lance_sql.Dataset) -> None:
         assert table.changes(since=version).start == 1
 
 
+def test_a_number_is_a_version_even_if_a_tag_has_it(table: lance_sql.Dataset) -> None:
+    # which another library makes
+    lance.dataset(table.uri).tags.create("2", 3)
+    assert lance_sql.open(table.uri, version="2").version == 2
+    assert lance_sql.open(f"{table.uri}@2").version == 2
+    assert table.changes(since="2").start == 3
+    assert table.changes("2", "2").end == 2
+    assert lance_sql.sql(
+        f"SELECT DISTINCT _commit_version FROM lance_changes('{table.uri}', since := '2')"
+    ).fetchall() == [(3,)]
+    assert lance_sql.open(table.uri, tag="2").version == 3
+    table.delete_tag("2")
+    assert list(table.tags()) == ["audited"]
+
+
 def test_a_tag_is_stronger_than_a_branch_and_a_branch_than_a_time(table: lance_sql.Dataset) -> None:
-    table.create_branch("2020-01-01")
+    # which another library makes
+    foreign = lance.dataset(table.uri)
+    foreign.create_branch("2020-01-01")
     assert lance_sql.open(f"{table.uri}@2020-01-01").branch == "2020-01-01"
-    table.create_tag("2020-01-01", 1)
+    foreign.tags.create("2020-01-01", 1)
     assert lance_sql.open(f"{table.uri}@2020-01-01").version == 1
     assert lance_sql.open(table.uri, version="2020-01-01").version == 1
 

@@ -26,9 +26,9 @@ import pyarrow as pa
 from lance_sql.changes.contracts import sense
 from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound
 from lance_sql.reads.scan.filters import to_predicate
-from lance_sql.table.refs import check_name
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import unknown_name
+from lance_sql.values import names
 from lance_sql.values.durations import parse_age
 from lance_sql.values.records import Record
 from lance_sql.values.sql_text import identifier
@@ -119,7 +119,7 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
 
     raises: InvalidArgument, ColumnNotFound; UnsupportedFeature for SQL that filters do not have
     """
-    check_name(name, "rule")
+    names.check(name, "rule")
     if severity not in SEVERITIES:
         raise InvalidArgument(f"severity={severity!r} is not one of {', '.join(map(repr, SEVERITIES))}")
     call = _CALL.fullmatch(text)

@@ -21,9 +21,10 @@ from lance_sql.reads.scan.system_columns import CREATED_AT, LAST_UPDATED_AT
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragments import Fragments, new_files
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.versions import as_ranges, instant
+from lance_sql.table.versions import as_ranges
 from lance_sql.values.arguments import check_number
 from lance_sql.values.frames import Frames
+from lance_sql.values.moments import instant
 from lance_sql.values.records import Record
 
 # Names of operations for users, if they differ from those of transactions.

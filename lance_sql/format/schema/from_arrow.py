@@ -22,6 +22,7 @@ from lance_sql.format import file_versions
 from lance_sql.format.schema.extension_parameters import extension_parameters
 from lance_sql.format.schema.fields import MAX_DEPTH, Field, Schema
 from lance_sql.format.schema.types import leaf_type
+from lance_sql.values import names
 
 EXTENSION_NAME = "ARROW:extension:name"
 EXTENSION_METADATA = "ARROW:extension:metadata"
@@ -112,7 +113,7 @@ def check_top_names(fields: Iterable[Field]) -> None:
     raises: InvalidArgument for names of system columns, and for names with a dot
     """
     for field in fields:
-        if field.name in _RESERVED:
+        if field.name.lower() in _RESERVED:
             raise InvalidArgument(
                 f"The column name {field.name!r} is reserved: leave the column out, as lance_table(...) and "
                 "Dataset.scan() without names do, or rename it"
@@ -248,13 +249,14 @@ def check_names(siblings: Iterable[Field], path: tuple[str, ...] = ()) -> None:
     """Makes sure that sibling fields have distinct names.
 
     path: the names around them, for messages
-    raises: InvalidArgument for empty names, and for names that are equal up to case
+    raises: InvalidArgument for empty names, names with NUL, and names that are equal up to case
     """
     where = f" in {'.'.join(path)!r}" if path else ""
     seen: dict[str, str] = {}
     for field in siblings:
         if not field.name:
             raise InvalidArgument(f"A column{where} has no name")
+        names.check(field.name, "column")
         folded = field.name.lower()
         if folded in seen:
             how = "have the same name" if seen[folded] == field.name else "differ only in case"

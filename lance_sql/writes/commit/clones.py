@@ -58,6 +58,7 @@ from lance_sql.table.paths import (
 )
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import unknown_name
+from lance_sql.values import names
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit.draft import NextVersion, recounted
 from lance_sql.writes.commit.operations import Clone
@@ -94,7 +95,7 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     returns: its first version, with the number of the one it begins with
     raises: InvalidArgument for an invalid name; BranchExists; UnsupportedFeature
     """
-    refs.check_branch_name(name)
+    names.check_new_reference(name, "branch")
     is_named = name in refs.branches(snapshot.main)
     store = branch_store(snapshot.uri, name, snapshot.storage_options)
     has_versions = bool(versions.list_versions(store))
@@ -146,7 +147,7 @@ def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None
     raises: VersionNotFound; InvalidArgument if a tag or another branch refers to it; RetryableConflict if the
         newest version is not `head`
     """
-    refs.check_branch_name(name)
+    names.check_new_reference(name, "branch")
     check_unneeded(snapshot, name)
     store = branch_store(snapshot.uri, name, snapshot.storage_options)
     branches = refs.branches(snapshot.main)

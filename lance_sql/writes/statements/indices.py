@@ -37,6 +37,7 @@ from lance_sql.table.paths import INDICES
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U64
+from lance_sql.values.names import check as check_name
 from lance_sql.writes.commit.operations import CreateIndex
 from lance_sql.writes.statements import search_indices
 from lance_sql.writes.statements.index_building import ALIASES, BUILT, READ_ONLY, BuiltKind, Destination
@@ -73,9 +74,7 @@ def create(
         raise InvalidArgument(f"Unknown kind of index {spelled!r}: use {kinds}")
     if options and BUILT[kind].write is not None:
         raise InvalidArgument(f"An index of kind {kind!r} has no option {next(iter(options))!r}: it has none")
-    name = f"{column}_idx" if name is None else name
-    if not name or name.startswith("__"):
-        raise InvalidArgument(f"An index cannot have the name {name!r}")
+    name = check_name(f"{column}_idx" if name is None else name, "index")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot

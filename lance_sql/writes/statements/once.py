@@ -19,6 +19,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.table import versions
 from lance_sql.table.commit_summary import TXN_APP_ID, TXN_VERSION
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import names
 from lance_sql.writes.commit import turns
 
 _MAX_NUMBER: Final = 2**63
@@ -38,8 +39,10 @@ class Turn:
     query: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.app_id, str) or not self.app_id:
-            raise InvalidArgument(f"txn_app_id={self.app_id!r} is not the name of an application")
+        try:
+            names.check(self.app_id, "application")
+        except InvalidArgument as error:
+            raise InvalidArgument(f"txn_app_id={self.app_id!r}: {error}") from None
         if not isinstance(self.version, int) or isinstance(self.version, bool) or not 0 <= self.version < _MAX_NUMBER:
             raise InvalidArgument(f"txn_version={self.version!r} is not a whole number from 0 on")
 

@@ -15,6 +15,7 @@ from lance_sql.format.casts.conversion import convert
 from lance_sql.format.casts.layouts import plain
 from lance_sql.format.schema.duckdb_types import exportable, is_relation
 from lance_sql.format.schema.extensions import with_extensions
+from lance_sql.values.names import check as check_name
 
 
 def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema | None = None) -> pa.RecordBatchReader:
@@ -25,10 +26,12 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
         of columns, a list of dicts by column, whose missing values are NULL, or record batches, which need `schema`
         if there may be none
     table: types for Python values of a dict, if it has the column
-    raises: InvalidArgument for anything else, and from the reader for a stream that breaks off; UnsupportedFeature for
-        types that DuckDB does not export unchanged
+    raises: InvalidArgument for anything else, for names with NUL, which Arrow's C streams cut, and from the reader for
+        a stream that breaks off; UnsupportedFeature for types that DuckDB does not export unchanged
     """
-    return plain(_reader(data, schema, table))
+    reader = plain(_reader(data, schema, table))
+    _check_names(reader.schema)
+    return reader
 
 
 def _reader(data: object, schema: pa.Schema | None, table: pa.Schema | None) -> pa.RecordBatchReader:
@@ -46,6 +49,7 @@ def _reader(data: object, schema: pa.Schema | None, table: pa.Schema | None) -> 
     if is_relation(data):
         data = exportable(data)
     if hasattr(data, "__arrow_c_stream__"):
+        _check_names(getattr(data, "schema", None))
         return _of_stream(data)
     if isinstance(data, Mapping):
         return _of_columns(data, schema, table).to_reader()
@@ -81,6 +85,30 @@ def _readable() -> Iterator[None]:
         # Arrow appends the traceback of a producer in Python
         reason = str(error).partition("Detail: Python exception")[0].strip().rstrip(".")
         raise InvalidArgument(f"The stream of rows broke off: {reason}") from error
+
+
+def _check_names(schema: object) -> None:
+    """
+    schema: of Arrow or Polars; others are ignored
+    raises: InvalidArgument for a column, or a member of one, with NUL in its name
+    """
+    if isinstance(schema, pa.Schema):
+        for name in schema.names:
+            check_name(name or "unnamed", "column")
+        for type in schema.types:
+            _check_members(type)
+    elif isinstance(schema, Mapping):
+        for name, kind in schema.items():
+            check_name(name or "unnamed", "column")
+            if "\\x00" in repr(kind):
+                raise InvalidArgument(f"A member of the column {name!r} has NUL in its name: rename it")
+
+
+def _check_members(type: pa.DataType) -> None:
+    for index in range(type.num_fields):
+        member = type.field(index)
+        check_name(member.name or "unnamed", "column")
+        _check_members(member.type)
 
 
 def _is_pandas(data: object) -> bool:
