@@ -27,7 +27,7 @@ from lance_sql.values.bitmaps import deserialize_64
 from lance_sql.values.row_ranges import RowRanges
 
 NOWHERE: Final = np.uint64(2**64 - 1)
-"""Address of a row that was deleted, or whose new place is unknown. There is no such fragment."""
+"""Address of a row that was deleted. There is no such fragment."""
 
 MAX_VERSION: Final = 1
 """Last supported version of the index details."""
@@ -137,7 +137,8 @@ class FragmentReuse:
         return sources
 
     def moved(self, addresses: U64) -> U64:
-        """Maps old addresses of rows to current ones; `NOWHERE` for rows that are gone."""
+        """Maps old addresses of rows to current ones; `NOWHERE` for rows that are gone. Addresses under mappings that are
+        not followed stay."""
         addresses = addresses.copy()
         left: npt.NDArray[np.intp] = np.arange(len(addresses))
         while len(left):
@@ -145,12 +146,9 @@ class FragmentReuse:
             moved = []
             for number in np.unique(ids).tolist():
                 transition = self._consumers.get(number)
-                if transition is None:
+                if transition is None or transition.deleted is None:
                     continue
                 rows = left[ids == number]
-                if transition.deleted is None:
-                    addresses[rows] = NOWHERE
-                    continue
                 offsets = (addresses[rows] & _LOW).astype(np.int64)
                 addresses[rows] = transition.addresses(transition.positions(number, offsets))
                 moved.append(rows)

@@ -110,7 +110,7 @@ def test_a_mapping_of_another_kind_is_not_followed() -> None:
     each = message.inline.transitions.add(sources=digests({0: 3}), destinations=digests({1: 1, 2: 2}))
     each.stable_partition.map_id = "x"
     moves = fragment_reuse.parse(message.SerializeToString(), no_file)
-    assert moves.moved(np.array([1, 5 << 32], np.uint64)).tolist() == [NOWHERE, 5 << 32]
+    assert moves.moved(np.array([1, 5 << 32], np.uint64)).tolist() == [1, 5 << 32]
     assert moves.unknown_rows([1, 2, 5], {0, 5}).keys() == {5}
     assert moves.sources([2]) == {0, 2}
 

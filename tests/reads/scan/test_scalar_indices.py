@@ -135,6 +135,50 @@ def test_a_compaction_that_leaves_indices_for_later(tmp_path: Path) -> None:
         check(path, "k = 3")
 
 
+@pytest.mark.parametrize("change", ["update", "delete", "merge"])
+@pytest.mark.parametrize(
+    ("kind", "column", "conditions"),
+    [
+        ("BTREE", "x", ["x = 1", "x IS NULL", "x IS NOT NULL AND x < 2", "x IN (1, 99)", "x <> 1"]),
+        ("BITMAP", "x", ["x = 1", "x IS NULL", "x IN (1, 99)"]),
+        ("ZONEMAP", "x", ["x = 1", "x IS NULL"]),
+        ("BLOOMFILTER", "x", ["x = 1", "x IS NULL"]),
+        ("LABEL_LIST", "l", ["list_contains(l, 1)"]),
+        ("NGRAM", "s", ["contains(s, 'word1')"]),
+    ],
+)
+def test_a_deferred_compaction_and_a_direct_one(
+    tmp_path: Path, kind: str, column: str, conditions: list[str], change: str
+) -> None:
+    """pylance names the fragments of the second one in the index, whose entries lead to those of the first one."""
+    path = str(tmp_path / "t.lance")
+    numbers = [None if i % 8 == 7 else i % 8 for i in range(200)]
+    rows = {"id": range(200), "x": numbers, "s": [f"word{i}" for i in numbers], "l": [[i or 0] for i in numbers]}
+    lance.write_dataset(pa.table({**rows, "o": range(200)}), path, max_rows_per_file=50)
+    if kind == "BTREE" and change == "update":
+        lance_sql.open(path).create_index(column, "btree")
+    else:
+        lance.dataset(path).create_scalar_index(column, kind)
+    lance.dataset(path).optimize.compact_files(defer_index_remap=True)
+    if change == "update":
+        lance.dataset(path).update({"o": "o"}, "id >= 20 AND id < 60")
+    elif change == "delete":
+        lance.dataset(path).delete("id >= 20 AND id < 60")
+    else:
+        new = lance.dataset(path).to_table(filter="id >= 20 AND id < 60")
+        lance.dataset(path).merge_insert("id").when_matched_update_all().execute(new)
+    lance.dataset(path).optimize.compact_files()
+    for condition in conditions:
+        expected = lance_sql.open(path, use_indices=False).count_rows(condition)
+        assert lance_sql.open(path).count_rows(condition) == expected, condition
+    table = lance_sql.open(path)
+    (affected,) = lance_sql.sql(f"SELECT count(*) FROM '{path}' WHERE {conditions[0]}").fetchall()[0]
+    assert affected == lance_sql.open(path, use_indices=False).count_rows(conditions[0])
+    deleted = table.delete(conditions[0])
+    assert lance_sql.open(path, use_indices=False).count_rows(conditions[0]) == 0
+    assert deleted.count_rows() == table.count_rows() - affected
+
+
 def test_explain_counts_rows_pruned_by_indices(tmp_path: Path) -> None:
     write(tmp_path / "t", "btree")
     text = lance_sql.open(tmp_path / "t").scan(["i"], "i = 700 AND _rowaddr < 4294967296").explain()

@@ -14,7 +14,7 @@ from lance_sql.format.index_files.zones import Zones
 from lance_sql.reads.scan import lineage
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.pruning.known_rows import KnownRows, distinct, everything, numbers_of
-from lance_sql.table.fragment_reuse import FragmentReuse
+from lance_sql.table.fragment_reuse import NOWHERE, FragmentReuse
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.indices import IndexSegment
 from lance_sql.values import row_ranges
@@ -31,12 +31,14 @@ class Covered:
 
     fragments: all fragments of the version
     fragment_indices: indices of the covered ones in the manifest, ascending
+    claimed: indices of those that the segment names itself, not through `moves`
     moves: moves of rows that the segment has at old addresses
     unknown: rows of these fragments that the segment does not cover, as numbers
     """
 
     fragments: Fragments
     fragment_indices: I64
+    claimed: I64 = field(default_factory=lambda: np.empty(0, np.int64))
     moves: FragmentReuse | None = None
     unknown: RowRanges = field(default_factory=lambda: row_ranges.EMPTY)
 
@@ -56,6 +58,7 @@ class Covered:
         return cls(
             candidates.fragments,
             np.array(covered_indices, np.int64),
+            np.array([index for index in covered_indices if id_of[index] in segment.fragment_ids], np.int64),
             moves,
             np.concatenate(numbers) if numbers else row_ranges.EMPTY,
         )
@@ -93,12 +96,30 @@ class Covered:
         return replace(self, fragment_indices=np.setdiff1d(self.fragment_indices, fragment_indices, assume_unique=True))
 
     def addresses(self, addresses: U64) -> KnownRows:
-        """Returns the rows at these addresses, without those of other fragments.
+        """Returns the rows at these addresses, without those of other fragments. Fragments that rows at old addresses may
+        have reached in ways that are not recorded are left out.
 
         raises: CorruptFile for addresses past the end of a fragment
         """
         if self.moves is not None:
             addresses = self.moves.moved(addresses)
+            return self.without(self._unsure(addresses))._rows_at(addresses)
+        return self._rows_at(addresses)
+
+    def _unsure(self, addresses: U64) -> I64:
+        """Returns the indices of fragments that may have the rows at addresses of fragments that are gone.
+
+        A compaction by pylance after a deferred one names its new fragments in the index, whose entries keep addresses
+        that lead to the fragments before them. Ids of fragments only grow.
+        """
+        ids = np.unique(addresses >> np.uint64(32))
+        gone = np.setdiff1d(ids, np.append(self.fragments.table.ids, NOWHERE >> np.uint64(32)))
+        if len(gone) == 0:
+            return np.empty(0, np.int64)
+        unsure: I64 = self.claimed[self.fragments.table.ids[self.claimed] > gone[0]]
+        return np.intersect1d(unsure, self.fragment_indices)
+
+    def _rows_at(self, addresses: U64) -> KnownRows:
         fragment_indices = self._indices_of(addresses >> np.uint64(32))
         offsets = (addresses & _OFFSETS).astype(np.int64)
         inside = fragment_indices >= 0
@@ -131,8 +152,11 @@ class Covered:
         if len(row_set.whole) == 0:
             return known
         whole = row_set.whole.astype(np.int64)
-        moved = self._moved(whole, np.zeros_like(whole), np.full_like(whole, _MAX_ROWS))
-        return known.with_segment(KnownRows(self.fragment_indices, self._as_rows(*moved[:3])))
+        ids, starts, ends, _ = self._moved(whole, np.zeros_like(whole), np.full_like(whole, _MAX_ROWS))
+        sure = self if self.moves is None else self.without(self._unsure(ids.astype(np.uint64) << np.uint64(32)))
+        indices = np.intersect1d(known.fragment_indices, sure.fragment_indices)
+        rows = row_ranges.union(known.rows, sure._as_rows(ids, starts, ends))
+        return KnownRows(indices, row_ranges.intersect(rows, everything(indices)))
 
     def tiled(self, zones: Zones) -> bool:
         """Whether the zones of the covered fragments contain each of their rows once."""
