@@ -137,8 +137,8 @@ class FragmentReuse:
         return sources
 
     def moved(self, addresses: U64) -> U64:
-        """Maps old addresses of rows to current ones; `NOWHERE` for rows that are gone. Addresses under mappings that are
-        not followed stay."""
+        """Maps old addresses of rows to current ones; `NOWHERE` for rows that are gone. Addresses under mappings that
+        are not followed stay."""
         addresses = addresses.copy()
         left: npt.NDArray[np.intp] = np.arange(len(addresses))
         while len(left):

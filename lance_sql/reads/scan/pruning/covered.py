@@ -96,8 +96,8 @@ class Covered:
         return replace(self, fragment_indices=np.setdiff1d(self.fragment_indices, fragment_indices, assume_unique=True))
 
     def addresses(self, addresses: U64) -> KnownRows:
-        """Returns the rows at these addresses, without those of other fragments. Fragments that rows at old addresses may
-        have reached in ways that are not recorded are left out.
+        """Returns the rows at these addresses, without those of other fragments. Fragments that rows at old addresses
+        may have reached in ways that are not recorded are left out.
 
         raises: CorruptFile for addresses past the end of a fragment
         """
