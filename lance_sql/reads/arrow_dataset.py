@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import pyarrow as pa
 
 # The module with the class: importing `pyarrow.dataset` takes three times as long.
 from pyarrow import _dataset
+from pyarrow._fs import LocalFileSystem
 
 from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
@@ -100,14 +102,30 @@ def _refused(name: str) -> Callable[..., Any]:
     return method
 
 
-class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
-    """A `pyarrow.dataset.Dataset` without an Arrow dataset behind it.
+_WAY_OUT: Final = "Arrow cannot scan a Lance table: pass dataset.scan().to_reader()"
 
-    Overrides all methods of the base class that need one, some of which would crash the process.
+
+@cache
+def _unreadable() -> _dataset.FileSystemDataset:
+    """Returns a dataset without columns whose scan fails with the way out.
+
+    Arrow's threads open its file, whose path no file can have. A file system in Python would deadlock where the caller
+    holds the interpreter's lock, as pylance does.
+    """
+    kind, place = _dataset.IpcFileFormat(), LocalFileSystem()
+    fragment = kind.make_fragment(f"{os.devnull}/{_WAY_OUT}", place)
+    return _dataset.FileSystemDataset([fragment], pa.schema([]), kind, place)
+
+
+class ArrowDataset(_dataset.UnionDataset):  # type: ignore[misc]  # untyped base
+    """A `pyarrow.dataset.Dataset` whose rows Arrow cannot scan itself.
+
+    Overrides all methods of the base class that would. Functions of Arrow in C++, such as `Scanner.from_dataset`, get a
+    dataset whose scan fails; without one they would crash the process.
     """
 
     def __init__(self) -> None:
-        """Does not call the base class, which cannot be made from Python."""
+        _dataset.UnionDataset.__init__(self, pa.schema([]), [_unreadable()])
 
     @property
     @abstractmethod
@@ -218,12 +236,19 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         return [name for name in super().__dir__() if name not in _NOT_LISTED]
 
     @property
+    def children(self) -> NoReturn:
+        raise _unsupported("children")
+
+    @property
     def partition_expression(self) -> NoReturn:
         raise _unsupported("partition_expression")
 
     @property
     def _scan_options(self) -> NoReturn:
-        raise _unsupported("_scan_options")
+        raise UnsupportedFeature(_WAY_OUT)
+
+    def _scanner_options(self, *_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedFeature(_WAY_OUT)
 
     filter = _refused("filter")
     join = _refused("join")
@@ -232,7 +257,6 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     sort_by = _refused("sort_by")
     take = _refused("take")
     _get_fragments = _refused("_get_fragments")
-    _scanner_options = _refused("_scanner_options")
 
     def __setstate__(self, state: object) -> NoReturn:
         raise _unsupported("__setstate__")
@@ -240,7 +264,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
 
 _NOT_LISTED: Final = frozenset(
     {
-        *("cast", "filter", "join", "join_asof", "partition_expression", "replace_schema", "sort_by"),
+        *("cast", "children", "filter", "join", "join_asof", "partition_expression", "replace_schema", "sort_by"),
         *("arguments", "compact_types", "explain_commits", "get_fragments", "of_inserts_by", "of_version", "predicate"),
         *("range_type", "scanner", "search_rows", "snapshot", "with_properties"),
     }

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import lance
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 import pytest
+from pyarrow import acero
 
 import lance_sql
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.providers.arrow import EngineDataset
+from lance_sql.reads.arrow_dataset import ArrowDataset
 
 
 @pytest.fixture
@@ -57,8 +62,6 @@ def test_methods_of_arrow_datasets_are_refused(dataset: lance_sql.Dataset) -> No
         "sort_by": lambda: dataset.sort_by("id"),
         "replace_schema": lambda: dataset.replace_schema(dataset.schema),
         "_get_fragments": lambda: dataset._get_fragments(None),
-        "_scanner_options": lambda: dataset._scanner_options({}),
-        "_scan_options": lambda: dataset._scan_options,
     }
     for name, call in calls.items():
         with pytest.raises(UnsupportedFeature, match=name):
@@ -68,3 +71,59 @@ def test_methods_of_arrow_datasets_are_refused(dataset: lance_sql.Dataset) -> No
 def test_polars_style_scans_work(dataset: lance_sql.Dataset) -> None:
     table = dataset.scanner(columns=["id"], filter=None, batch_size=10, use_threads=True).to_table()
     assert table.num_rows == 100
+
+
+def _into_acero(dataset: ArrowDataset) -> object:
+    return acero.Declaration("scan", acero.ScanNodeOptions(dataset)).to_table()
+
+
+def _into_pylance(verb: str) -> Callable[[Any, Path], object]:
+    def run(dataset: Any, folder: Path) -> object:
+        target = lance.write_dataset(pa.table({"id": [1], "s": ["q"]}), folder / "theirs.lance")
+        if verb == "write":
+            return lance.write_dataset(dataset, folder / "copy.lance")
+        if verb == "insert":
+            return target.insert(dataset)
+        if verb == "merge":
+            return target.merge(dataset, "id")
+        return target.merge_insert("id").when_matched_update_all().execute(dataset)
+
+    return run
+
+
+SCANS_OF_ARROW: dict[str, Callable[[Any, Path], object]] = {
+    "Scanner": lambda dataset, _: pyarrow.dataset.Scanner.from_dataset(dataset).to_table(),
+    "Scanner with columns": lambda dataset, _: pyarrow.dataset.Scanner.from_dataset(dataset, columns=["id"]).to_table(),
+    "Scanner with a filter": lambda dataset, _: pyarrow.dataset.Scanner.from_dataset(
+        dataset, filter=pc.field("id") > 1
+    ).count_rows(),
+    "UnionDataset": lambda dataset, _: pyarrow.dataset.UnionDataset(dataset.schema, [dataset]).to_table(),
+    "UnionDataset without columns": lambda dataset, _: pyarrow.dataset.UnionDataset(
+        pa.schema([]), [dataset]
+    ).to_table(),
+    "dataset": lambda dataset, _: pyarrow.dataset.dataset([dataset, dataset]).to_table(),
+    "join of a table": lambda dataset, _: pa.table({"id": [1]}).join(dataset, "id"),
+    "join of a dataset": lambda dataset, _: pyarrow.dataset.dataset(pa.table({"id": [1]})).join(dataset, "id"),
+    "join_asof": lambda dataset, _: pa.table({"id": [1]}).join_asof(dataset, "id", [], 1),
+    "acero": lambda dataset, _: _into_acero(dataset),
+    **{f"pylance {verb}": _into_pylance(verb) for verb in ("write", "insert", "merge", "merge_insert")},
+}
+
+
+@pytest.mark.parametrize("kind", ["table", "feed", "engine"])
+@pytest.mark.parametrize("how", SCANS_OF_ARROW)
+def test_scans_of_arrow_itself_raise(tmp_path: Path, how: str, kind: str) -> None:
+    """Without a dataset of Arrow behind the class, each of these ended the process."""
+    table = lance_sql.write({"id": [1, 2], "s": ["a", "b"]}, tmp_path / "t.lance")
+    kinds: dict[str, Callable[[], ArrowDataset]] = {
+        "table": lambda: table,
+        "feed": lambda: table.changes(1),
+        "engine": lambda: EngineDataset(table, lambda type: type, with_system_columns=True),
+    }
+    dataset = kinds[kind]()
+    with pytest.raises((lance_sql.LanceError, pa.ArrowException, OSError)) as raised:
+        SCANS_OF_ARROW[how](dataset, tmp_path)
+    # a union of other columns is refused for these
+    assert "to_reader()" in str(raised.value) or how == "UnionDataset"
+    assert not (tmp_path / "copy.lance" / "_versions").exists()
+    assert pickle.loads(pickle.dumps(table)).to_table().num_rows == 2

@@ -148,7 +148,7 @@ def test_a_compaction_that_leaves_indices_for_later(tmp_path: Path) -> None:
     ],
 )
 def test_a_deferred_compaction_and_a_direct_one(
-    tmp_path: Path, kind: str, column: str, conditions: list[str], change: str
+    tmp_path: Path, kind: Any, column: str, conditions: list[str], change: str
 ) -> None:
     """pylance names the fragments of the second one in the index, whose entries lead to those of the first one."""
     path = str(tmp_path / "t.lance")
