@@ -162,6 +162,12 @@ def _sql_expressions() -> Callable[..., Any]:
     return implementation
 
 
+def _forget_cached() -> Callable[..., Any]:
+    from lance_sql.store.cached import forget_cached
+
+    return forget_cached
+
+
 def _read_checksums() -> Callable[..., Any]:
     from lance_sql.table.checksums import read_new
 
@@ -169,6 +175,7 @@ def _read_checksums() -> Callable[..., Any]:
 
 
 ports.ENFORCE_RULES.connect(_enforce_rules)
+ports.FORGET_CACHED.connect(_forget_cached)
 ports.READ_CHECKSUMS.connect(_read_checksums)
 ports.SQL_EXPRESSIONS.connect(_sql_expressions)
 

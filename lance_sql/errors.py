@@ -33,6 +33,7 @@ import sys
 from types import TracebackType
 from typing import Final, Self
 
+from lance_sql.runtime import ports
 from lance_sql.runtime.terminal_text import one_line
 
 
@@ -159,7 +160,17 @@ class ForeignBase(LanceError, PermissionError):
 
 
 class CorruptFile(LanceError):
-    """A file of the table is missing, cut, or breaks the format's rules."""
+    """A file of the table is missing, cut, or breaks the format's rules.
+
+    Its cached bytes are removed once its name is known: they may be those of a wrong answer.
+    """
+
+    def located(
+        self, file: str | None, column: str | None = None, page: int | None = None, table: str | None = None
+    ) -> Self:
+        if self.file is None and file is not None:
+            ports.FORGET_CACHED.load()(file)
+        return super().located(file, column, page, table)
 
 
 class DamagedLineage(CorruptFile):

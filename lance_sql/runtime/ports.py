@@ -31,6 +31,8 @@ class Port:
 
 ENFORCE_RULES: Final = Port()
 """`changes.contracts.enforcement.enforce`, which reads rows and changes; called by each commit."""
+FORGET_CACHED: Final = Port()
+"""`store.cached.forget_cached`, which removes the cached bytes of a file that proved damaged; called by its error."""
 READ_CHECKSUMS: Final = Port()
 """`table.checksums.read_new`; called by stores that compare what they read."""
 SQL_EXPRESSIONS: Final = Port()

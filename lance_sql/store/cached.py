@@ -8,16 +8,18 @@ found it returns the tag of a cached content.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from itertools import count
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from weakref import ref
 
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.runtime.caches import LruCache
+from lance_sql.runtime.caches import LruCache, alive
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path, check_range
 from lance_sql.store.delegating import DelegatingStore
 from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache
@@ -32,7 +34,11 @@ ENVIRONMENT: Final = "LANCE_SQL_CACHE"
 _FOLDERS: Final = ("data/", "_deletions/", "_indices/")
 _VERSIONS: Final = "_versions"
 _MOST_SIZES: Final = 65_536
+_MOST_MANIFESTS: Final = 256
 
+T = TypeVar("T")
+_numbers: Final = count()
+_stores: Final[dict[int, ref[CachedStore]]] = {}
 _asked: ContextVar[str | bool | None] = ContextVar("cache", default=None)
 _lock = Lock()
 _caches: dict[tuple[str, int], DiskCache] = {}
@@ -46,6 +52,8 @@ class CachedStore(DelegatingStore):
         self._cache = cache
         self._sizes: LruCache[str, int] = LruCache("sizes of cached files", most_entries=_MOST_SIZES)
         self._listed: LruCache[str, ObjectInfo] = LruCache("listed manifests", most_entries=_MOST_SIZES)
+        self._manifests: LruCache[str, CachedFile] = LruCache("cached manifests", most_entries=_MOST_MANIFESTS)
+        _stores[next(_numbers)] = ref(self)
 
     def __reduce__(self) -> tuple[Any, tuple[Store, str, int]]:
         return _restore, (self._files, str(self._cache.folder), self._cache.most_bytes)
@@ -84,7 +92,8 @@ class CachedStore(DelegatingStore):
                 return size, cached.read(wanted)
         file_size, content = self._files.tail(path, num_bytes, size=size if is_told else None)
         self._sizes.put(path, file_size)
-        if not is_told and file_size <= num_bytes and (cached := self._cached_file(path, file_size)) is not None:
+        is_whole = file_size <= num_bytes and content.size == file_size
+        if not is_told and is_whole and (cached := self._cached_file(path, file_size)) is not None:
             # the whole file came, so cache it as it is
             with suppress(OSError):
                 cached.keep(ByteRange(0, file_size), content)
@@ -97,11 +106,15 @@ class CachedStore(DelegatingStore):
         # only files that come as a whole are cached
         cached = self._cache.file(self._files.uri, f"{listed.path} {tag}", size) if size <= num_bytes else None
         wanted = ByteRange(0, size)
-        if cached is not None and not cached.missing([wanted]):
-            return size, cached.read(wanted)
+        if cached is not None:
+            self._manifests.put(listed.path, cached)
+            if not cached.missing([wanted]):
+                return size, cached.read(wanted)
         file_size, content = self._files.tail(listed.path, num_bytes, size=size)
+        if cached is None or not file_size == content.size == size:
+            return file_size, content
         # Another content may have replaced it before it was read: then the tag has changed.
-        if cached is not None and file_size == size and listed == next(self._files.files(_VERSIONS), None):
+        if listed == next(self._files.files(_VERSIONS), None):
             with suppress(OSError):
                 cached.keep(wanted, content)
                 self._cache.added(len(content))
@@ -150,10 +163,42 @@ class CachedStore(DelegatingStore):
         self._forget(path)
         self._files.delete(path)
 
+    def forget(self, path: str) -> None:
+        """Removes the cached bytes of a file."""
+        self._forget(path)
+        self._listed.pop(path)
+        if (manifest := self._manifests.pop(path)) is not None:
+            manifest.remove()
+        self._cache.forget_size(self._files.uri, path)
+
     def _forget(self, path: str) -> None:
         size = self._sizes.pop(path)
         if size is not None and (cached := self._cached_file(path, size)) is not None:
             cached.remove()
+
+
+def forget_cached(path: str) -> None:
+    """Removes the cached bytes of a file that proved damaged, in all caches: they may be those of a wrong answer.
+
+    path: below the root of its store
+    """
+    for store in alive(_stores):
+        store.forget(path)
+
+
+def read_twice(store: Store, path: str, read: Callable[[], T]) -> T:
+    """Returns the result of reading a file. Reads a remote file again, past the caches, if it seems damaged: a proxy
+    may have answered with other bytes.
+
+    raises: as `read`
+    """
+    try:
+        return read()
+    except CorruptFile as error:
+        if store.concurrency <= 1 or isinstance(error.__cause__, FileNotFoundError):
+            raise
+    forget_cached(path)
+    return read()
 
 
 def with_cache(store: Store, options: Mapping[str, Any]) -> Store:

@@ -120,6 +120,11 @@ class DiskCache:
             unfinished.write_text(str(size), "ascii")
             os.replace(unfinished, target)
 
+    def forget_size(self, uri: str, path: str) -> None:
+        """Removes the cached size of a file."""
+        with suppress(OSError):
+            self._size_file(uri, path).unlink()
+
     def _size_file(self, uri: str, path: str) -> Path:
         return self.folder / (hashlib.sha256(f"{uri}\n{path}".encode()).hexdigest() + _SIZE)
 

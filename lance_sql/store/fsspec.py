@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
+from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY
@@ -175,18 +175,38 @@ class FsspecStore:
     def _fetch(self, path: str, full: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         # File systems differ in how they handle an empty range.
         asked = [wanted for wanted in ranges if wanted.end > wanted.start]
-        starts = [wanted.start for wanted in asked]
-        ends = [wanted.end for wanted in asked]
-        fetched = iter(self._fs.cat_ranges([full] * len(asked), starts, ends, on_error="raise") if asked else ())
+        fetched = iter(self._asked(path, full, asked) if asked else ())
         contents = [next(fetched) if wanted.end > wanted.start else b"" for wanted in ranges]
-        for wanted, content in zip(ranges, contents, strict=True):
-            if len(content) != wanted.end - wanted.start:
+        return [pa.py_buffer(content) for content in contents]
+
+    def _asked(self, path: str, full: str, ranges: Sequence[ByteRange]) -> Sequence[bytes]:
+        """Returns the content of ranges that are not empty. Asks again once for an answer of another length.
+
+        raises: CorruptFile for a file that ends before a range; StoreError
+        """
+        starts, ends = [wanted.start for wanted in ranges], [wanted.end for wanted in ranges]
+        for is_last in (False, True):
+            contents: Sequence[bytes] = self._fs.cat_ranges([full] * len(ranges), starts, ends, on_error="raise")
+            wrong = [
+                (wanted, len(content))
+                for wanted, content in zip(ranges, contents, strict=True)
+                if len(content) != wanted.end - wanted.start
+            ]
+            if not wrong:
+                return contents
+            (start, end), num_bytes = wrong[0]
+            size = self._fs.info(full).get("size")
+            if size is None or size < end:
                 with at(file=path):
                     raise CorruptFile(
-                        f"bytes {wanted.start} to {wanted.end} were requested, but the file has"
-                        f" {wanted.start + len(content)} at most"
+                        f"bytes {start} to {end} were requested, but the file has {start + num_bytes} at most"
                     )
-        return [pa.py_buffer(content) for content in contents]
+            if is_last:
+                raise StoreError(
+                    f"{self.uri}: the answer of the store for {path} is wrong: it has {num_bytes} bytes in place of"
+                    f" {start} to {end}: try again"
+                )
+        raise AssertionError
 
     def _full(self, path: str) -> str:
         check_path(path)

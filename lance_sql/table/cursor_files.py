@@ -19,11 +19,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, RetryableConflict, VersionNotFound, at
 from lance_sql.store import Store
+from lance_sql.store.cached import read_twice
 from lance_sql.store.put_once import put_once
 from lance_sql.table import cursor_ids
 from lance_sql.table.paths import CURSORS
@@ -243,11 +245,15 @@ def _newest(store: Store, name: str) -> CursorRecord | None:
         path = _path(name, number)
         with at(file=path):
             try:
-                return _parsed(name, number, store.tail(path, _MAX_BYTES))
+                return read_twice(store, path, partial(_read, store, name, number))
             except FileNotFoundError:
                 # another writer has moved it since
                 continue
     raise RetryableConflict(f"the cursor {name!r} is moved by others repeatedly: try again")
+
+
+def _read(store: Store, name: str, number: int) -> CursorRecord:
+    return _parsed(name, number, store.tail(_path(name, number), _MAX_BYTES))
 
 
 def _numbers(store: Store, name: str) -> Iterable[int]:

@@ -20,6 +20,7 @@ from lance_sql import _kernels
 from lance_sql._kernels import IpcCodec
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.store import Store, checksums, innermost
+from lance_sql.store.cached import read_twice
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import DELETIONS
@@ -46,7 +47,9 @@ def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: in
 
     raises: CorruptFile, with the path, for a file that is missing, truncated, of another form, or names other rows
     """
-    offsets = _KNOWN.get(store, path, lambda: _read(store, path, file_type, physical_rows))
+    offsets = _KNOWN.get(
+        store, path, lambda: read_twice(store, path, lambda: _read(store, path, file_type, physical_rows))
+    )
     if len(offsets) and int(offsets[-1]) >= physical_rows:
         with at(file=path):
             raise CorruptFile(f"row {offsets[-1]} is deleted in a fragment of {physical_rows} rows")

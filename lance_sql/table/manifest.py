@@ -23,6 +23,7 @@ from lance_sql.format.proto import file_pb2, table_pb2
 from lance_sql.format.schema import Schema, build
 from lance_sql.format.schema.wire import from_manifest, to_messages
 from lance_sql.store import Store
+from lance_sql.store.cached import read_twice
 from lance_sql.table import features, manifest_file
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.known_files import KnownFiles
@@ -112,7 +113,7 @@ def read(store: Store, path: str, table: str, *, size: int | None = None) -> Man
     size: of the file, if known
     raises: CorruptFile, with the path; UnsupportedFeature
     """
-    return _KNOWN.get(store, path, lambda: _read(store, path, table, size))
+    return _KNOWN.get(store, path, lambda: read_twice(store, path, lambda: _read(store, path, table, size)))
 
 
 def _read(store: Store, path: str, table: str, size: int | None) -> Manifest:
@@ -141,6 +142,10 @@ def read_outline(
 
     raises: as `read`
     """
+    return read_twice(store, path, lambda: _read_outline(store, path, table, size))
+
+
+def _read_outline(store: Store, path: str, table: str, size: int | None) -> tuple[Outline, manifest_file.ReadSections]:
     message, rest, stored_fragments, before = _read_message(store, path, table, size)
     with at(file=path):
         _check_format(message)

@@ -23,6 +23,7 @@ from uuid import uuid4
 
 from lance_sql.errors import BranchExists, CorruptFile, InvalidArgument, LanceError, TagExists, VersionNotFound, at
 from lance_sql.store import Store
+from lance_sql.store.cached import read_twice
 from lance_sql.store.put_once import put_once
 from lance_sql.table.paths import BRANCHES, TAGS
 from lance_sql.table.version_names import unknown_name
@@ -243,7 +244,7 @@ def _existing_tag(store: Store, name: str, table: str) -> Mapping[str, Any]:
 def _existing(store: Store, path: str, what: str) -> Mapping[str, Any]:
     with at(file=path):
         try:
-            return _content(store, path)
+            return read_twice(store, path, partial(_content, store, path))
         except FileNotFoundError as error:
             raise VersionNotFound(f"no {what}") from error
 
@@ -274,7 +275,7 @@ def _listed(store: Store, folder: str) -> Iterator[tuple[str, str, Mapping[str, 
     for name, path in _names(store, folder):
         try:
             with at(file=path):
-                content = _content(store, path)
+                content = read_twice(store, path, partial(_content, store, path))
         except CorruptFile as error:
             # macOS writes "._v1.json" beside "v1.json"
             if isinstance(error.__cause__, FileNotFoundError) or name.startswith("._"):

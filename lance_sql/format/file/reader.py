@@ -8,6 +8,7 @@ from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2
 from lance_sql.format.file.page_cache import PageCache
 from lance_sql.format.file_versions import FileVersion
 from lance_sql.store import Store
+from lance_sql.store.cached import read_twice
 
 
 class FileReader:
@@ -32,8 +33,11 @@ class FileReader:
         size: of the file, as recorded in the table; saves a request for stores that need one
         has_short_end: the first reads are near the end, so that a remote file is opened with a longer tail
         """
-        self.bytes = FileBytes(store, path, size=size, table=table, has_short_end=has_short_end)
         self.page_cache = page_cache
+        read_twice(store, path, lambda: self._open(store, path, size, table, has_short_end=has_short_end))
+
+    def _open(self, store: Store, path: str, size: int | None, table: str | None, *, has_short_end: bool) -> None:
+        self.bytes = FileBytes(store, path, size=size, table=table, has_short_end=has_short_end)
         with self.at():
             footer = parse_footer(self.bytes.size, self.bytes.tail)
             self.metadata: LegacyMetadata | MetadataV2
@@ -42,7 +46,7 @@ class FileReader:
             else:
                 identity = None if self.bytes.is_in_memory else self.bytes.identity
                 self.metadata = MetadataV2(footer, self.bytes.read, identity)
-        self.file_version: FileVersion = footer.file_version
+            self.file_version: FileVersion = footer.file_version
 
     @property
     def path(self) -> str:
