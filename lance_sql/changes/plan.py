@@ -228,12 +228,14 @@ class CommitRange:
         if predicate is None:
             return True
         names = {path[0] for path in predicate.columns}
-        if not names & {*NAMES, *ORIGIN_NAMES}:
+        # without them, a column of the table may have such a name
+        origin = ORIGIN_NAMES if self.with_origin else ()
+        if not names & {*NAMES, *origin}:
             return True
         constants: dict[str, list[object]] = {COMMIT_VERSION: [version]}
         if COMMIT_TIMESTAMP in names:
             constants[COMMIT_TIMESTAMP] = [self.history.snapshot_at(version).manifest.timestamp]
-        if names & set(ORIGIN_NAMES):
+        if names & set(origin):
             one = Commits.of([self.history.commit(version)], with_origin=True)
             constants |= {name: array.to_pylist() for name, array in one.columns("", ORIGIN_NAMES, ONE_ID).items()}
         for kind in (INSERT,) if self.mode == "insert_only" else self.kinds:

@@ -18,11 +18,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.dataset import Dataset
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.jobs.distributed import ChangeJob, Clauses, Written, change_rows
 from lance_sql.one_sql.engines import Engine
 from lance_sql.providers.sources import Source
-from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.writes.statements.row_changes import deleted, system_column
 
 _numbers = itertools.count()
@@ -82,7 +82,7 @@ def change(
 
     def run(job: ChangeJob) -> list[Written]:
         name = new_name()
-        source = Source(job.dataset, with_system_columns=True)
+        source = _with_system_columns(job.dataset, ROW_ID, ROW_ADDRESS)
         types = engine.column_types(source)
         rows = query(name, lambda column, value: engine.cast(value, types.get(column)))
         prepared = engine.prepare(rows, {name: source}, is_typed=False)
@@ -101,12 +101,26 @@ def delete(dataset: Dataset, engine: Engine, query: Callable[[str], exp.Expr]) -
 
     def run(job: ChangeJob) -> list[Written]:
         name = new_name()
-        source = Source(job.dataset, with_system_columns=True)
+        source = _with_system_columns(job.dataset, ROW_ADDRESS)
         prepared = engine.prepare(query(name), {name: source}, is_typed=False)
         batches = map(_with_rows, prepared.reader())
         return [job.apply(deleted(system_column(batch, ROW_ADDRESS)) for batch in batches)]
 
     return change_rows(dataset, "delete", run)
+
+
+def _with_system_columns(dataset: Dataset, *needed: str) -> Source:
+    """
+    needed: names of system columns
+    raises: InvalidArgument for a column of the table that hides one of them
+    """
+    for name in dataset.schema.names:
+        if name.lower() in needed:
+            raise InvalidArgument(
+                f"The column {name!r} of {dataset.snapshot.label} differs from the system column {name.lower()!r} only"
+                " in case, which SQL ignores: rename it, or use a verb of Dataset"
+            )
+    return Source(dataset, with_system_columns=True)
 
 
 def _with_rows(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -75,14 +75,25 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def alike(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Returns the pairs of names that differ only in case, which most SQL ignores: each with the first like it."""
+def sql_folded(name: str) -> str:
+    """Returns the form in which DuckDB compares names: it ignores the case of ASCII letters."""
+    return (
+        name.lower() if name.isascii() else name.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
+    )
+
+
+def alike(names: Iterable[str]) -> dict[str, str]:
+    """Returns each name that DuckDB cannot distinguish from another one, with that other one."""
+    given = list(names)
+    if len({name.lower() for name in given}) == len(given):
+        return {}
     seen: dict[str, str] = {}
-    pairs = []
-    for name in names:
-        first = seen.setdefault(name.casefold(), name)
+    pairs: dict[str, str] = {}
+    for name in given:
+        first = seen.setdefault(sql_folded(name), name)
         if first != name:
-            pairs.append((first, name))
+            pairs[name] = first
+            pairs.setdefault(first, name)
     return pairs
 
 

@@ -19,7 +19,7 @@ from lance_sql.format.schema.duckdb_types import exportable
 from lance_sql.values import selection
 
 from ..arrow import widened_rows
-from .tables import widen
+from .tables import check_distinct, widen
 
 # Rows arrive in batches, in an internal table: these would see only a part of it.
 _REFUSED: Final[Mapping[type[Any], str]] = {
@@ -46,6 +46,7 @@ class SqlExpressions:
         self._schema = schema
         mentioned = _identifiers(expressions.values())
         self.columns = tuple(name for name in schema.names if name.lower() in mentioned)
+        check_distinct(self.columns, pa.schema([schema.field(name) for name in self.columns]))
         # a line break ends a comment at the end of an expression
         selected = ", ".join(f"({text}\n) AS c{i}" for i, text in enumerate(expressions.values()))
         self._query = f"SELECT {selected} FROM rows"

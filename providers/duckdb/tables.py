@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ import duckdb
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.reads.arrow_dataset import Scanner
+from lance_sql.reads.arrow_dataset import AnyScan, Scanner
 from lance_sql.reads.scan.predicates import conjunction
 from lance_sql.reads.scan.scan import Scan
+from lance_sql.values.names import alike
 
 from ..arrow import EngineDataset, Relation
 from .macros import NO_COLUMN
@@ -38,8 +39,8 @@ class DuckDBTable(EngineDataset):
     where: filter as SQL text
     follows: the newest version was requested, so that a plan that runs again, such as a prepared statement,
         must be of the version that is the newest then
-    raises: as `Dataset.scan` for the filter; UnsupportedFeature, naming the column, for a type that DuckDB has no
-        counterpart for, and for a column that has the name of `NO_COLUMN`
+    raises: as `Dataset.scan` for the filter; as `check_distinct` for a scan; UnsupportedFeature, naming the column, for
+        a type that DuckDB has no counterpart for, and for a column that has the name of `NO_COLUMN`
     """
 
     dataset: Dataset
@@ -76,6 +77,7 @@ class DuckDBTable(EngineDataset):
         names = self._names(columns)
         stored = [name for name in names if name != NO_COLUMN] if self._with_no_column else names
         scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size).with_types(self._compact)
+        _check_scan(scan, stored, self._schema)
         parts = [part for part in (self._predicate_of_all, scan.predicate) if part is not None]
         if self._predicate_of_all is not None:
             scan = replace(scan, predicate=conjunction(parts))
@@ -151,6 +153,7 @@ class FreshTable(EngineDataset):
         names = self._names(columns)
         stored = [name for name in names if name != NO_COLUMN]
         scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size)
+        _check_scan(scan, stored, self._schema)
         return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -173,9 +176,76 @@ def table(
     return _table_class()(dataset, **options, where=where, follows=follows)
 
 
+class _FeedTable(EngineDataset):
+    """A change feed, a history or a search.
+
+    raises: as `check_distinct` for a scan
+    """
+
+    def __init__(self, feed: Relation) -> None:
+        super().__init__(feed, widen, with_system_columns=False, compact=True)
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | Predicate | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> AnyScan:
+        """Like `EngineDataset.scan`."""
+        scan = super().scan(columns, filter, limit=limit, batch_size=batch_size)
+        _check_scan(scan, self._names(columns), self._schema)
+        return scan
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _FeedTable, (self.dataset,)
+
+
 def feed_table(feed: Relation) -> EngineDataset:
     """Wraps a change feed, a history or a search, whose number of rows is unknown before planning."""
-    return EngineDataset(feed, widen, with_system_columns=False, compact=True)
+    return _FeedTable(feed)
+
+
+def _check_scan(scan: Any, columns: Sequence[str], schema: pa.Schema) -> None:
+    """
+    raises: as `check_distinct`, for columns of the scan and of its filter
+    """
+    predicate: Predicate | None = getattr(scan, "predicate", None)
+    check_distinct(columns if predicate is None else [*columns, *(path[0] for path in predicate.columns)], schema)
+
+
+def check_distinct(columns: Iterable[str], schema: pa.Schema) -> None:
+    """Makes sure that DuckDB, which ignores case, reads the columns that a query means.
+
+    columns: to be read
+    schema: all columns that the query may name
+    raises: InvalidArgument for one of two columns whose names differ only in case, and for a struct with two such
+        members
+    """
+    pairs = alike(schema.names)
+    for name in columns:
+        if name in pairs:
+            raise InvalidArgument(
+                f"The columns {pairs[name]!r} and {name!r} differ only in case, which DuckDB ignores: use"
+                " engine='datafusion' or a verb of Dataset, or rename one"
+            )
+    for name in columns:
+        members = _alike_members(schema.field(name).type)
+        if members is not None:
+            raise InvalidArgument(
+                f"The column {name!r} has members {members[0]!r} and {members[1]!r}, which differ only in case, and"
+                " DuckDB ignores that: use engine='datafusion' or a verb of Dataset, or rename one"
+            )
+
+
+def _alike_members(type: pa.DataType) -> tuple[str, str] | None:
+    if not type.num_fields:
+        return None
+    fields = [type.field(index) for index in range(type.num_fields)]
+    for name, other in alike(field.name for field in fields).items():
+        return other, name
+    return next(filter(None, (_alike_members(field.type) for field in fields)), None)
 
 
 @functools.cache

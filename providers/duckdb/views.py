@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from lance_sql.errors import LanceError
+from lance_sql.values.names import sql_folded
 from lance_sql.values.sql_text import identifier, literal
 
 from .. import catalog_names
@@ -64,7 +65,7 @@ def _sources(catalog: Catalog, number: int) -> Iterator[tuple[str, str, str]]:
     by_name: dict[tuple[str, str], list[tuple[str, ...]]] = {}
     for name in catalog.walk():
         schema = ".".join(name[:-1]) or _MAIN
-        by_name.setdefault((schema.casefold(), name[-1].casefold()), []).append(name)
+        by_name.setdefault((sql_folded(schema), sql_folded(name[-1])), []).append(name)
     for names in by_name.values():
         *namespace, last = names[0]
         source = _source(catalog, number, names[0]) if len(names) == 1 else catalog_names.one_of(number, names)

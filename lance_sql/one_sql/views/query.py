@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.shape import Functions, Shape, is_plain, shape
 from lance_sql.opening import open as open_dataset
 from lance_sql.providers.sources import Source
+from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.values.sql_text import literal
 
 _CALL: Final = re.compile(r"[a-z_]\w*(?=\s*\()")
@@ -153,12 +155,21 @@ class ViewQuery:
         if self.settings.get(_COLLATION):
             return f"the setting {_COLLATION} is {self.settings[_COLLATION]}"
         columns = {name: dataset.schema.names for name, dataset in self.tables.items()}
+        taken = next(filter(_is_own, (*self.names, *chain.from_iterable(columns.values()))), None)
+        if taken is not None:
+            return f"the name of the column {taken!r} is used to follow changes"
         kind = shape(self.tree, self.text, self.dialect, _functions(), columns)
         if isinstance(kind, Shape) and len(kind.select.expressions) != len(self.names):
             return "a part of it becomes several columns"
         return kind
 
 
+def _is_own(name: str) -> bool:
+    """Whether a column of a user has a name that the queries for changes use themselves."""
+    return name.lower().startswith(_OWN) or name.lower() in (ROW_ID, ROW_ADDRESS)
+
+
+_OWN: Final = "__lance_"
 _UNITS: Final = ("s", "ms", "us", "ns")
 
 
