@@ -20,7 +20,7 @@ from lance_sql.changes import bounds
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.contracts.checked_rows import MAX_EXAMPLES, CheckedChanges, CheckedRows, ProposedRows, scan
 from lance_sql.changes.contracts.contract_report import ContractReport, RuleResult
-from lance_sql.changes.contracts.rules import CONDITION, Rule, negated, quoted, read_rules, unaccepted
+from lance_sql.changes.contracts.rules import CONDITION, UNUSABLE, Rule, negated, quoted, read_rules, unaccepted
 from lance_sql.changes.contracts.sense import beside, missing
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import BranchHistory
@@ -209,7 +209,12 @@ def _shown(examples: pa.Table) -> str:
     return ", ".join(f"{name}={value!r}"[:80] for name, value in list(row.items())[:6])
 
 
+def _unusable(rule: Rule, rows: CheckedRows) -> _Breach:
+    return _Breach(rule.problem, None)
+
+
 _CHECKS: Final = {
+    UNUSABLE: _unusable,
     CONDITION: _condition,
     "unique": _unique,
     "not_null": _not_null,

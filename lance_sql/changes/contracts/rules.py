@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 
 from lance_sql.changes.contracts import sense
-from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound
+from lance_sql.errors import InvalidArgument, LanceError, VersionNotFound
 from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import unknown_name
@@ -42,6 +42,8 @@ Severity: TypeAlias = Literal["error", "warn"]
 PREFIX: Final = "lance_sql.rule."
 SEVERITIES: Final = ("error", "warn")
 CONDITION: Final = "condition"
+UNUSABLE: Final = "unusable"
+"""Kind of a rule that the columns of the table do not allow, such as those that another library renamed."""
 _CALL: Final = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 
 
@@ -51,10 +53,11 @@ class Rule(Record):
 
     text: the rule as typed
     severity: "error" stops a publication, "warn" does not
-    kind: one of `KINDS`, or "condition"
+    kind: one of `KINDS`, "condition", or "unusable"
     columns: the columns of the rule; none for a condition
     values: its other arguments, as Python values
     enforce: whether commits of this library that break it are rejected
+    problem: why it cannot be checked; empty if it can
     """
 
     name: str
@@ -64,6 +67,7 @@ class Rule(Record):
     columns: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
     enforce: bool = False
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,17 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
     return Rule(name, text.strip(), _severity(severity), kind_name, tuple(columns), tuple(values))
 
 
+def parse_stored(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
+    """Parses a rule that was set for earlier columns of a table.
+
+    raises: as `parse_rule`; InvalidArgument for accepted values that the type of the column does not have
+    """
+    rule = parse_rule(name, text, severity, snapshot)
+    if rule.kind == "accepted_values":
+        _ = to_predicate(snapshot, unaccepted(rule))
+    return rule
+
+
 def negated(condition: str) -> str:
     """Returns the filter for rows that break a condition."""
     # the condition may end with a comment
@@ -152,23 +167,33 @@ def unaccepted(rule: Rule) -> str:
 
 
 def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
-    """Returns the rules of a version, by name.
+    """Returns the rules of a version, by name. A rule that cannot be read, or that the columns of the table no longer
+    allow, is `UNUSABLE`."""
+    return {
+        key.removeprefix(PREFIX): _read_rule(key.removeprefix(PREFIX), value, snapshot)
+        for key, value in sorted(snapshot.manifest.config.items())
+        if key.startswith(PREFIX)
+    }
 
-    raises: CorruptFile for a rule that cannot be read, or that the table's columns no longer allow
-    """
-    rules = {}
-    for key, value in sorted(snapshot.manifest.config.items()):
-        if key.startswith(PREFIX):
-            name = key.removeprefix(PREFIX)
-            try:
-                content = json.loads(value)
-                rule = parse_rule(name, content["rule"], content["severity"], snapshot)
-                rules[name] = replace(rule, enforce=content.get("enforce") is True)
-            except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
-                raise CorruptFile(
-                    f"{snapshot.label}: the rule {name[:100]!r} cannot be checked ({error}); set it again, or drop it"
-                ) from error
-    return rules
+
+def _read_rule(name: str, value: str, snapshot: Snapshot) -> Rule:
+    content: Any = None
+    try:
+        content = json.loads(value)
+        rule = parse_stored(name, content["rule"], content["severity"], snapshot)
+        return replace(rule, enforce=content.get("enforce") is True)
+    except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
+        given = content if isinstance(content, dict) else {}
+        text, severity = given.get("rule"), str(given.get("severity"))
+        reason = error.message if isinstance(error, LanceError) else str(error)
+        return Rule(
+            name,
+            text if isinstance(text, str) else value[:200],
+            "warn" if severity == "warn" else "error",
+            UNUSABLE,
+            enforce=given.get("enforce") is True,
+            problem=f"it cannot be checked ({reason}); set it again, or drop it",
+        )
 
 
 def is_enforced(entry: tuple[str, str]) -> bool:
