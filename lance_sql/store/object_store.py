@@ -7,7 +7,6 @@ that this very call created the object. Callers that must know read it.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at, missing_package
 from lance_sql.store import conditional_puts
+from lance_sql.store.client_errors import NO_REASON, NOT_IMPLEMENTED, OutsideError, first_line, to_error
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.options import ClientSettings, to_object_store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
@@ -69,6 +69,7 @@ class ObjectStore:
         self._obstore = _import(scheme)
         settings = to_object_store(scheme, bucket, self._options)
         self._client = _client(self._obstore, scheme, bucket, prefix.strip("/"), settings)
+        self._renews = settings.credentials is not None
         self._bucket, self._endpoint = f"{scheme}://{bucket}", settings.endpoint
         # Azure has no requests for the end of an object.
         self._has_suffixes = scheme in ("s3", "s3a", "gs", "gcs")
@@ -169,7 +170,7 @@ class ObjectStore:
             try:
                 self._obstore.put(self._client, path, content, mode=mode, use_multipart=False)
             except self._obstore.exceptions.BaseError as error:
-                if mode == "create" and _NOT_IMPLEMENTED.search(_first_line(error)):
+                if mode == "create" and NOT_IMPLEMENTED.search(first_line(error)):
                     raise NotImplementedError from error
                 raise
 
@@ -209,7 +210,16 @@ class ObjectStore:
             yield from chunk
 
     def _size(self, path: str) -> int:
-        return int(self._read(path, lambda: self._obstore.head(self._client, path))["size"])
+        def head() -> Any:
+            try:
+                return self._obstore.head(self._client, path)
+            except self._obstore.exceptions.BaseError as error:
+                if NO_REASON.search(str(error)):
+                    # an answer to HEAD has no body with the reason, that to GET has
+                    self._obstore.get_range(self._client, path, start=0, end=1)
+                raise
+
+        return int(self._read(path, head)["size"])
 
     def _get(self, path: str, suffix: int | None) -> tuple[int, pa.Buffer]:
         """Returns the size of an object and its end, or all of it."""
@@ -260,7 +270,7 @@ class ObjectStore:
         sets = [asked[::2], asked[1::2]] if touch else [asked] if asked else []
         try:
             contents_of_sets = innermost([partial(self._read, path, partial(fetch, some)) for some in sets])
-        except _OutsideError:
+        except OutsideError:
             end = max(each.end for each in asked)
             with at(file=path):
                 raise CorruptFile(f"bytes up to {end} were requested, but the file is shorter") from None
@@ -329,53 +339,11 @@ class ObjectStore:
                 raise StoreError(f"{self.uri}: no such bucket") from error
             raise FileNotFoundError(path) from error
         except exceptions.BaseError as error:
-            raise self._error(error) from error
-
-    def _error(self, error: Exception) -> Exception:
-        """Returns the error to raise for one of the client."""
-        exceptions = self._obstore.exceptions
-        line = _first_line(error)
-        message = f"{self.uri}: {line}"
-        if "416" in line and "Range Not Satisfiable" in line:
-            return _OutsideError(message)
-        if "NoSuchBucket" in str(error):
-            return StoreError(f"{self.uri}: no such bucket")
-        if "ContainerNotFound" in str(error):
-            return StoreError(f"{self.uri}: no such container")
-        if isinstance(error, exceptions.InvalidPathError):
-            return UnsupportedFeature(
-                f"{self.uri}: an object there has a name that the client cannot list: rename or remove it: {line}"
-            )
-        is_refused = isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError))
-        if _NO_LOGIN.search(line):
-            return PermissionError(
-                f"{self.uri}: no login was found for it: not in storage options, variables such as AWS_ACCESS_KEY_ID or"
-                " a profile, and the service that gives one to machines in the cloud, which was asked last, gave none"
-            )
-        if is_refused or _REFUSED.search(line):
-            return PermissionError(message)
-        failure = StoreError(message)
-        failure.is_unanswered = "non-2xx status" not in line and not _ERROR_OF_ONE.search(line)
-        return failure
-
-
-# The parts of an XML answer with the reason, and the statuses for a denied access.
-_CODE: Final = re.compile(r"<Code>([^<]+)</Code>")
-_MESSAGE: Final = re.compile(r"<Message>([^<]+)</Message>")
-# Addresses where machines in the cloud request a login.
-_NO_LOGIN: Final = re.compile(r"169\.254\.169\.254|metadata\.google\.internal")
-# AccessDenied without a status is the refusal of one object of DeleteObjects.
-_REFUSED: Final = re.compile(r"\b(?:401 Unauthorized|403 Forbidden|AccessDenied|AllAccessDisabled)\b")
-_ERROR_OF_ONE: Final = re.compile(r"DeleteObjects request failed for key")
-_NOT_IMPLEMENTED: Final = re.compile(r"\b501 Not Implemented\b|\bNotImplemented\b")
+            raise to_error(self._obstore, self.uri, error, renews=self._renews) from error
 
 
 class _WrongAnswerError(Exception):
     """An answer with another body than the one that was requested."""
-
-
-class _OutsideError(OSError):
-    """A range that begins after the end of the object."""
 
 
 def _import(scheme: str) -> Any:
@@ -403,15 +371,4 @@ def _client(obstore: Any, scheme: str, bucket: str, prefix: str, settings: Clien
             return obstore.store.GCSStore(bucket, **prefix_option, **options)
         return obstore.store.AzureStore(bucket.partition("@")[0], **prefix_option, **options)
     except (obstore.exceptions.BaseError, ValueError, TypeError) as error:
-        raise InvalidArgument(f"Cannot open {scheme}://{bucket}: {_first_line(error)}") from error
-
-
-def _first_line(error: Exception) -> str:
-    """Returns the error of a client in one line: the reason, if the server answered in XML or JSON."""
-    said = str(error).partition("\n\nDebug source")[0].strip()
-    begin, mark, answer = said.partition("<")
-    if not mark:
-        return " ".join(said.partition("\n")[0].split())[:500]
-    matches = (pattern.search(answer) for pattern in (_CODE, _MESSAGE))
-    reason = ": ".join(each[1].strip().partition("\n")[0] for each in matches if each is not None)
-    return " ".join(f"{begin.strip().rstrip(':')}: {reason or mark + answer.partition(chr(10))[0]}".split())[:500]
+        raise InvalidArgument(f"Cannot open {scheme}://{bucket}: {first_line(error)}") from error

@@ -12,10 +12,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Final
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.store.profile_keys import profile_keys
 
 _CLIENT: Final = frozenset(
     {
@@ -100,7 +100,7 @@ def to_object_store(scheme: str, bucket: str, options: Mapping[str, Any]) -> Cli
     if str(config.get("endpoint", "")).startswith("http://"):
         settings.client.setdefault("allow_http", True)
     if family == "s3":
-        settings.credentials = _credentials(config)
+        settings.credentials = profile_keys(config)
     settings.endpoint = _endpoint(family, config)
     return settings
 
@@ -161,20 +161,3 @@ def _add(settings: ClientSettings, scheme: str, family: str, name: str, value: A
 
 def _flag(value: Any) -> Any:
     return value.lower() in ("true", "1", "yes") if isinstance(value, str) else bool(value)
-
-
-def _credentials(config: Mapping[str, Any]) -> Any:
-    """Returns credentials of a profile in ~/.aws, which the client does not read itself. None if others are given."""
-    if "access_key_id" in config or "skip_signature" in config or os.environ.get("AWS_ACCESS_KEY_ID"):
-        return None
-    folder = Path.home() / ".aws"
-    if "AWS_PROFILE" not in os.environ and not any((folder / name).exists() for name in ("credentials", "config")):
-        return None
-    try:
-        import boto3
-        from obstore.auth.boto3 import Boto3CredentialProvider
-
-        session = boto3.Session()
-        return Boto3CredentialProvider(session) if session.get_credentials() is not None else None
-    except ImportError:
-        return None

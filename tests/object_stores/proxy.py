@@ -11,6 +11,7 @@ requests that change one key are carried out one after the other, so that of sev
 from __future__ import annotations
 
 import http.client
+import re
 import socket
 import struct
 import threading
@@ -38,12 +39,14 @@ class Request:
     kind: LIST, GET, HEAD, PUT, POST, DELETE or COPY for objects; the name of the action for DynamoDB
     key: of the object, without its bucket; the prefix of a listing
     is_conditional: it creates the object if it is not there
+    key_id: name of the keys that sign it
     """
 
     kind: str
     key: str
     query: tuple[tuple[str, str], ...] = ()
     is_conditional: bool = False
+    key_id: str | None = None
 
 
 class Fault(Enum):
@@ -275,4 +278,5 @@ def _parse(command: str, path: str, headers: Any) -> Request:
         kind, key = "LIST", names.get("prefix", "")
     elif command == "PUT" and headers.get("x-amz-copy-source"):
         kind = "COPY"
-    return Request(kind, key, query, headers.get("If-None-Match") == "*")
+    signed = re.search(r"Credential=([^/]+)/", headers.get("Authorization") or "")
+    return Request(kind, key, query, headers.get("If-None-Match") == "*", signed[1] if signed else None)
