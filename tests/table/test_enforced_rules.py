@@ -185,3 +185,40 @@ def test_random_writes_are_committed_just_when_the_rules_are_kept(tmp_path: Path
         table = table.latest()
         found = table.scan().to_table().to_pylist()
         assert sorted((row["id"], row["v"]) for row in found) == sorted(rows)
+
+
+SELF = "foreign_key(boss, 'people.lance', id)"
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> lance_sql.Dataset:
+    table = lance_sql.write({"id": [1], "boss": [1]}, tmp_path / "people.lance")
+    table = table.set_rule("boss", SELF, enforce=True)
+    return lance_sql.write({"id": [2, 3], "boss": [2, 2]}, table, mode="append")
+
+
+def test_a_foreign_key_into_its_own_table_sees_the_rows_of_the_same_commit(people: lance_sql.Dataset) -> None:
+    people = people.merge({"id": [3, 9], "boss": [9, 9]}, on="id")
+    with people.staged("hires") as staged:
+        lance_sql.write({"id": [20, 21], "boss": [21, 20]}, staged, mode="append")
+    people = lance_sql.write({"id": [7, 8], "boss": [8, 7]}, people.latest(), mode="overwrite")
+    assert people.check().is_kept
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: lance_sql.write({"id": [4], "boss": [99]}, table, mode="append"),
+        lambda table: table.delete("id = 2"),
+        lambda table: table.update({"id": "id + 100"}),
+        lambda table: table.update({"id": "7"}, "id = 2"),
+        lambda table: table.merge({"id": [3], "boss": [99]}, on="id"),
+        lambda table: lance_sql.write({"id": [7], "boss": [1]}, table, mode="overwrite"),
+    ],
+)
+def test_a_foreign_key_into_its_own_table_is_enforced(
+    people: lance_sql.Dataset, change: Callable[[lance_sql.Dataset], object]
+) -> None:
+    with pytest.raises(ContractBroken, match="not in id of people"):
+        change(people)
+    assert people.latest().version == people.version

@@ -21,12 +21,11 @@ from lance_sql.changes.bounds import Bound
 from lance_sql.changes.contracts.checked_rows import MAX_EXAMPLES, CheckedChanges, CheckedRows, ProposedRows, scan
 from lance_sql.changes.contracts.contract_report import ContractReport, RuleResult
 from lance_sql.changes.contracts.rules import CONDITION, UNUSABLE, Rule, negated, quoted, read_rules, unaccepted
-from lance_sql.changes.contracts.sense import beside, missing
+from lance_sql.changes.contracts.sense import missing, referenced_table
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.key_matching import match
-from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection, value_text
 from lance_sql.values.arrays import I64
@@ -145,8 +144,10 @@ def _counts(snapshot: Snapshot, keys: pa.Table) -> I64:
 
 def _foreign_key(rule: Rule, rows: CheckedRows) -> _Breach:
     column, other_column = rule.columns
-    other = open_snapshot(beside(rows.snapshot, rule.values[0]), storage_options=rows.snapshot.storage_options)
-    values = rows.table([column]).column(0)
+    other = referenced_table(rows.snapshot, rule.values[0])
+    # a change may remove what other rows of the same table refer to
+    referring = CheckedRows(rows.snapshot) if other is rows.snapshot else rows
+    values = referring.table([column]).column(0)
     referenced = scan(other, [other_column], None, None).to_table().column(0)
     left = missing(values, column, referenced, other_column)
     if not len(left):

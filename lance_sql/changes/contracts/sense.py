@@ -38,7 +38,7 @@ def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str 
     elif kind == "foreign_key":
         name, other_name = columns
         try:
-            other = open_snapshot(beside(snapshot, values[0]), storage_options=snapshot.storage_options)
+            other = referenced_table(snapshot, values[0])
             other_type = _type(other, other_name)
         except TABLE_ERRORS as error:
             raise InvalidArgument(f"foreign_key refers to a missing table or column: {error}") from error
@@ -69,7 +69,21 @@ def missing(values: pa.ChunkedArray, name: str, referenced: pa.ChunkedArray, oth
     return found
 
 
-def beside(snapshot: Snapshot, path: str) -> str:
+def referenced_table(snapshot: Snapshot, path: str) -> Snapshot:
+    """Opens the table that a rule names: a version that refers to its own table refers to itself.
+
+    raises: as `open_snapshot`
+    """
+    place = _beside(snapshot, path)
+    own, other = local_path(snapshot.uri), local_path(place)
+    if own is not None and other is not None:
+        is_same = os.path.realpath(own) == os.path.realpath(other)
+    else:
+        is_same = place.rstrip("/") == snapshot.uri.rstrip("/")
+    return snapshot if is_same else open_snapshot(place, storage_options=snapshot.storage_options)
+
+
+def _beside(snapshot: Snapshot, path: str) -> str:
     """Resolves the path in a rule: relative to the folder of this table, unless it is absolute."""
     if "://" in path or os.path.isabs(path):
         return path
