@@ -19,6 +19,8 @@ constexpr uint32_t kScalar = 1, kObject = 2, kArray = 4;
 constexpr uint32_t kNull = 0, kString = 1, kNumber = 2, kFalse = 3, kTrue = 4, kNested = 5;
 constexpr int kMaxDepth = 200;
 constexpr size_t kMaxPayload = (size_t{1} << 28) - 1;
+// Of any double.
+constexpr size_t kMostDigits = 767;
 constexpr size_t kMaxMembers = (size_t{1} << 29) - 1;
 
 struct Invalid {
@@ -281,36 +283,53 @@ class Parser {
 
     void floating(const char* first) {
         double value = 0;
-        if (std::from_chars(first, at_, value).ec == std::errc::result_out_of_range) {
-            value = is_large(first) ? std::numeric_limits<double>::infinity() : 0.0;
-            if (*first == '-') value = -value;
-        }
-        if (std::isinf(value)) {
-            arena_.push_back(value > 0 ? '\x20' : '\x30');
-            return;
-        }
+        const auto [stop, error] = std::from_chars(first, at_, value);
+        if (error == std::errc::result_out_of_range) throw Invalid{"a number beyond the range of doubles"};
+        if (!has_digits(first, value))
+            throw Invalid{"a number with digits that a double does not have: write it as text"};
         arena_.push_back('\x60');
         append_big_endian(arena_, std::bit_cast<uint64_t>(value));
     }
 
-    // Whether a number that no double can hold is too large rather than too small.
-    bool is_large(const char* first) const {
-        const char* exponent = std::find_if(first, at_, [](char c) { return c == 'e' || c == 'E'; });
-        const char* point = std::find(first, exponent, '.');
-        int64_t magnitude = 0;
-        const char* digit = std::find_if(first, exponent, [](char c) { return c >= '1' && c <= '9'; });
-        magnitude = digit < point ? point - digit : point - digit + 1;
-        if (exponent == at_) return magnitude > 0;
-        int64_t scale = 0;
-        const char* from = exponent + 1 + (exponent[1] == '+');
-        if (std::from_chars(from, at_, scale).ec != std::errc()) return *from != '-';
-        return scale > -magnitude;
+    // Whether the nearest double, with as many digits as the text has, is the text.
+    bool has_digits(const char* first, double value) {
+        digits_.clear();
+        for (const char* c = first; c != at_ && *c != 'e' && *c != 'E'; ++c) {
+            if (is_digit(*c) && (*c != '0' || !digits_.empty())) digits_.push_back(*c);
+        }
+        while (!digits_.empty() && digits_.back() == '0') digits_.pop_back();
+        if (digits_.empty()) return true;
+        if (digits_.size() <= std::numeric_limits<double>::digits10 &&
+            std::abs(value) >= std::numeric_limits<double>::min()) {
+            return true;
+        }
+        if (value == 0 || digits_.size() > kMostDigits) return false;
+        char text[kMostDigits + 16];
+        const auto end = text + sizeof(text);
+        const double size = std::abs(value);
+        // the shortest text rounds a tie away from zero, and the other one to an even digit
+        return is_digits(text, std::to_chars(text, end, size, std::chars_format::scientific)) ||
+               is_digits(text, std::to_chars(text, end, size, std::chars_format::scientific,
+                                             static_cast<int>(digits_.size()) - 1));
+    }
+
+    // Whether a number in scientific form has the digits.
+    bool is_digits(const char* text, std::to_chars_result written) const {
+        if (written.ec != std::errc()) return false;
+        std::string_view left = digits_;
+        for (const char* c = text; c != written.ptr && *c != 'e'; ++c) {
+            if (*c == '.') continue;
+            if (left.empty() || *c != left.front()) return false;
+            left.remove_prefix(1);
+        }
+        return left.empty();
     }
 
     const char* at_;
     const char* end_;
     std::string arena_;
     std::string packed_;
+    std::string digits_;
 };
 
 // Whether the bytes are UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
