@@ -67,7 +67,7 @@ def described(dataset: Dataset) -> Description:
         ("table", shown(dataset.uri)),
         ("version", dataset.version),
         ("branch", dataset.branch or "main"),
-        ("committed", None if committed is None else committed.isoformat(sep=" ", timespec="seconds")),
+        ("committed", None if committed is None else committed.isoformat(sep=" ")),
         ("rows", dataset.count_rows()),
         ("deleted rows", sum(deleted) if None not in deleted else None),
         ("fragments", fragments.num_rows),

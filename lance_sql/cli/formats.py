@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 import pyarrow as pa
 
+from lance_sql.errors import InvalidArgument
+from lance_sql.runtime.terminal_text import one_line
 from lance_sql.values.text_table import is_number, rows_of, write_table
 from lance_sql.values.value_text import as_json, text
 
@@ -31,6 +33,7 @@ def write(
     width: int | None = None,
     max_rows: int | None = None,
     types: bool = False,
+    escaped: bool = False,
 ) -> None:
     """Writes all rows to a text stream, Arrow to the bytes below it.
 
@@ -39,7 +42,11 @@ def write(
     width: characters of a line, which tables with lines are fitted to
     max_rows: the maximum number of rows of a table, the first and the last ones; those left out are counted
     types: show the types of columns below their names, in a table with lines
+    escaped: escape control characters also in CSV and Markdown, which a terminal would obey
+    raises: InvalidArgument for JSON of columns with one name
     """
+    if escaped and output in ("csv", "markdown"):
+        stream = cast("TextIO", _Escaped(stream))
     match output:
         case "json":
             _write_json(reader, stream)
@@ -62,9 +69,27 @@ def _write_json(reader: pa.RecordBatchReader, stream: TextIO) -> None:
     stream.write("[]\n" if separator == "[" else "]\n")
 
 
+class _Escaped:
+    """A text stream whose lines have no control characters."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, content: str) -> None:
+        self._stream.write("\n".join(map(one_line, content.split("\n"))))
+
+
 def json_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
-    """Yields each row as an object in a line."""
+    """Yields each row as an object in a line.
+
+    raises: InvalidArgument for columns with one name, of which an object would have the last
+    """
     names = reader.schema.names
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidArgument(
+                f"Several columns are named {name!r}, which JSON cannot show: give them names with AS"
+            )
     for row in rows_of(reader):
         yield json_line(dict(zip(names, map(as_json, row), strict=True)))
 

@@ -10,7 +10,7 @@ from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 
 _HISTORY: Final = ("version", "timestamp", "operation", "inserted", "updated", "deleted", "job")
@@ -45,15 +45,8 @@ def history(
         return
     newest_first = commits.to_table().select([*_HISTORY, *_MORE_HISTORY]).sort_by([("version", "descending")])
     if output == "table":
-        newest_first = screen.as_many_columns(_to_the_second(newest_first), len(_HISTORY))
+        newest_first = screen.as_many_columns(newest_first, len(_HISTORY))
     screen.show(newest_first.to_reader(), output, boxes=False)
-
-
-def _to_the_second(rows: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
-    seconds = rows["timestamp"].cast(pa.timestamp("s", tz="UTC"), safe=False)
-    return rows.set_column(rows.column_names.index("timestamp"), "timestamp", seconds)
 
 
 @click.command(short_help="Shows fragments, and whether to compact them.")

@@ -71,7 +71,16 @@ def show(
         raise click.UsageError("Arrow output is binary: send it to a file or a pipe.")
     on_terminal = sys.stdout.isatty()
     most = (MAX_ROWS if on_terminal else None) if max_rows is None else max_rows or None
-    formats.write(reader, output, sys.stdout, boxes=boxes and on_terminal, width=width(), max_rows=most, types=types)
+    formats.write(
+        reader,
+        output,
+        sys.stdout,
+        boxes=boxes and on_terminal,
+        width=width(),
+        max_rows=most,
+        types=types,
+        escaped=on_terminal,
+    )
 
 
 def show_text(text: str) -> None:

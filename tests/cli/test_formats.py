@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.cli.formats import write
+from lance_sql.errors import InvalidArgument
 
 
 def shown(table: pa.Table, *, boxes: bool) -> str:
@@ -75,3 +76,29 @@ def test_as_many_rows_as_there_is_room_for_are_all_shown() -> None:
     write(pa.table({"n": range(8)}).to_reader(), "table", stream, boxes=True, max_rows=8)
     assert "·" not in stream.getvalue()
     assert stream.getvalue().endswith("\n8 rows\n")
+
+
+EVIL = "\x1b]8;;http://evil\x1b\\link\x1b[31m\u202e\x9b31m"
+
+
+@pytest.mark.parametrize("output", ["table", "json", "csv", "markdown"])
+@pytest.mark.parametrize("where", ["value", "name"])
+def test_a_terminal_gets_no_control_characters(output: str, where: str) -> None:
+    rows = pa.table({EVIL: ["a\nb"]} if where == "name" else {"c": [EVIL, "a\nb"]})
+    stream = io.StringIO()
+    write(rows.to_reader(), output, stream, boxes=True, escaped=True)
+    assert not {"\x1b", "\x9b", "\u202e"} & set(stream.getvalue())
+    assert "evil" in stream.getvalue()
+
+
+@pytest.mark.parametrize("output", ["csv", "markdown"])
+def test_a_pipe_gets_the_bytes(output: str) -> None:
+    stream = io.StringIO()
+    write(pa.table({"c": [EVIL]}).to_reader(), output, stream, boxes=False)
+    assert "\x1b]8;;" in stream.getvalue()
+
+
+def test_json_of_columns_with_one_name_is_refused() -> None:
+    rows = pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])
+    with pytest.raises(InvalidArgument, match="Several columns are named 'a'"):
+        write(rows.to_reader(), "json", io.StringIO(), boxes=False)

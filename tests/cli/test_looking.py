@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,17 @@ def test_rows_that_a_job_changed_have_its_name(tmp_path: Path) -> None:
     ]
     shown = CliRunner().invoke(main, ["row-history", made.uri, "--origin"]).stdout
     assert "valid_from_job" in shown
+
+
+@pytest.mark.parametrize("how", ["history", "history --html -", "describe"])
+def test_printed_times_open_their_versions(tmp_path: Path, how: str) -> None:
+    path = str(tmp_path / "t.lance")
+    lance_sql.write({"id": [0]}, path)
+    for number in range(1, 5):
+        lance_sql.write({"id": [number]}, path, mode="append")
+    verb, *options = how.split()
+    printed = run(verb, path, *options).stdout
+    times = {each.timestamp: each.version for each in lance_sql.open(path).versions()}
+    found = re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)", printed)
+    opened = {lance_sql.open(path, as_of=time).version for time in found}
+    assert opened == ({max(times.values())} if verb == "describe" else set(times.values()))

@@ -140,8 +140,8 @@ def cell(value: Any) -> str:
 
 
 def moment(value: datetime | None) -> str:
-    """Formats a time in UTC, to the second."""
-    return UNKNOWN if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    """Formats a time in UTC, whole, so that it names the version of that time."""
+    return UNKNOWN if value is None else value.astimezone(UTC).isoformat(sep=" ").replace("+00:00", "Z")
 
 
 def duration(value: int | None) -> str:
