@@ -150,9 +150,11 @@ class StoreError(LanceError, OSError):
     """A store refused a request, did not answer, or its answer was short or wrong. The table may be in order.
 
     is_unanswered: the store did not answer, or not to the end
+    is_conflict: another request for the same object was in progress
     """
 
     is_unanswered = False
+    is_conflict = False
 
 
 class ForeignBase(LanceError, PermissionError):

@@ -153,7 +153,7 @@ class ObjectStore:
         check_path(path)
         content = bytes(memoryview(data))
         if mode not in ("create", "next"):
-            self._put(path, content, "overwrite")
+            self._repeated(partial(self._put, path, content, "overwrite"))
             return
         conditional_puts.check(
             self._bucket,
@@ -166,7 +166,7 @@ class ObjectStore:
         self._put(path, content, "create")
 
     def _put(self, path: str, content: bytes, mode: str) -> None:
-        with self._client_errors(path):
+        with self._client_errors(path, creates=mode == "create"):
             try:
                 self._obstore.put(self._client, path, content, mode=mode, use_multipart=False)
             except self._obstore.exceptions.BaseError as error:
@@ -187,8 +187,23 @@ class ObjectStore:
 
     def delete(self, path: str) -> None:
         check_path(path)
-        with suppress(FileNotFoundError), self._client_errors(path):
+        with suppress(FileNotFoundError):
+            self._repeated(partial(self._delete, path))
+
+    def _delete(self, path: str) -> None:
+        with self._client_errors(path):
             self._obstore.delete(self._client, path)
+
+    def _repeated(self, call: Callable[[], None]) -> None:
+        """Runs a call that may be repeated, again if another request for the object was in progress."""
+        for attempt in range(_READ_ATTEMPTS):
+            try:
+                call()
+                return
+            except StoreError as error:
+                if not error.is_conflict or attempt == _READ_ATTEMPTS - 1:
+                    raise
+                time.sleep(_FIRST_WAIT_SECONDS * 2**attempt)
 
     def _upload(self, path: str, content: Any, options: Mapping[str, Any]) -> None:
         with self._client_errors(path):
@@ -315,8 +330,11 @@ class ObjectStore:
         raise AssertionError
 
     @contextmanager
-    def _client_errors(self, path: str) -> Iterator[None]:
-        """Converts errors of the client to the types that stores raise."""
+    def _client_errors(self, path: str, *, creates: bool = False) -> Iterator[None]:
+        """Converts errors of the client to the types that stores raise.
+
+        creates: a conflict means that the object exists
+        """
         if _Process.is_forked:
             raise UnsupportedFeature(
                 f"{self.uri}: this process was forked from one that used an object store, and lacks its connections:"
@@ -327,7 +345,11 @@ class ObjectStore:
         try:
             yield
         except exceptions.AlreadyExistsError as error:
-            raise FileExistsError(path) from error
+            if creates:
+                raise FileExistsError(path) from error
+            failure = StoreError(f"{self.uri}: {first_line(error)}")
+            failure.is_conflict = True
+            raise failure from error
         except (exceptions.NotSupportedError, NotImplementedError) as error:
             raise UnsupportedFeature(
                 f"{self.uri} cannot create an object only if it does not exist, so two writers could overwrite each"
