@@ -2,7 +2,7 @@
 
 CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] t AS SELECT ..     lance_sql.materialize
 REFRESH MATERIALIZED VIEW t [FULL]                                       View.refresh
-DROP MATERIALIZED VIEW [IF EXISTS] t                                     as DROP TABLE
+DROP MATERIALIZED VIEW [IF EXISTS] t                                     as DROP TABLE, for views alone
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def drop(read: TokenReader) -> Task:
     if_exists = read.accept("IF", "EXISTS")
     path = read.own_table("DROP MATERIALIZED VIEW")
     read.end()
-    return Removal(address.of_newest(path), if_exists)
+    return Removal(address.of_newest(path), if_exists, of_view=True)
 
 
 def create(read: TokenReader) -> Change:

@@ -64,8 +64,8 @@ def reference(node: exp.Table) -> Reference | None:
         # a catalog table has its name in the catalog, wherever its files are
         name = split_name(node.name)[0]
         name = name if node.this.args.get("quoted") else name.lower()
-    # a pattern is no name
-    name = name if not set("*?[") & set(name) else "lance_table"
+    # a pattern is no name, and neither is a path such as 's/.lance'
+    name = name if name and not set("*?[") & set(name) else "lance_table"
     return Reference(name, "lance_table", path, arguments)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pyarrow as pa
 
 import lance_sql.opening
-from lance_sql.errors import TableNotFound
+from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 from lance_sql.one_sql.engines import Engine
 from lance_sql.table import table_folders
+from lance_sql.table.commit_summary import VIEW
 
 
 class Task(ABC):
@@ -95,10 +96,14 @@ class Cleanup(Task):
 
 @dataclass(frozen=True)
 class Removal(Task):
-    """DROP TABLE."""
+    """DROP TABLE, or DROP MATERIALIZED VIEW. Neither removes what the other one names.
+
+    of_view: the statement names a view
+    """
 
     path: str
     if_exists: bool
+    of_view: bool = field(default=False, kw_only=True)
 
     @property
     def question(self) -> str | None:
@@ -109,11 +114,28 @@ class Removal(Task):
         return f"drop {self.path}, {dataset.count_rows()} rows, with all of its {len(dataset.versions())} versions"
 
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        self._check_kind()
         files = 0
         if not self.if_exists or self.question is not None:
             files = table_folders.count(self.path) if dry_run else table_folders.drop(self.path)
         row = {"path": self.path, "files": files, "done": not dry_run and files > 0}
         return pa.Table.from_pylist([row], schema=_REMOVAL)
+
+    def _check_kind(self) -> None:
+        """
+        raises: InvalidArgument for a table as a view, and for a view as a table
+        """
+        try:
+            config = lance_sql.opening.open(self.path).snapshot.manifest.config
+        except LanceError as error:
+            if self.of_view and not (self.if_exists and isinstance(error, TableNotFound)):
+                raise
+            # a damaged table can be dropped
+            return
+        if self.of_view and VIEW not in config:
+            raise InvalidArgument(f"{self.path} is a table, not a materialized view: use DROP TABLE")
+        if not self.of_view and VIEW in config:
+            raise InvalidArgument(f"{self.path} is a materialized view: use DROP MATERIALIZED VIEW")
 
 
 @dataclass(frozen=True)

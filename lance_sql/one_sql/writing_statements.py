@@ -118,7 +118,7 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
     if table.args.get("version") or table.args.get("when"):
         raise InvalidArgument(f"Changes apply to the newest version: give {path} without a version")
     name = split_name(path)[0].rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
-    return address.of_newest(path), table.alias or name[: -len(".lance")]
+    return address.of_newest(path), table.alias or name[: -len(".lance")] or "lance_table"
 
 
 def only(node: exp.Expr, statement: str, *parts: str) -> None:

@@ -170,3 +170,15 @@ def test_names_that_differ_in_case_alone_are_not_guessed(door: Callable[[Any], R
     lance_sql.write({"id": [1]}, tmp_path / "uP.lance")
     with pytest.raises(InvalidArgument, match="may be"):
         run("INSERT INTO lake.UP VALUES (2)")
+
+
+@pytest.mark.parametrize("name", [".lance", "s/.lance", "x\\.lance"])
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+def test_a_path_without_a_stem(tmp_path: Path, name: str, engine: Any) -> None:
+    path = tmp_path / name
+    lance_sql.write({"id": [1, 2]}, path)
+    assert lance_sql.sql(f"SELECT count(*) AS n FROM '{path}'", engine).to_pylist() == [{"n": 2}]
+    assert lance_sql.sql(f"SELECT id FROM '{path}' VERSION AS OF 1 WHERE id = 2", engine).to_pylist() == [{"id": 2}]
+    lance_sql.sql(f"DELETE FROM '{path}' WHERE id = 1")
+    lance_sql.sql(f"UPDATE '{path}' SET id = id + 1 WHERE id = 2")
+    assert lance_sql.open(path).to_table()["id"].to_pylist() == [3]

@@ -36,6 +36,7 @@ from lance_sql.runtime.progress import Work
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
 from lance_sql.values.coalesce import gathered
+from lance_sql.values.names import check as check_name
 from lance_sql.values.row_ranges import RowRanges
 from lance_sql.values.sql_text import identifier
 from lance_sql.writes.commit.operations import Merge, Project
@@ -158,6 +159,7 @@ def alter(
 
 def _check_new(snapshot: Snapshot, names: Iterable[str]) -> None:
     for name in names:
+        check_name(name or "unnamed", "column")
         if name in snapshot.manifest.schema.names:
             raise InvalidArgument(f"{snapshot.label} has a column {name!r} already")
 

@@ -156,6 +156,8 @@ def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None, table: pa.
     """
     wanted = {field.name: field for field in (schema or table or ())}
     names = list(columns) if schema is None else schema.names
+    for name in names:
+        check_name(str(name) or "unnamed", "column")
     if schema is not None and set(columns) != set(names):
         more, less = (
             [name for name in one if name not in other] for one, other in ((columns, names), (names, columns))
