@@ -25,8 +25,8 @@ _FIRST_PAUSE_SECONDS: Final = 0.05
 _OWN_HOSTS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".googleapis.com", ".core.windows.net")
 
 _lock = Lock()
-_honor: dict[str, bool] = {}
-"""Whether servers honor conditions, by address of the bucket."""
+_faults: dict[str, str | None] = {}
+"""What servers do with conditions, by address of the bucket; None for those that honor them."""
 
 
 def check(
@@ -48,16 +48,15 @@ def check(
         return
     key = f"{endpoint} {bucket}"
     with _lock:
-        if key not in _honor:
-            _honor[key] = _honors(create, exists, delete)
-        if not _honor[key]:
-            raise UnsupportedFeature(
-                f"{uri}: the server ignores If-None-Match, so two writers would overwrite each other's commits: pass"
-                ' manifest_store= and conditional_put="disabled"'
-            )
+        if key not in _faults:
+            _faults[key] = _fault(create, exists, delete)
+        fault = _faults[key]
+    if fault is not None:
+        raise UnsupportedFeature(f'{uri}: the server {fault}: pass manifest_store= and conditional_put="disabled"')
 
 
-def _honors(create: Callable[[str], None], exists: Callable[[str], bool], delete: Callable[[str], None]) -> bool:
+def _fault(create: Callable[[str], None], exists: Callable[[str], bool], delete: Callable[[str], None]) -> str | None:
+    """Returns what a server does in place of honoring a condition, or None."""
     path = _PROBE.format(uuid4().hex)
     try:
         for attempt in range(_ATTEMPTS):
@@ -70,12 +69,12 @@ def _honors(create: Callable[[str], None], exists: Callable[[str], bool], delete
                     break
                 time.sleep(_FIRST_PAUSE_SECONDS * 4**attempt)
         else:
-            return False
+            return "answers of a new object that it exists, so that no commit succeeds"
         try:
             create(path)
         except FileExistsError:
-            return True
-        return False
+            return None
+        return "ignores If-None-Match, so that two writers would overwrite each other's commits"
     finally:
         with suppress(OSError, LanceError):
             delete(path)

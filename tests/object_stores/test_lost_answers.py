@@ -164,7 +164,7 @@ def test_a_cleanup_that_breaks_off_puts_versions_back(place: Place) -> None:
 @pytest.fixture
 def new_server(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
     """A server that this process has not tested."""
-    monkeypatch.setattr(conditional_puts, "_honor", {})
+    monkeypatch.setattr(conditional_puts, "_faults", {})
     return place
 
 
@@ -185,7 +185,7 @@ def test_a_server_that_ignores_conditions_is_refused(new_server: Place, verb: st
     place, uri = new_server, new_server.new_uri()
     if verb != "write":
         write(place, uri)
-        conditional_puts._honor.clear()
+        conditional_puts._faults.clear()
     place.bucket.honors = False
     before = dict(place.bucket.objects)
     for _ in range(2):
@@ -196,6 +196,26 @@ def test_a_server_that_ignores_conditions_is_refused(new_server: Place, verb: st
     assert not any(".tmp_" in key for key in place.bucket.objects)
     changed = {key for key in place.bucket.objects.keys() - before.keys() if "_versions" in key and "tree/" not in key}
     assert not changed
+
+
+@pytest.mark.parametrize("more", [{}, {"conditional_put": "disabled"}])
+def test_a_manifest_store_is_the_way_out(new_server: Place, tmp_path: Any, more: dict[str, str]) -> None:
+    uri, options = new_server.new_uri(), {**new_server.options, **more}
+    new_server.bucket.honors = False
+    manifests = lance_sql.SqliteManifestStore(str(tmp_path / "manifests.sqlite"))
+    lance_sql.write({"id": [0]}, uri, storage_options=options, manifest_store=manifests)
+
+    def append(writer: int) -> None:
+        for number in range(5):
+            rows = {"id": [writer * 100 + number]}
+            lance_sql.write(rows, uri, mode="append", storage_options=options, manifest_store=manifests)
+
+    threads = [threading.Thread(target=append, args=(writer,)) for writer in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert lance_sql.open(uri, storage_options=options, manifest_store=manifests).count_rows() == 11
 
 
 def test_a_server_is_tested_once_and_not_for_reads(new_server: Place) -> None:
