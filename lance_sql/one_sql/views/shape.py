@@ -45,6 +45,22 @@ _SYNONYMS: Final[Mapping[str, str]] = {
     "FLOAT8": "DOUBLE",
     "BOOL": "BOOLEAN",
     "NUMERIC": "DECIMAL",
+    "LIST": "ARRAY_AGG",
+    "STRING_AGG": "LISTAGG",
+    "GROUP_CONCAT": "LISTAGG",
+    "MAX_BY": "ARG_MAX",
+    "MIN_BY": "ARG_MIN",
+    "VAR_SAMP": "VARIANCE",
+    "IFNULL": "COALESCE",
+    "NVL": "COALESCE",
+    "SUBSTR": "SUBSTRING",
+    "LEN": "LENGTH",
+    "CHAR_LENGTH": "LENGTH",
+    "LCASE": "LOWER",
+    "UCASE": "UPPER",
+    "DATEDIFF": "DATE_DIFF",
+    "CEILING": "CEIL",
+    "POW": "POWER",
 }
 """Words of DuckDB that sqlglot prints as synonyms."""
 
