@@ -1,4 +1,4 @@
-"""Views by words that sqlglot prints as others, and over types that DuckDB gets in other ones: only changes are computed."""
+"""Views by synonyms of functions, and over types that DuckDB gets in other ones: only changes are computed."""
 
 from __future__ import annotations
 
