@@ -121,6 +121,9 @@ def _of_pandas(frame: Any) -> pa.Table:
 
     raises: InvalidArgument for an index that would be lost: one without a name that is not a range of row numbers
     """
+    unnamed = [number for number, name in enumerate(frame.columns) if name is None or name != name]
+    if unnamed:
+        raise InvalidArgument(f"Column {unnamed[0]} of the frame has no name: name it in frame.columns")
     levels = list(frame.index.names)
     named = [name for name in levels if name is not None]
     if not named:

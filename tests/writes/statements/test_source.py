@@ -76,3 +76,10 @@ def test_columns_take_time_for_each_and_not_for_each_pair(tmp_path: Path) -> Non
 
     # eight times as many: 64 times as long if each were looked for among all
     assert seconds(16_000) < 24 * seconds(2_000)
+
+
+@pytest.mark.parametrize("label", [None, float("nan")])
+def test_a_column_without_a_name_is_refused(tmp_path: Path, label: object) -> None:
+    with pytest.raises(InvalidArgument, match="Column 1 of the frame has no name"):
+        lance_sql.write(pandas.DataFrame([[1, 2]], columns=["a", label]), tmp_path / "t.lance")
+    assert not (tmp_path / "t.lance").exists()
