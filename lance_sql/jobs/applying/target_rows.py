@@ -49,6 +49,8 @@ def opened(
     if not new:
         yield dataset
         return
+    # adding columns, and dropping them again, makes versions
+    _cast_of(pa.schema([field for field in schema if field.name in existing]), dataset.snapshot)
     widened = dataset.add_columns(new)
     try:
         yield widened
@@ -99,12 +101,19 @@ def in_types_of(rows: pa.Table, snapshot: Snapshot) -> pa.Table:
 
     raises: InvalidArgument for values that do not fit
     """
+    cast = _cast_of(rows.schema, snapshot)
+    batches = [cast(batch) for batch in rows.to_batches()]
+    return joinable(pa.Table.from_batches(batches, cast.schema.arrow).select(rows.schema.names))
+
+
+def _cast_of(source: pa.Schema, snapshot: Snapshot) -> TableCast:
+    """
+    raises: InvalidArgument for columns of types that do not fit
+    """
     schema = snapshot.manifest.schema
     # rows of deletions may have NULL everywhere
     relaxed = Schema(tuple(field._replace(nullable=True) for field in schema.fields), schema.metadata)
-    cast = TableCast(rows.schema, relaxed, snapshot.name)
-    batches = [cast(batch) for batch in rows.to_batches()]
-    return joinable(pa.Table.from_batches(batches, cast.schema.arrow).select(rows.schema.names))
+    return TableCast(source, relaxed, snapshot.name)
 
 
 @dataclass(frozen=True)

@@ -122,3 +122,13 @@ def test_rows_without_columns_are_refused(tmp_path: Path, how: str, mode: Any) -
     with pytest.raises(InvalidArgument, match="no columns"):
         lance_sql.write(data(), path, mode=mode)
     assert path.exists() == (mode == "overwrite")
+
+
+@pytest.mark.parametrize("scd", [1, 2])
+def test_changes_of_types_that_do_not_fit_leave_no_version(tmp_path: Path, scd: Any) -> None:
+    path = str(tmp_path / "t.lance")
+    lance_sql.apply_changes(path, {"id": [1], "v": [1], "at": [1]}, "id", sequence_by="at", scd=scd)
+    version = lance_sql.open(path).version
+    with pytest.raises(InvalidArgument, match="v: string where int64 is expected"):
+        lance_sql.apply_changes(path, {"id": [1], "v": ["a"], "new": [5], "at": [2]}, "id", sequence_by="at", scd=scd)
+    assert lance_sql.open(path).version == version
