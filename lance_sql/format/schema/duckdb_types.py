@@ -26,14 +26,15 @@ def is_relation(data: object) -> bool:
 
 
 def exportable(relation: Any) -> Any:
-    """Returns a relation that DuckDB exports with equal values.
+    """Returns a relation that DuckDB exports with equal values, from the first row on.
 
     raises: UnsupportedFeature with the column and a workaround
     """
     _check_types(relation)
     # by number, because columns may share a name
     exact = [_balanced(f"#{number}", type) for number, type in enumerate(relation.types, 1)]
-    if not any(exact):
+    # a relation of DuckDB 1.5 holds a result that was half read, and would export the rest of it
+    if not any(exact) and not hasattr(relation, "fetchone"):
         return relation
     return relation.project(
         ", ".join(

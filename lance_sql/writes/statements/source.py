@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from lance_sql.format.casts.layouts import plain
 from lance_sql.format.schema.duckdb_types import exportable, is_relation
 from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.values.names import check as check_name
+from lance_sql.writes.statements import read_once
 
 
 def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema | None = None) -> pa.RecordBatchReader:
@@ -26,8 +28,9 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
         of columns, a list of dicts by column, whose missing values are NULL, or record batches, which need `schema`
         if there may be none
     table: types for Python values of a dict, if it has the column
-    raises: InvalidArgument for anything else, for names with NUL, which Arrow's C streams cut, and from the reader for
-        a stream that breaks off; UnsupportedFeature for types that DuckDB does not export unchanged
+    raises: InvalidArgument for anything else, for a reader, generator or other iterator that an earlier call read, for
+        names with NUL, which Arrow's C streams cut, and from the reader for a stream that breaks off;
+        UnsupportedFeature for types that DuckDB does not export unchanged
     """
     reader = plain(_reader(data, schema, table))
     _check_names(reader.schema)
@@ -35,8 +38,9 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
 
 
 def _reader(data: object, schema: pa.Schema | None, table: pa.Schema | None) -> pa.RecordBatchReader:
+    read_once.check(data)
     if isinstance(data, pa.RecordBatchReader):
-        return data
+        return pa.RecordBatchReader.from_batches(data.schema, _from_start(data))
     if isinstance(data, pa.RecordBatch):
         return pa.RecordBatchReader.from_batches(data.schema, [data])
     if _is_pandas(data):
@@ -56,7 +60,7 @@ def _reader(data: object, schema: pa.Schema | None, table: pa.Schema | None) -> 
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], Mapping):
         return _of_records(data, schema, table).to_reader()
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
-        return _of_batches(iter(data), schema)
+        return _of_batches(data, schema)
     raise InvalidArgument(
         f"Cannot read rows from {type(data).__name__!r}: pass an Arrow table or stream, a DuckDB relation, a Polars or"
         " pandas frame, a dict of columns, a list of dicts, or record batches"
@@ -69,9 +73,15 @@ def _of_stream(data: object) -> pa.RecordBatchReader:
     """
 
     def batches() -> Iterator[pa.RecordBatch]:
+        if not is_taken:
+            read_once.begin(data)
         with _readable():
             yield from reader
 
+    # the reader of another library gives its stream away
+    is_taken = read_once.is_read_once(data)
+    if is_taken:
+        read_once.begin(data)
     with _readable():
         reader = pa.RecordBatchReader.from_stream(data)
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
@@ -183,6 +193,7 @@ def _column(name: str, values: Any, field: pa.Field | None, *, keeps_type: bool)
     field: type for Python values
     keeps_type: whether Arrow data keeps its type, which is compared with the table's later
     """
+    read_once.begin(values)
     type = None if field is None else with_extensions(field).type
     if type is not None and _is_python(values):
         return python_values.array(values, type, name)
@@ -229,22 +240,29 @@ def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Sche
     return _of_columns(columns, schema, table)
 
 
-def _of_batches(batches: Iterator[object], schema: pa.Schema | None) -> pa.RecordBatchReader:
-    first = next(batches, None)
-    if first is not None and not isinstance(first, pa.RecordBatch):
-        raise InvalidArgument(f"Rows must be record batches, not a {type(first).__name__}")
-    if schema is None:
-        if first is None:
-            raise InvalidArgument("No batch has the columns: pass schema=")
-        schema = first.schema
+def _of_batches(data: Iterable[object], schema: pa.Schema | None) -> pa.RecordBatchReader:
+    if not isinstance(data, (list, tuple)):
+        data = iter(data)
+        read_once.check(data)
+    rows = _from_start(data)
+    if schema is not None:
+        return pa.RecordBatchReader.from_batches(schema, map(_checked, rows))
+    first = next(rows, None)
+    if first is None:
+        raise InvalidArgument("No batch has the columns: pass schema=")
+    schema = _checked(first).schema
+    return pa.RecordBatchReader.from_batches(schema, map(_checked, chain([first], rows)))
 
-    def checked() -> Iterator[pa.RecordBatch]:
-        if first is None:
-            return
-        yield first
-        for batch in batches:
-            if not isinstance(batch, pa.RecordBatch):
-                raise InvalidArgument(f"Rows must be record batches, not a {type(batch).__name__}")
-            yield batch
 
-    return pa.RecordBatchReader.from_batches(schema, checked())
+def _from_start(source: Iterable[object]) -> Iterator[object]:
+    """
+    raises: InvalidArgument if another call read the source meanwhile
+    """
+    read_once.begin(source)
+    yield from source
+
+
+def _checked(batch: object) -> pa.RecordBatch:
+    if not isinstance(batch, pa.RecordBatch):
+        raise InvalidArgument(f"Rows must be record batches, not a {type(batch).__name__}")
+    return batch
