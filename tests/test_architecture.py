@@ -83,6 +83,7 @@ PUBLIC = (
     "runtime.caches",
     "runtime.progress",
     "runtime.terminal_text",
+    "runtime.threads",
     "store.allowed_bases",
     "store.cached",
     "store.compared",

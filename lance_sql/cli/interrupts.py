@@ -7,9 +7,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from lance_sql.cli.termination import Terminated
+from lance_sql.runtime import threads
 
 
 @contextmanager
@@ -41,14 +43,15 @@ def _passing_signals_on(connection: Any, signals: bytearray) -> Iterator[None]:
     arrives, sends = socket.socketpair()
     sends.setblocking(False)
     before = signal.set_wakeup_fd(sends.fileno(), warn_on_full_buffer=False)
-    waiting = threading.Thread(target=_interrupt, args=(arrives, connection, signals), daemon=True)
-    waiting.start()
+    passing_on = partial(_interrupt, arrives, connection, signals)
+    waiting = threads.start(passing_on, "lance-sql-signals", daemon=True)
     try:
         yield
     finally:
         signal.set_wakeup_fd(before)
         sends.close()
-        waiting.join()
+        if waiting is not None:
+            waiting.join()
         arrives.close()
 
 

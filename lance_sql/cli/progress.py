@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from lance_sql.runtime import threads
 from lance_sql.runtime.progress import reporting
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ class Watch:
     def start(self) -> None:
         """Starts the updates."""
         if not self._hidden:
-            self._thread = threading.Thread(target=self._look, daemon=True)
-            self._thread.start()
+            self._thread = threads.start(self._look, "lance-sql-progress", daemon=True)
 
     def stop(self) -> None:
         """Removes the line."""

@@ -18,6 +18,7 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.runtime import threads
 
 TEMPORARY: Final = ".tmp_"
 """Prefix of the names of incomplete files. One may remain after a crash."""
@@ -114,8 +115,7 @@ class FileSink:
             self._position += self._file.write(data)
         if self._position >= self._next_flush and (self._flushing is None or not self._flushing.is_alive()):
             self._next_flush = self._position + _BYTES_PER_FLUSH
-            self._flushing = Thread(target=self._flush_content, name="lance-sql-flush")
-            self._flushing.start()
+            self._flushing = threads.start(self._flush_content, "lance-sql-flush", daemon=False)
 
     def tell(self) -> int:
         return self._position

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.runtime import threads
 from lance_sql.runtime.caches import LruCache, Measured, Usage, alive
 from lance_sql.store import durable, touched
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
@@ -320,7 +320,7 @@ def may_take_too_much() -> bool:
 def release_memory() -> None:
     """Gives back the memory of files that the stores of the process have mapped, if it exceeds their bound. Called at
     the end of a scan."""
-    if sys.is_finalizing() or not may_take_too_much():
+    if threads.is_ending() or not may_take_too_much():
         return
     stores = alive(_stores)
     resident = touched.resident_file_blocks()

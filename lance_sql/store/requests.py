@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Final, TypeVar
 
+from lance_sql.runtime import threads
+
 _T = TypeVar("_T")
 
 CONCURRENCY: Final = 32
@@ -27,7 +29,7 @@ def concurrently(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T
     """
     if concurrency <= 1 or len(calls) <= 1 or getattr(_local, "is_worker", False):
         return [call() for call in calls]
-    futures = [_executor().submit(call) for call in calls]
+    futures = [threads.submit(_executor(), call) for call in calls]
     try:
         return [future.result() for future in futures]
     finally:
@@ -39,7 +41,7 @@ def innermost(calls: Sequence[Callable[[], _T]]) -> list[_T]:
     """Runs calls like `concurrently`. They wait only for a store, so that they may run inside it."""
     if len(calls) <= 1:
         return [call() for call in calls]
-    others = [_innermost_executor().submit(call) for call in calls[1:]]
+    others = [threads.submit(_innermost_executor(), call) for call in calls[1:]]
     try:
         return [calls[0](), *(future.result() for future in others)]
     finally:

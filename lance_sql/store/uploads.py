@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from lance_sql.runtime import threads
+
 PART_BYTES: Final = 10 * 1024 * 1024
 """An upload has at most 10,000 parts, which is more than the longest data file needs."""
 
@@ -77,8 +79,9 @@ class UploadSink:
         self._is_open = False
         self._is_aborted = True
         if self._thread is not None:
-            # The queue may be full without a thread that empties it.
-            while self._thread.is_alive():
+            # The queue may be full without a thread that empties it. A thread that the end of the interpreter stopped
+            # seems alive.
+            while self._thread.is_alive() and not threads.is_ending():
                 with suppress(queue.Full):
                     self._parts.put(None, timeout=0.1)
                 self._thread.join(0.1)
@@ -88,9 +91,10 @@ class UploadSink:
 
     def _hand_over(self, part: bytes | None) -> None:
         if self._thread is None:
-            self._thread = Thread(target=self._run, name="lance-sql-upload", daemon=True)
-            self._thread.start()
+            self._thread = threads.start(self._run, "lance-sql-upload", daemon=True)
         while True:
+            if threads.is_ending():
+                raise OSError("The interpreter ends: no more data can be uploaded")
             if self._error is not None:
                 raise self._error
             with suppress(queue.Full):

@@ -35,6 +35,7 @@ from lance_sql.format.file.path_writer import PathWriter
 from lance_sql.format.file.storable import check_storable
 from lance_sql.format.layouts.shredded import EncodedPage
 from lance_sql.format.schema import Field, Schema
+from lance_sql.runtime import threads
 from lance_sql.store import ByteRange, Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.values import dictionaries
@@ -243,7 +244,7 @@ class FileWriter:
                 self._jobs.append((job, job.encode()))
             else:
                 self._pool = self._pool or ThreadPoolExecutor(_NUM_THREADS, "lance-encode")
-                self._jobs.append((job, self._pool.submit(job.encode)))
+                self._jobs.append((job, threads.submit(self._pool, job.encode)))
             self._put_out(_MAX_JOBS)
 
     def _put_out(self, most_waiting: int) -> None:

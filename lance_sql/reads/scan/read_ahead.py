@@ -9,11 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.runtime import threads
 from lance_sql.runtime.caches import Measured, Usage
 
 Work = TypeVar("Work")
@@ -102,16 +104,16 @@ class _Scans:
                 _kernels.keep_buffers(KEPT_BYTES)
 
     def end(self) -> None:
-        """Unregisters a scan that has ended, or was dropped."""
+        """Unregisters a scan that has ended, or was dropped, which may be as late as the end of the interpreter."""
+        if threads.is_ending():
+            return
         with self._lock:
             self._num_running -= 1
             self._last_end = time.monotonic()
             if self._num_running or self._is_watched:
                 return
             self._is_watched = True
-        # at exit no new thread can start, and none is needed
-        with suppress(RuntimeError):
-            threading.Thread(target=self._watch, name="lance-sql-memory", daemon=True).start()
+        threads.start(self._watch, "lance-sql-memory", daemon=True)
 
     def _watch(self) -> None:
         """Waits until no scan has run for a while, or one is running, whose end starts this again."""
@@ -162,7 +164,7 @@ def ordered(
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
                     # the consumer waits for the first result anyway: another thread would only start later
                     is_here = window == 1 or is_light(piece)
-                    pending.append((piece, None if is_here else _executor(waits).submit(run, piece)))
+                    pending.append((piece, None if is_here else threads.submit(_executor(waits), partial(run, piece))))
                 if not pending:
                     return
                 piece, future = pending.popleft()
@@ -175,7 +177,7 @@ def ordered(
 
 def waiting(call: Callable[[], Result]) -> Future[Result]:
     """Submits a call that mostly waits for requests to the thread pool for remote data."""
-    return _executor(waits=True).submit(call)
+    return threads.submit(_executor(waits=True), call)
 
 
 @contextmanager
@@ -213,9 +215,7 @@ def _give_back() -> None:
         # a thread that has released its memory waits until the others have, so that none of them does it twice
         barrier = threading.Barrier(num_threads)
         for _ in range(num_threads):
-            # at exit there are no threads left
-            with suppress(RuntimeError):
-                pool.submit(_release, barrier)
+            threads.submit(pool, partial(_release, barrier))
 
 
 _BUFFERS = Measured("buffers of arrays", lambda: Usage(None, _kernels.kept_buffers()[0], None, KEPT_BYTES), _give_back)

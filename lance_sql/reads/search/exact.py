@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.runtime import threads
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import U64, BoolMask
 
@@ -71,7 +73,7 @@ def show_batches(
         return
     others = [new_nearest(query, query.k) for _ in range(count)]
     with ThreadPoolExecutor(count) as pool:
-        for done in [pool.submit(work, each) for each in others]:
+        for done in [threads.submit(pool, partial(work, each)) for each in others]:
             done.result()
     for each in others:
         nearest.join(each)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from lance_sql.format.file.writer import FileWriter, WrittenFile
 from lance_sql.format.schema import Schema
+from lance_sql.runtime import threads
 from lance_sql.table.fragment import DataFile
 from lance_sql.values import row_ranges, selection
 from lance_sql.values.row_ranges import RowRanges
@@ -45,7 +46,7 @@ def write(
                 writer = session.file_writer(schema)
                 for batch in _with_gaps(rows.next(row_ranges.count(live)), live, num_rows):
                     writer.write(batch)
-                waiting.append((writer, pool.submit(writer.finish)))
+                waiting.append((writer, threads.submit(pool, writer.finish)))
                 while len(waiting) > MOST_WAITING:
                     yield _finished(session, *waiting.popleft())
             while waiting:

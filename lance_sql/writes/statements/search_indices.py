@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +29,7 @@ from lance_sql.format.index_files.write_vector import VectorBuilder
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.runtime import threads
 from lance_sql.runtime.progress import Work
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
@@ -149,7 +151,7 @@ def _in_threads(model: VectorModel, rows: Rows) -> Iterator[tuple[Any, U64, Any]
     with ThreadPoolExecutor(num_threads()) as pool:
         waiting: deque[Future[tuple[Any, U64, Any]]] = deque()
         for values, row_ids in rows:
-            waiting.append(pool.submit(work, values, row_ids))
+            waiting.append(threads.submit(pool, partial(work, values, row_ids)))
             if len(waiting) > most:
                 yield waiting.popleft().result()
         while waiting:
