@@ -11,15 +11,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 from sqlglot.optimizer.simplify import simplify
 
+from lance_sql.one_sql.exact_filters import is_understood
+from lance_sql.values.sql_tree import has_only
+
 Conditions = Mapping[str, list[exp.Expr]]
 
-_STOPS = ("limit", "offset", "windows", "qualify", "sample", "pivots", "match", "connect", "laterals")
-"""Parts of a SELECT whose result may change if rows below it are filtered."""
+_PASSED: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
+    exp.Select: frozenset(
+        {"with_", "hint", "expressions", "from_", "joins", "where", "group", "having", "distinct", "order"}
+    ),
+    exp.Union: frozenset({"with_", "this", "expression", "distinct"}),
+    exp.Subquery: frozenset({"this", "alias", "with_"}),
+    exp.Paren: frozenset({"this"}),
+    exp.CTE: frozenset({"this", "alias", "materialized"}),
+    exp.Table: frozenset({"this", "db", "catalog", "alias"}),
+    exp.Join: frozenset({"this", "on", "side", "kind"}),
+    exp.Group: frozenset({"expressions"}),
+    exp.Distinct: frozenset(),
+}
+"""Nodes whose rows are filtered by filtering the rows below them, if they have no other arguments than these."""
 
 
 def conditions(scopes: list[Scope], is_source: Callable[[exp.Table], bool]) -> Conditions:
@@ -47,7 +63,7 @@ def conditions(scopes: list[Scope], is_source: Callable[[exp.Table], bool]) -> C
                 continue
             node, source = scope.selected_sources[table]
             if isinstance(source, exp.Table):
-                if is_source(source) and not _has(node, ("sample", "pivots")):
+                if is_source(source) and has_only(node, _PASSED):
                     by_table.setdefault(source.name, []).append(_bare(condition))
             elif isinstance(source, Scope) and uses[id(source)] == 1 and not _is_changed(node, source):
                 inherited.setdefault(id(source), []).append(_bare(condition))
@@ -56,9 +72,7 @@ def conditions(scopes: list[Scope], is_source: Callable[[exp.Table], bool]) -> C
 
 def _names_in_part(union: exp.Union, part: Scope) -> Mapping[str, str]:
     """Maps the columns of a union to their names in a part of it; empty if that is unclear."""
-    if _has(union, (*_STOPS, "by_name", "side", "kind", "on")) or not isinstance(part.expression, exp.Query):
-        return {}
-    if any(_has(each, _STOPS) for each in _around(part)):
+    if not isinstance(part.expression, exp.Query) or not all(_is_passed(each) for each in (union, *_around(part))):
         return {}
     names, others = union.named_selects, part.expression.named_selects
     if len(names) != len(others) or len(set(names)) < len(names) or len(set(others)) < len(others):
@@ -69,7 +83,7 @@ def _names_in_part(union: exp.Union, part: Scope) -> Mapping[str, str]:
 def _is_changed(node: exp.Expr, source: Scope) -> bool:
     """Whether a subquery has other rows or column names than its SELECT."""
     around = _around(source)
-    if _has(node, ("sample", "pivots")) or any(_has(each, _STOPS) for each in around):
+    if not all(_is_passed(each) for each in (node, *around)):
         return True
     aliases = [alias for each in (node, *around) if isinstance(alias := each.args.get("alias"), exp.TableAlias)]
     if any(alias.args.get("columns") for alias in aliases):
@@ -104,7 +118,7 @@ def _of_select(scope: Scope, above: list[exp.Expr]) -> Iterator[tuple[exp.Expr, 
     for join in select.args.get("joins") or ():
         name, side, kind = join.this.alias_or_name, str(join.side).upper(), str(join.kind).upper()
         parts = list(_parts(join.args.get("on")))
-        if join.method or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+        if not _is_passed(join) or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
             return
         if kind in ("SEMI", "ANTI"):
             # rows of the right side that fail the condition match nothing
@@ -123,7 +137,7 @@ def _of_select(scope: Scope, above: list[exp.Expr]) -> Iterator[tuple[exp.Expr, 
     left = so_far - filled
     where = select.args.get("where")
     yield from ((part, left) for part in _parts(where and where.this) if _one(part))
-    if _has(select, _STOPS) or select.find(exp.Window) is not None or _distinct_on(select):
+    if not _is_passed(select) or select.find(exp.Window) is not None:
         return
     for condition in above:
         below = _below(condition, select)
@@ -138,8 +152,6 @@ def _below(condition: exp.Expr, select: exp.Select) -> exp.Expr | None:
     if len(selected) < len(names):
         return None
     group = select.args.get("group")
-    if group is not None and any(value for key, value in group.args.items() if key != "expressions"):
-        return None
     is_grouped = group is not None or any(each.find(exp.AggFunc) for each in select.expressions)
     keys = [each for each in group.expressions if isinstance(each, exp.Column)] if group is not None else []
     below = condition.copy()
@@ -154,12 +166,16 @@ def _below(condition: exp.Expr, select: exp.Select) -> exp.Expr | None:
 
 
 def _parts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
-    """Yields the conjuncts of a condition, with constants folded."""
-    if condition is None:
-        return
-    simple = simplify(condition.copy())
-    for part in simple.flatten() if isinstance(simple, exp.And) else (simple,):
-        yield part.unnest()
+    """Yields the conjuncts of a condition that can be filters, with constants folded."""
+    for whole in _conjuncts(condition):
+        if is_understood(whole):
+            yield from (part.unnest() for part in _conjuncts(simplify(whole.copy())))
+
+
+def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
+    if condition is not None:
+        condition = condition.unnest()
+        yield from condition.flatten() if isinstance(condition, exp.And) else (condition,)
 
 
 def _one(condition: exp.Expr) -> bool:
@@ -169,13 +185,10 @@ def _one(condition: exp.Expr) -> bool:
     return len({column.table for column in condition.find_all(exp.Column)}) == 1
 
 
-def _distinct_on(select: exp.Select) -> bool:
-    distinct = select.args.get("distinct")
-    return distinct is not None and bool(distinct.args.get("on"))
-
-
-def _has(node: exp.Expr, parts: tuple[str, ...]) -> bool:
-    return any(node.args.get(part) for part in parts)
+def _is_passed(node: exp.Expr) -> bool:
+    """Whether a node has only arguments in the table, and so do its groups and its DISTINCT."""
+    parts = [part for name in ("group", "distinct") if isinstance(part := node.args.get(name), exp.Expr)]
+    return all(has_only(each, _PASSED) for each in (node, *parts))
 
 
 def _bare(condition: exp.Expr) -> exp.Expr:

@@ -8,8 +8,11 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.named_tables import moment
+from lance_sql.values.sql_tree import given
 
 _MOST_DIGITS: Final = 40
+_READ: Final = frozenset({"this", "to", "expressions", "bracket_notation"})
+"""Arguments of casts, lists and constructors of times that are read here."""
 _TIMES: Final = frozenset({*exp.DataType.TEMPORAL_TYPES, exp.DataType.Type.TIME})
 _WITH_ZONE: Final = frozenset({exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ})
 
@@ -21,6 +24,8 @@ def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
 
     raises: UnsupportedFeature for anything else; InvalidArgument for a cast that has no value
     """
+    if isinstance(node, exp.Cast | exp.Func) and not given(node) <= _READ:
+        raise _not_constant(node, what)
     match node:
         case exp.Paren():
             return constant(node.this, what, fractions=fractions)
@@ -54,7 +59,11 @@ def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
             value = constant(node.this, what, fractions=fractions) if isinstance(node.this, exp.Expr) else None
             if isinstance(value, str):
                 return value
-    raise UnsupportedFeature(
+    raise _not_constant(node, what)
+
+
+def _not_constant(node: exp.Expr, what: str) -> UnsupportedFeature:
+    return UnsupportedFeature(
         f"{what} takes constants, not {node.sql()}, because tables are opened before the statement runs"
     )
 

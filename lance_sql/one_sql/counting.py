@@ -14,8 +14,10 @@ from sqlglot import exp
 
 from lance_sql.dataset import Dataset
 from lance_sql.providers.sources import Source
+from lance_sql.values.sql_tree import given
 
 _CLAUSES: Final = {"expressions", "from_"}
+_OF_COUNT: Final = {"this", "big_int"}
 _OF_TABLE: Final = {"this", "db", "catalog", "alias", "version", "when"}
 
 
@@ -26,11 +28,11 @@ def counted_table(query: exp.Expr, sources: Mapping[str, Source]) -> Dataset | N
     """
     # text in the engine's own dialect has its tree attached
     tree = query.meta.get("tree") or query
-    if len(sources) != 1 or not isinstance(tree, exp.Select) or _given(tree) != _CLAUSES:
+    if len(sources) != 1 or not isinstance(tree, exp.Select) or given(tree) != _CLAUSES:
         return None
     (source,) = sources.values()
     table = tree.args["from_"].this
-    is_whole = isinstance(table, exp.Table) and _given(table) <= _OF_TABLE and source.where is None
+    is_whole = isinstance(table, exp.Table) and given(table) <= _OF_TABLE and source.where is None
     # DuckDB renames the second of two equal names
     is_count = len(tree.expressions) == 1 and _is_count(tree.expressions[0].unalias())
     return source.relation if is_whole and is_count and isinstance(source.relation, Dataset) else None
@@ -49,11 +51,7 @@ def counted_rows(dataset: Dataset, names: Sequence[str], *, nullable: bool) -> p
 
 def _is_count(expression: exp.Expr) -> bool:
     """Whether an expression is count(*) or the count of a constant that is not NULL."""
-    if not isinstance(expression, exp.Count) or expression.expressions:
+    if not isinstance(expression, exp.Count) or not given(expression) <= _OF_COUNT:
         return False
     counted = expression.this
-    return isinstance(counted, exp.Literal) or (isinstance(counted, exp.Star) and not _given(counted))
-
-
-def _given(node: exp.Expr) -> set[str]:
-    return {name for name, value in node.args.items() if value}
+    return isinstance(counted, exp.Literal) or (isinstance(counted, exp.Star) and not given(counted))

@@ -12,8 +12,11 @@ from sqlglot import Token, exp, transforms
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.postgres import Postgres
+from sqlglot.dialects.spark import Spark
+from sqlglot.generator import Generator
 from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.generators.spark import SparkGenerator
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import duckdb_parser, duckdb_tokens
@@ -46,7 +49,7 @@ def joined(parts: Iterable[str | exp.Expr], kind: type[OwnWords] = OwnWords) -> 
     return kind(texts=texts, expressions=nodes)
 
 
-def _print_words(generator: DuckDBGenerator, node: OwnWords) -> str:
+def _print_words(generator: Generator, node: OwnWords) -> str:
     printed: str = node.args["texts"][0]
     for each, text in zip(node.expressions, node.args["texts"][1:], strict=True):
         # a quoted text may be replaced by a word
@@ -68,6 +71,20 @@ class LanceDuckDB(DuckDB):
         TRANSFORMS: ClassVar = {**DuckDBGenerator.TRANSFORMS, OwnWords: _print_words, OwnQuery: _print_words}
 
 
+class LanceSpark(Spark):
+    """SQL of Spark 4, with parts that stay as typed. Its name for sqlglot is "lancespark"."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """Tokens of Spark, in which a doubled quote is a quote: sqlglot reads two texts side by side."""
+
+        STRING_ESCAPES: ClassVar = ["\\", "'", '"']
+
+    class Generator(SparkGenerator):
+        """Writes own words unchanged."""
+
+        TRANSFORMS: ClassVar = {**SparkGenerator.TRANSFORMS, OwnWords: _print_words, OwnQuery: _print_words}
+
+
 class DataFusion(Postgres):
     """SQL of DataFusion: that of Postgres except for some functions. Its name for sqlglot is "datafusion"."""
 
@@ -83,6 +100,7 @@ class DataFusion(Postgres):
             exp.CountIf: lambda self, node: f"count(*) FILTER (WHERE {self.sql(node, 'this')})",
             exp.IntDiv: lambda self, node: f"CAST(trunc({self.binary(node, '/')}) AS BIGINT)",
             exp.AnyValue: lambda self, node: self.func("first_value", node.this),
+            exp.IgnoreNulls: lambda self, node: f"{self.sql(node, 'this')} IGNORE NULLS",
             # DataFusion reads a following AND or OR as part of the second value
             exp.NullSafeEQ: lambda self, node: f"({self.binary(node, 'IS NOT DISTINCT FROM')})",
             exp.NullSafeNEQ: lambda self, node: f"({self.binary(node, 'IS DISTINCT FROM')})",
@@ -93,7 +111,7 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 # unknown syntax is handled here, and reported once
 logging.getLogger("sqlglot").addFilter(lambda record: not _quiet.get())
 
-_OWN: Final = {"duckdb": LanceDuckDB, "datafusion": DataFusion}
+_OWN: Final = {"duckdb": LanceDuckDB, "datafusion": DataFusion, "spark": LanceSpark}
 ENGINES: Final = ("duckdb", "datafusion", "spark")
 TITLES: Final = {"duckdb": "DuckDB", "datafusion": "DataFusion", "spark": "Spark"}
 

@@ -1,7 +1,8 @@
 """Conditions of a query as filters of this library, if both have the same result for every value.
 
 Conditions that an engine may evaluate differently stay with the engine: values that it converts first, times that
-depend on a session's zone, and NaN, which some engines order above all numbers and others do not compare.
+depend on a session's zone, and NaN, which some engines order above all numbers and others do not compare. A condition
+with a part that is not in the tables below stays with the engine, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.values.sql_text import identifier, literal
+from lance_sql.values.sql_tree import has_only
 
 _COMPARED: Final[Mapping[type[exp.Expr], str]] = {
     exp.EQ: "=",
@@ -28,7 +30,36 @@ _MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": 
 _BELOW: Final = ("=", "<", "<=")
 """Comparisons that are false for NaN in every engine."""
 _MOST_DIGITS: Final = 15
+_BINARY: Final = frozenset({"this", "expression"})
+_CONDITIONS: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
+    **dict.fromkeys((exp.And, exp.Or, *_COMPARED), _BINARY),
+    **dict.fromkeys((exp.Not, exp.Paren), frozenset({"this"})),
+    exp.Is: frozenset({"this", "expression", "negate"}),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: frozenset({"this", "expressions"}),
+    exp.Like: frozenset({"this", "expression", "negate"}),
+    exp.Column: frozenset({"this", "table"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+}
+"""Arguments that this module reads, by the kind of a node; those of constants are in another table."""
+_CONSTANTS: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _BINARY),
+    **dict.fromkeys((exp.Neg, exp.Paren, exp.Boolean, exp.Date, exp.TsOrDsToDate, exp.Var), frozenset({"this"})),
+    exp.Null: frozenset(),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Interval: frozenset({"this", "unit"}),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.DataType: frozenset({"this", "nested"}),
+}
+"""Arguments of nodes without columns. Arithmetic of columns may round and overflow, so sqlglot must not solve it."""
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def is_understood(node: exp.Expr) -> bool:
+    """Whether every part of a condition is one that this module, and sqlglot's simplification, reads."""
+    if all(has_only(part, _CONSTANTS) for part in node.walk()):
+        return True
+    return has_only(node, _CONDITIONS) and all(map(is_understood, node.iter_expressions()))
 
 
 def exact_filter(condition: exp.Expr, schema: pa.Schema) -> str | None:
@@ -36,6 +67,8 @@ def exact_filter(condition: exp.Expr, schema: pa.Schema) -> str | None:
 
     schema: of the table of its columns; names in any case
     """
+    if not is_understood(condition):
+        return None
     names: dict[str, list[str]] = {}
     for name in schema.names:
         names.setdefault(name.lower(), []).append(name)
@@ -61,10 +94,10 @@ class _Filter:
                 return None if inner is None else f"(NOT {inner})"
             case exp.Is() if isinstance(node.expression, exp.Null):
                 column = self._column(node.this)
-                return None if column is None else f"({column[0]} IS NULL)"
+                return None if column is None else f"({column[0]} IS {_word(node)}NULL)"
             case exp.Between():
                 return self._between(node, is_negated=is_negated)
-            case exp.In() if node.expressions and not node.args.get("query"):
+            case exp.In():
                 return self._in(node, is_negated=is_negated)
             case exp.Like():
                 return self._like(node)
@@ -86,7 +119,7 @@ class _Filter:
 
     def _between(self, node: exp.Between, *, is_negated: bool) -> str | None:
         column = self._column(node.this)
-        if column is None or (pa.types.is_float64(column[1]) and is_negated) or node.args.get("symmetric"):
+        if column is None or (pa.types.is_float64(column[1]) and is_negated):
             return None
         low, high = (_value(node.args[key], column[1]) for key in ("low", "high"))
         return None if low is None or high is None else f"({column[0]} BETWEEN {low} AND {high})"
@@ -104,7 +137,7 @@ class _Filter:
             return None
         if not isinstance(pattern, exp.Literal) or not pattern.is_string or "\\" in pattern.this:
             return None
-        return f"({column[0]} LIKE {literal(pattern.this)})"
+        return f"({column[0]} {_word(node)}LIKE {literal(pattern.this)})"
 
     def _column(self, node: exp.Expr | None) -> tuple[str, pa.DataType] | None:
         if not isinstance(node, exp.Column) or len(node.parts) != 1:
@@ -113,6 +146,10 @@ class _Filter:
         if name is None:
             return None
         return identifier(name), self._schema.field(name).type
+
+
+def _word(node: exp.Expr) -> str:
+    return "NOT " if node.args.get("negate") else ""
 
 
 def _value(node: exp.Expr, type: pa.DataType) -> str | None:
@@ -139,10 +176,7 @@ def _number(node: exp.Expr, *, is_whole: bool) -> str | None:
 
 def _day(node: exp.Expr) -> str | None:
     """Returns a date literal for a date, or for a text that is one."""
-    is_plain = [key for key, value in node.args.items() if value] in (["this"], ["this", "to"])
-    if is_plain and (
-        isinstance(node, exp.Date | exp.TsOrDsToDate) or (isinstance(node, exp.Cast) and node.is_type("date"))
-    ):
+    if isinstance(node, exp.Date | exp.TsOrDsToDate) or (isinstance(node, exp.Cast) and node.is_type("date")):
         node = node.this
     if not isinstance(node, exp.Literal) or not node.is_string or not _DATE.fullmatch(node.this):
         return None

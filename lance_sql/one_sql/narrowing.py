@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import pyarrow as pa
 from sqlglot import exp
@@ -18,8 +19,40 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import TABLE_ERRORS
 from lance_sql.one_sql.asked_columns import mark_named, used_columns
 from lance_sql.one_sql.asked_rows import conditions
+from lance_sql.one_sql.dialects import OwnWords
 from lance_sql.one_sql.exact_filters import exact_filter
 from lance_sql.providers.sources import Source
+from lance_sql.values.sql_tree import has_only
+
+_SET: Final = frozenset({"with_", "this", "expression", "distinct", "order", "limit", "offset"})
+_KNOWN: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
+    exp.Select: frozenset(
+        {
+            *("with_", "hint", "expressions", "distinct", "from_", "joins", "laterals", "where", "group", "having"),
+            *("qualify", "windows", "order", "sort", "cluster", "distribute", "limit", "offset"),
+        }
+    ),
+    exp.Union: _SET,
+    exp.Intersect: _SET,
+    exp.Except: _SET,
+    exp.Subquery: frozenset({"with_", "this", "alias", "joins", "laterals", "sample", "order", "limit", "offset"}),
+    exp.With: frozenset({"expressions", "recursive"}),
+    exp.CTE: frozenset({"this", "alias", "materialized"}),
+    exp.Table: frozenset({"this", "db", "catalog", "alias", "version", "when", "joins", "laterals", "sample"}),
+    exp.Values: frozenset({"expressions", "alias"}),
+    exp.Lateral: frozenset({"this", "view", "outer", "alias"}),
+    exp.Unnest: frozenset({"expressions", "alias", "offset"}),
+    exp.Join: frozenset({"this", "on", "side", "kind", "using", "method"}),
+    exp.From: frozenset({"this"}),
+    exp.Where: frozenset({"this"}),
+    exp.Group: frozenset({"expressions", "all", "grouping_sets", "cube", "rollup"}),
+    exp.Having: frozenset({"this"}),
+    exp.Qualify: frozenset({"this"}),
+    exp.Order: frozenset({"expressions"}),
+    exp.Star: frozenset({"except_"}),
+    exp.Count: frozenset({"this", "expressions", "big_int"}),
+}
+"""Arguments of the nodes that refer to tables, or to columns that they do not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +108,7 @@ def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema]) -> Mapping[str, Ask
 
     schemas: by the names of tables, each of which is in the query once
     """
-    if _is_unclear(query):
+    if not has_known_parts(query) or _is_unclear(query):
         return None
     lower = {name: [each.lower() for each in schema.names] for name, schema in schemas.items()}
     if any(len(set(names)) < len(names) for names in lower.values()):
@@ -89,8 +122,12 @@ def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema]) -> Mapping[str, Ask
     if used is None:
         return None
     conditions_by_table = conditions(scopes, lambda table: table.name in schemas)
+    # the engine looks for the columns that a star leaves out
+    left_out = {each.name.lower() for star in query.find_all(exp.Star) for each in star.args.get("except_") or ()}
     return {
-        name: Asked(frozenset(used[name]), _where(conditions_by_table.get(name, ()), schema))
+        name: Asked(
+            frozenset(used[name] | (left_out & set(lower[name]))), _where(conditions_by_table.get(name, ()), schema)
+        )
         for name, schema in schemas.items()
     }
 
@@ -100,12 +137,22 @@ def _where(expressions: Sequence[exp.Expr], schema: pa.Schema) -> str | None:
     return " AND ".join(dict.fromkeys(texts)) or None
 
 
+def has_known_parts(query: exp.Expr) -> bool:
+    """Whether each part of a query that may use tables, or columns without their names, is one that is known here."""
+    if not isinstance(query, exp.Query) or query.find(exp.Columns, exp.Pivot) is not None:
+        return False
+    parts = (*_KNOWN, exp.Query, exp.UDTF, OwnWords)
+    return all(has_only(node, _KNOWN) for node in query.walk() if isinstance(node, parts))
+
+
 def _is_unclear(query: exp.Expr) -> bool:
-    """Whether a query has parts that refer to columns in other ways than by name."""
-    if not isinstance(query, exp.Query) or query.find(exp.Columns, exp.Pivot, exp.Lateral, exp.Unnest) is not None:
+    """Whether a query has known parts that refer to columns in other ways than by name."""
+    if query.find(exp.Lateral, exp.Unnest) is not None:
         return True
-    stars = (star.parent for star in query.find_all(exp.Star))
-    if any(not isinstance(parent, exp.Count | exp.Select | exp.Column) for parent in stars):
+    if any(not _is_of_select(star) for star in query.find_all(exp.Star)):
+        return True
+    tables = query.find_all(exp.Table)
+    if any(table.args["alias"].columns for table in tables if isinstance(table.args.get("alias"), exp.TableAlias)):
         return True
     joins = list(query.find_all(exp.Join))
     if any(join.method or join.args.get("using") for join in joins):
@@ -113,6 +160,14 @@ def _is_unclear(query: exp.Expr) -> bool:
     if any(_is_of_all(node) for node in query.find_all(exp.Order, exp.Group)):
         return True
     return any(not select.expressions for select in query.find_all(exp.Select))
+
+
+def _is_of_select(star: exp.Star) -> bool:
+    """Whether a star is `*` or `t.*` in a SELECT list, or that of count(*), which is for rows."""
+    qualified = star.parent
+    if isinstance(qualified, exp.Count):
+        return qualified.this is star and not qualified.expressions
+    return isinstance(qualified.parent if isinstance(qualified, exp.Column) else qualified, exp.Select)
 
 
 def _is_of_all(node: exp.Expr) -> bool:

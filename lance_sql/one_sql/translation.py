@@ -11,11 +11,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.one_sql.dialects import TITLES, generate
-from lance_sql.one_sql.narrowing import narrowed
+from lance_sql.one_sql.dialects import TITLES, OwnWords, generate
+from lance_sql.one_sql.narrowing import has_known_parts, narrowed
 from lance_sql.one_sql.references import Reference, references
 from lance_sql.providers.folders import check_alike, check_system_columns, paths_of
 from lance_sql.providers.sources import Source
+from lance_sql.values.sql_tree import given
 
 _PREFIX: Final = "__lance_sql_"
 _numbers = itertools.count()
@@ -43,12 +44,14 @@ _JOINS: Final = {"ASOF": "ASOF JOIN", "POSITIONAL": "POSITIONAL JOIN"}
 class Translated:
     """Query for an engine.
 
-    sql: in its dialect
+    sql: in its dialect; as typed in a dialect that the engine reads itself
     sources: the sources of the names in it
+    otherwise: translates what was typed, for an engine that rejects it; raises UnsupportedFeature
     """
 
     sql: str
     sources: Mapping[str, Source]
+    otherwise: Callable[[], str] | None = None
 
 
 def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source]) -> Translated:
@@ -57,38 +60,101 @@ def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source
     opened: opens a table; called once for each distinct one, so that the query reads one version of it
     raises: UnsupportedFeature, naming the engine, for features that it lacks; errors of `opened`
     """
+    if engine == "spark":
+        return _for_spark(query, opened)
     check(query, engine)
     query = query.copy()
-    names: dict[Reference, str] = {}
-    opened_sources: dict[Reference, Source] = {}
-    sources: dict[str, Source] = {}
-    # each source has its own rows and columns there
-    is_narrowed = engine == "spark"
-    wanted = _names_in(query) if is_narrowed else None
-    for node, table_reference in references(query):
+    named = _Named(opened, shares_names=True)
+    named.put(query)
+    if engine == "datafusion":
+        _measure_lists(query, named.sources)
+        _spell_columns(query, named.sources)
+    return Translated(generate(query, engine), named.sources)
+
+
+def _for_spark(query: exp.Expr, opened: Callable[[Reference], Source]) -> Translated:
+    """Translates a query for Spark, which gets only the columns and rows that it needs, and its own text as typed."""
+    typed, meant = query.copy(), _meant(query)
+    named = _Named(opened, shares_names=False)
+    if meant is None:
+        named.put(typed)
+        return Translated(generate(typed, "spark"), named.sources)
+    wanted = _names_in(meant)
+    named.put(meant)
+    sources = narrowed(meant, named.sources, wanted)
+
+    def translated() -> str:
+        check(meant, "spark")
+        _measure_lists(meant, sources)
+        return generate(_ordered_outside(meant), "spark")
+
+    if typed.find(OwnWords) is None:
+        return Translated(translated(), sources)
+    named.put(typed)
+    return Translated(generate(typed, "spark"), sources, translated)
+
+
+def _meant(query: exp.Expr) -> exp.Expr | None:
+    """Returns a query with the parsed trees of the parts that stay as typed; None if a part has none."""
+    tree = query.copy()
+    for words in list(tree.find_all(OwnWords)):
+        parsed: exp.Expr | None = words.meta.get("tree")
+        if parsed is None:
+            return None
+        if words is tree:
+            return parsed.copy()
+        words.replace(parsed.copy())
+    return tree
+
+
+class _Named:
+    """Names in place of the Lance tables of a query.
+
+    sources: by name
+    """
+
+    def __init__(self, opened: Callable[[Reference], Source], *, shares_names: bool) -> None:
+        self.sources: dict[str, Source] = {}
+        self._opened = opened
+        self._shares_names = shares_names
+        self._opened_sources: dict[Reference, Source] = {}
+        self._names: dict[Reference, str] = {}
+        self._by_place: dict[int, list[str]] = {}
+
+    def put(self, query: exp.Expr) -> None:
+        """Replaces the tables; those of one place in the typed text get the same names in every query."""
+        for node, table_reference in references(query):
+            place = _place(node)
+            names = self._by_place.get(place) or self._named(table_reference)
+            if place >= 0:
+                self._by_place[place] = names
+            if len(names) == 1:
+                _put_name(node, names[0], table_reference.name)
+            else:
+                _put_union(node, names, table_reference.name)
+
+    def _named(self, table_reference: Reference) -> list[str]:
+        """Opens the tables of a reference; returns their names."""
         parts = _parts(table_reference)
         for part in parts:
-            if part not in opened_sources:
-                opened_sources[part] = opened(part)
-            if part not in names or is_narrowed:
-                names[part] = f"{_PREFIX}{next(_numbers)}"
-                sources[names[part]] = opened_sources[part]
-        if len(parts) == 1:
-            _put_name(node, names[parts[0]], table_reference.name)
-        else:
-            check_alike({str(part.path): sources[names[part]].relation.schema for part in parts})
-            with_system_columns = (part for part in parts if sources[names[part]].with_system_columns)
-            check_system_columns({str(part.path): sources[names[part]].relation for part in with_system_columns})
-            _put_union(node, [names[part] for part in parts], table_reference.name)
-    if is_narrowed:
-        sources = narrowed(query, sources, wanted)
-    if engine != "duckdb":
-        _measure_lists(query, sources)
-    if engine == "datafusion":
-        _spell_columns(query, sources)
-    if engine == "spark":
-        query = _ordered_outside(query)
-    return Translated(generate(query, engine), sources)
+            if part not in self._opened_sources:
+                self._opened_sources[part] = self._opened(part)
+            if part not in self._names or not self._shares_names:
+                self._names[part] = f"{_PREFIX}{next(_numbers)}"
+                self.sources[self._names[part]] = self._opened_sources[part]
+        names = [self._names[part] for part in parts]
+        if len(parts) > 1:
+            relations = {str(part.path): self.sources[name] for part, name in zip(parts, names, strict=True)}
+            check_alike({path: source.relation.schema for path, source in relations.items()})
+            with_system_columns = {path: each for path, each in relations.items() if each.with_system_columns}
+            check_system_columns({path: source.relation for path, source in with_system_columns.items()})
+        return names
+
+
+def _place(node: exp.Table) -> int:
+    """Returns the position of a table in the typed text; -1 for one that is not from it."""
+    starts = (part.meta["start"] for part in node.walk() if "start" in part.meta)
+    return min(starts, default=-1)
 
 
 def check(query: exp.Expr, engine: str) -> None:
@@ -147,11 +213,11 @@ def _aliases_beside(node: exp.Table) -> set[str]:
 
 def _names_in(query: exp.Expr) -> frozenset[str] | None:
     """Returns every name in a query, in lower case; None if it may use columns that it does not name."""
+    if not has_known_parts(query):
+        return None
     for star in query.find_all(exp.Star):
         if not isinstance(star.parent, exp.Count):
             return None
-    if query.find(exp.Columns, exp.Pivot) is not None:
-        return None
     if any(str(join.args.get("method") or "").upper() == "NATURAL" for join in query.find_all(exp.Join)):
         return None
     if any(not select.expressions for select in query.find_all(exp.Select)):
@@ -189,6 +255,8 @@ def _measure_lists(query: exp.Expr, sources: Mapping[str, Source]) -> None:
     }
     for length in list(query.find_all(exp.Length)):
         value = length.this
+        if given(length) != {"this"}:
+            continue
         if isinstance(value, exp.Array) or (isinstance(value, exp.Column) and value.name.lower() in lists):
             length.replace(exp.ArraySize(this=value.copy()))
 

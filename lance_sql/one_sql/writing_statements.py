@@ -18,6 +18,7 @@ from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.table import address
 from lance_sql.table.location import table_name
 from lance_sql.table.version_names import split_name
+from lance_sql.values.sql_tree import given
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def only(node: exp.Expr, statement: str, *parts: str) -> None:
     raises: UnsupportedFeature with the words of the first other part
     """
     for key, value in node.args.items():
-        if key in parts or value is None or value is False or value == []:
+        if key in parts or key not in given(node):
             continue
         first = value[0] if isinstance(value, list) else value
         shown = first.sql() if isinstance(first, exp.Expr) else key.strip("_").upper()

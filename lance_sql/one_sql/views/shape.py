@@ -21,8 +21,11 @@ from sqlglot.dialects.dialect import Dialect
 from lance_sql.one_sql.dialects import generate, tokenize
 from lance_sql.one_sql.references import Reference, reference, references
 from lance_sql.reads.scan.system_columns import NAMES as SYSTEM_COLUMNS
+from lance_sql.values.sql_tree import given
 
 _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "distinct"})
+_OF_TABLE: Final = frozenset({"this", "db", "catalog", "alias"})
+_OF_JOIN: Final = frozenset({"this", "on", "side", "kind", "using"})
 _WITHOUT_CALL: Final = ("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp")
 _OF_THE_MOMENT: Final = frozenset(
     {
@@ -202,9 +205,9 @@ def nodes(select: exp.Select) -> list[exp.Table]:
 
 
 def _unknown_clause(tree: exp.Select) -> str | None:
-    for name, value in tree.args.items():
-        if value and name not in _CLAUSES:
-            return f"it has {name.rstrip('_').upper()}"
+    unknown = sorted(given(tree) - _CLAUSES)
+    if unknown:
+        return f"it has {unknown[0].rstrip('_').upper()}"
     if any(query is not tree and not isinstance(query, exp.Table) for query in tree.find_all(exp.Query)):
         return "it has a query within the query"
     return None
@@ -247,16 +250,12 @@ def _tables(tree: exp.Select) -> tuple[str, ...] | str:
         return "it has no FROM"
     for join in tree.args.get("joins") or ():
         side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
-        if join.args.get("method") or side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER", "CROSS"):
+        if not given(join) <= _OF_JOIN or side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER", "CROSS"):
             return f"it has a {' '.join(filter(None, (str(join.args.get('method') or ''), side, kind)))} JOIN"
     paths = []
     for node in nodes(tree):
         table_reference = reference(node) if isinstance(node, exp.Table) else None
-        if (
-            table_reference is None
-            or not is_plain(table_reference)
-            or any(node.args.get(part) for part in ("joins", "sample", "pivots"))
-        ):
+        if table_reference is None or not is_plain(table_reference) or not given(node) <= _OF_TABLE:
             return f"{node.sql('duckdb')} is no Lance table at its newest version"
         paths.append(str(table_reference.path))
     if len(list(references(tree))) != len(paths):
@@ -282,7 +281,7 @@ def _keys(tree: exp.Select, functions: Functions, columns: Collection[str]) -> t
     if group.args.get("all"):
         positions = tuple(number for number, item in enumerate(items) if not _aggregates(item, functions))
         return positions or "it has one row of all rows"
-    if any(value for name, value in group.args.items() if name != "expressions") or not group.expressions:
+    if given(group) != {"expressions"}:
         return "it has groups of several kinds"
     keys = []
     for wanted in group.expressions:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlglot import ErrorLevel, exp
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values.sql_tree import given
 
 from .constants import Constant
 from .tree import Call, ColumnRef
@@ -48,6 +49,5 @@ def shown(node: exp.Expr) -> str:
 
 def check_arguments(node: exp.Expr, allowed: frozenset[str]) -> None:
     """Refuses a node with parts that its translation would ignore."""
-    for name, value in node.args.items():
-        if value not in (None, False, []) and name not in allowed:
-            raise refuse(node)
+    if not given(node) <= allowed:
+        raise refuse(node)
