@@ -18,7 +18,7 @@ from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, Unsupp
 from lance_sql.one_sql.counting import counted_rows, counted_table
 from lance_sql.one_sql.dialects import ENGINES, TITLES, joined
 from lance_sql.one_sql.references import Reference
-from lance_sql.one_sql.translation import translate
+from lance_sql.one_sql.translation import Translated, translate
 from lance_sql.providers.attached import Place
 from lance_sql.providers.sources import Source, open_source
 from lance_sql.values.local_paths import expanded
@@ -122,7 +122,8 @@ class Engine:
                 options["parameters"] = self.parameters
             if is_kept and counted is None and self.name == "duckdb":
                 options["is_kept"] = True
-            names, read = provider.prepare(self.target, translated.sql, sources, **options)
+            bind = partial(provider.prepare, self.target, sources=sources, **options)
+            statement, (names, read) = _bound(translated, bind, provider.Errors)
         except provider.Errors as error:
             if not is_typed and self.is_spoken:
                 raise _mistake(self.title, error) from error
@@ -131,7 +132,7 @@ class Engine:
             raise UnsupportedFeature(f"{self.title} does not run this statement: {_line(error)}") from error
         if counted is not None:
             read = partial(counted_rows, counted, names, nullable=self.name == "duckdb")
-        return Prepared(translated.sql, tuple(names), read, self.title, provider.Errors)
+        return Prepared(statement, tuple(names), read, self.title, provider.Errors)
 
     def column_types(self, source: Source) -> Mapping[str, str]:
         """Returns the engine's names of column types for casts, by column; empty for engines whose values are cast
@@ -200,6 +201,26 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
     if name not in ENGINES:
         raise InvalidArgument(f"engine={name!r} is not one of {', '.join(map(repr, (*ENGINES, 'sail')))}")
     return Engine(name, _provider(name).target(given), dialect in (None, name))
+
+
+def _bound(
+    translated: Translated, bind: Callable[[str], Any], errors: type[Exception] | tuple[type[Exception], ...]
+) -> tuple[str, Any]:
+    """Binds the query as typed, or translated if the engine rejects that; returns the statement and what `bind` does.
+
+    raises: the error of the typed query if the engine rejects both
+    """
+    try:
+        return translated.sql, bind(translated.sql)
+    except errors as error:
+        if translated.otherwise is None:
+            raise
+        rejected = error
+    statement = translated.otherwise()
+    try:
+        return statement, bind(statement)
+    except errors:
+        raise rejected from None
 
 
 def _sail() -> Any:

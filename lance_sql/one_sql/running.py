@@ -61,8 +61,8 @@ def sql(
     [{'n': 400}]
     """
     wanted = engine_of(engine, connection, session, dialect)
-    # the other engines use other names and functions for the typed text
-    in_own_words = wanted.is_spoken and wanted.name == "duckdb"
+    # DataFusion uses other names and functions for the typed text
+    in_own_words = wanted.is_spoken and wanted.name != "datafusion"
     with looked_up_in(attached.Names(wanted.target)), reporting(progress):
         return _run(text, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
 

@@ -23,7 +23,7 @@ from lance_sql.one_sql import (
     upkeep,
 )
 from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
+from lance_sql.one_sql.dialects import LanceDuckDB, dialect_of, parse, tokenize
 from lance_sql.one_sql.in_duckdb import in_duckdb
 from lance_sql.one_sql.named_tables import is_parsed_by_engine, is_path
 from lance_sql.one_sql.own_parts import put_words
@@ -115,7 +115,7 @@ def _about_table(read: TokenReader, in_own_words: bool) -> Change | Task | None:
         return None
     try:
         if verb == "describe":
-            return questions.describe(read, describes=in_own_words)
+            return questions.describe(read, describes=in_own_words and isinstance(read.dialect, LanceDuckDB))
         if verb == "apply changes":
             return applying.apply(read, partial(_query, dialect=read.dialect, in_own_words=in_own_words))
         return _VERBS[verb](read)

@@ -169,3 +169,63 @@ def test_a_count_of_all_rows_has_the_form_of_spark(spark: SparkSession) -> None:
         found = lance_sql.sql(f"SELECT {counted} FROM '{ORDERS}' AS t", session=spark).to_table()
         expected = lance_sql.sql(f"SELECT {counted} FROM (SELECT * FROM '{ORDERS}')", session=spark).to_table()
         assert (found, found.schema) == (expected, expected.schema)
+
+
+@pytest.mark.parametrize("dialect", [None, "duckdb"])
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("s NOT LIKE 'a%'", [2]),
+        ("NOT (s NOT LIKE 'a%')", [1, 3]),
+        ("s NOT LIKE 'a%' OR id = 3", [2, 3]),
+        ("id IN (SELECT id FROM {t} WHERE s NOT LIKE 'a%')", [2]),
+    ],
+)
+def test_a_pattern_that_rows_must_not_have(
+    spark: SparkSession, tmp_path: Path, dialect: str | None, condition: str, expected: list[int]
+) -> None:
+    path = lance_sql.write({"id": [1, 2, 3], "s": ["apple", "banana", "avocado"]}, tmp_path / "t.lance").uri
+    where = condition.format(t=f"'{path}'")
+    rows = lance_sql.sql(f"SELECT id FROM '{path}' WHERE {where} ORDER BY id", session=spark, dialect=dialect)
+    assert rows.fetchall() == [(each,) for each in expected]
+
+
+def test_what_is_overwritten_keeps_the_rows_of_its_query(spark: SparkSession, tmp_path: Path) -> None:
+    path = lance_sql.write({"id": [1, 2, 3], "s": ["apple", "banana", "avocado"]}, tmp_path / "t.lance").uri
+    lance_sql.sql(f"INSERT OVERWRITE '{path}' SELECT * FROM '{path}' WHERE s NOT LIKE 'a%'", session=spark)
+    assert lance_sql.open(path).to_table().to_pydict() == {"id": [2], "s": ["banana"]}
+
+
+def test_spark_gets_its_own_text_as_typed(spark: SparkSession, tmp_path: Path) -> None:
+    path = lance_sql.write({"id": [1, 2], "s": ["it's", "a\\b"]}, tmp_path / "t.lance").uri
+    own = r"""SELECT 'it''s' AS a, "q" AS b, r'a\d' AS c, s = 'it''s' AS d, 5L AS e FROM {} WHERE s = 'it''s' """
+    spark.createDataFrame([(1, "it's"), (2, "a\\b")], "id long, s string").createOrReplaceTempView("typed_own")
+    rows = lance_sql.sql(own.format(f"'{path}'"), session=spark)
+    assert rows.fetchall() == [tuple(row) for row in spark.sql(own.format("typed_own")).collect()]
+    assert "'it''s'" in rows.statement
+    lance_sql.sql(f"UPDATE '{path}' SET s = 'b''c' WHERE s = 'it''s'", session=spark)
+    lance_sql.sql(f"INSERT INTO '{path}' VALUES (3, 'd''e')", session=spark)
+    assert sorted(lance_sql.open(path).to_table()["s"].to_pylist()) == ["a\\b", "b'c", "d'e"]
+
+
+def test_syntax_that_spark_lacks_is_translated(spark: SparkSession) -> None:
+    text = f"SELECT DISTINCT ON (status) status, id FROM '{ORDERS}' ORDER BY status, id"
+    expected = lance_sql.sql(text, dialect="duckdb").fetchall()
+    assert lance_sql.sql(text, session=spark).fetchall() == expected
+
+
+def test_new_tables_have_columns_that_may_be_null(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "new.lance")
+    query = f"SELECT id, 'new' AS state, count(*) AS n, struct(1 AS a) AS p FROM '{ORDERS}' GROUP BY id"
+    lance_sql.sql(f"CREATE TABLE '{path}' AS {query}", session=spark)
+    schema = lance_sql.open(path).schema
+    assert [field.nullable for field in schema] == [True] * 4
+    assert schema.field("p").type.field("a").nullable
+    lance_sql.sql(f"INSERT INTO '{path}' (id) VALUES (2)", session=spark)
+    lance_sql.sql(f"INSERT OVERWRITE '{path}' SELECT 5L, NULL, NULL, NULL", session=spark)
+    assert lance_sql.open(path).count_rows() == 1
+
+
+def test_a_type_that_arrow_lacks_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedFeature, match="VARIANT"):
+        lance_sql.sql(f"CREATE TABLE '{tmp_path}/t.lance' (id INT, x VARIANT)", session=spark)
