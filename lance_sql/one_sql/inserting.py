@@ -24,6 +24,7 @@ from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.providers.sources import Source
 from lance_sql.table import address
 from lance_sql.values.local_paths import shown
+from lance_sql.values.nullability import nullable
 from lance_sql.writes.statements.row_changes import assembled, typed
 
 
@@ -107,8 +108,12 @@ class Creation(Change):
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         # refuses an existing table in the words of SQL
         _ = self.begins_with_table()
+        rows = engine.prepare(as_query(self.query)).reader()
+        if self.mode != "append":
+            # an engine derives NOT NULL from literals and counts, which later rows need not keep
+            rows = rows.cast(pa.schema([*map(nullable, rows.schema)], rows.schema.metadata))
         return write(
-            engine.prepare(as_query(self.query)).reader(),
+            rows,
             path,
             mode=self.mode,
             compression=self.compression,

@@ -14,6 +14,7 @@ from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.jobs import writing
 from lance_sql.jobs.write_job import WriteJob
 from lance_sql.jobs.writing import Mode
+from lance_sql.values.nullability import nullable
 
 from . import options as spark_options
 from . import types as spark_types
@@ -99,24 +100,7 @@ def _nullable(rows: pa.Schema, never_null: Collection[str]) -> pa.Schema:
 
     never_null: columns of the table that stay not nullable
     """
-    return pa.schema(
-        [
-            field.with_type(_nullable_inside(field.type)).with_nullable(field.nullable or field.name not in never_null)
-            for field in rows
-        ]
-    )
-
-
-def _nullable_inside(type: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(_nullable_inside(field.type)).with_nullable(True) for field in type])
-    if pa.types.is_list(type):
-        item = type.value_field
-        return pa.list_(item.with_type(_nullable_inside(item.type)).with_nullable(True))
-    if pa.types.is_map(type):
-        item = type.item_field
-        return pa.map_(type.key_field, item.with_type(_nullable_inside(item.type)).with_nullable(True))
-    return type
+    return pa.schema([nullable(field).with_nullable(field.nullable or field.name not in never_null) for field in rows])
 
 
 def _narrowed(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
