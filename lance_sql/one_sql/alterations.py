@@ -134,7 +134,7 @@ def _alter_column(read: TokenReader, path: str) -> Change:
         if read.next_words(2) in (("SET", "DEFAULT"), ("DROP", "DEFAULT")):
             raise UnsupportedFeature("ALTER COLUMN .. DEFAULT is not supported: Lance tables store no defaults")
         raise read.surprised("TYPE, SET NOT NULL, DROP NOT NULL or COMMENT")
-    type = read.expression("USING")
+    type = read.type("USING")
     if read.next_words(1) == ("USING",):
         raise UnsupportedFeature(
             "ALTER COLUMN .. USING is not supported: add a column, UPDATE it, drop the old one, and rename the new one"

@@ -45,11 +45,14 @@ class ColumnDefinition:
 def arrow_type(text: str, engine: Engine, dialect: Dialect) -> pa.DataType:
     """Returns the Arrow type that the engine uses for an SQL type.
 
-    raises: InvalidArgument
+    raises: InvalidArgument; UnsupportedFeature for a type of the engine that Arrow does not have
     """
     (query,) = parse(f"SELECT CAST(NULL AS {text}) AS c", dialect)
-    with engine.prepare(query, is_typed=False).reader() as rows:
-        column_type: pa.DataType = rows.schema.field(0).type
+    try:
+        with engine.prepare(query, is_typed=False).reader() as rows:
+            column_type: pa.DataType = rows.schema.field(0).type
+    except pa.ArrowInvalid as error:
+        raise UnsupportedFeature(f"The type {text} is not supported: Arrow has no such type") from error
     return column_type
 
 
@@ -97,7 +100,7 @@ _BEHIND_TYPE: Final = (
 
 def read_column(read: TokenReader) -> ColumnDefinition:
     name = read.name("a column")
-    type = read.expression(*_BEHIND_TYPE, "FIRST", "AFTER")
+    type = read.type(*_BEHIND_TYPE, "FIRST", "AFTER")
     nullable, key, comment = True, 0, None
     while not read.is_at_end and read.next_words(1)[0] not in (",", ")"):
         if read.accept("NOT", "NULL"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -186,15 +187,22 @@ class TokenReader:
 
     def expression(self, *ends: str) -> str:
         """Reads the text before one of these words, a comma or a closing parenthesis, as typed."""
+        return self._until(ends, _OPENING, _CLOSING, "an expression")
+
+    def type(self, *ends: str) -> str:
+        """Reads a type, as typed: like an expression, in which < and > are parentheses, as in MAP<STRING, INT>."""
+        return self._until(ends, (*_OPENING, "<"), (*_CLOSING, ">"), "a type")
+
+    def _until(self, ends: Sequence[str], opening: Sequence[str], closing: Sequence[str], expected: str) -> str:
         start, level = self._position, 0
         while not self.is_at_end:
             word = self.next_words()[0]
-            if level == 0 and word in (*ends, ",", *_CLOSING):
+            if level == 0 and word in (*ends, ",", *closing):
                 break
-            level += (word in _OPENING) - (word in _CLOSING)
+            level += (word in opening) - (word in closing)
             self._position += 1
         if start == self._position:
-            raise self.surprised("an expression")
+            raise self.surprised(expected)
         return self.text[self._tokens[start].start : self._tokens[self._position - 1].end + 1]
 
     def properties(self) -> dict[str, str]:

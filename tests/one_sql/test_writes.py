@@ -649,3 +649,37 @@ def test_blob_arrays_of_pylance_are_refused_with_the_way_out() -> None:
     lance = pytest.importorskip("lance")
     with pytest.raises(InvalidArgument, match=r"Pass the bytes of a blob array of pylance: b.storage.field\('data'\)"):
         lance_sql.write(pa.table({"b": lance.blob_array([b"a"])}), "b.lance")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+@pytest.mark.parametrize("text", ["CREATE TABLE 'new.lance' AS {}", "CREATE OR REPLACE TABLE 'new.lance' AS {}"])
+def test_columns_that_an_engine_knows_not_to_be_null_may_be_null(engine: str, text: str) -> None:
+    query = "SELECT id, 'new' AS state, count(*) AS n FROM 't.lance' GROUP BY id"
+    made = lance_sql.sql(text.format(query), engine).dataset
+    assert made is not None
+    assert [field.nullable for field in made.schema] == [True] * 3
+    lance_sql.sql("INSERT INTO 'new.lance' (id) VALUES (2)", engine)
+    assert lance_sql.open("new.lance").count_rows("state IS NULL AND n IS NULL") == 1
+
+
+@pytest.mark.parametrize("dialect", ["spark", "datafusion", "bigquery", "databricks"])
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [
+        ("MAP<STRING, INT>", pa.map_(pa.string(), pa.int32())),
+        ("STRUCT<a: INT, b: STRING>", pa.struct([("a", pa.int32()), ("b", pa.string())])),
+        ("ARRAY<STRUCT<a: INT, b: ARRAY<STRING>>>", None),
+        ("STRUCT<m: MAP<STRING, DECIMAL(5, 1)>, b: STRING>", None),
+    ],
+)
+def test_types_with_commas_in_angle_brackets(dialect: str, type: str, expected: pa.DataType | None) -> None:
+    if dialect in ("bigquery", "datafusion"):
+        type = type.replace(":", "")
+    made = lance_sql.sql(f"CREATE TABLE 'new.lance' (id BIGINT, x {type} NOT NULL, y INT)", dialect=dialect).dataset
+    assert made is not None
+    assert made.schema.names == ["id", "x", "y"]
+    assert not made.schema.field("x").nullable
+    if dialect == "spark" and expected is not None:
+        assert made.schema.field("x").type == expected
+    lance_sql.sql(f"ALTER TABLE 'new.lance' ADD COLUMN z {type}", dialect=dialect)
+    assert lance_sql.open("new.lance").schema.field("z").type == made.schema.field("x").type
