@@ -7,6 +7,7 @@ decimals does not fit integers. Text converts to no other type, and numbers conv
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -30,17 +31,23 @@ from pyspark.sql.types import (
 from lance_sql.errors import InvalidArgument
 
 _Value = tuple[StructField, Column]
+_COMPUTED: Final = "__lance_value_"
 _TIMES = (DateType, TimestampType, TimestampNTZType)
 
 
-def assigned(rows: DataFrame, values: Sequence[_Value]) -> list[Column]:
+def assigned(rows: DataFrame, values: Sequence[_Value]) -> tuple[DataFrame, list[Column]]:
     """Casts each value to the type of its column.
 
     values: over `rows`
+    returns: the rows with the values beside them, so that each is computed once, and the cast values over these rows
     raises: InvalidArgument for a value of a type that Spark does not assign to the column
     """
-    given = rows.select(*(value.alias(f"_{number}") for number, (_, value) in enumerate(values))).schema
-    return [_assigned(field, source.dataType, value) for source, (field, value) in zip(given, values, strict=True)]
+    computed = {f"{_COMPUTED}{number}": value for number, (_, value) in enumerate(values)}
+    given = rows.select(*(value.alias(name) for name, value in computed.items())).schema
+    cast = [
+        _assigned(field, source.dataType, F.col(source.name)) for source, (field, _) in zip(given, values, strict=True)
+    ]
+    return rows.withColumns(computed), cast
 
 
 def _assigned(field: StructField, source: DataType, value: Column) -> Column:

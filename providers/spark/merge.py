@@ -186,22 +186,25 @@ class MergeBuilder:
             chosen = chosen.when(holds, F.lit(number))
         types = spark_types.spark_schema(table_types(dataset))
         rows = joined.withColumn(_CLAUSE, chosen).where(F.col(_CLAUSE).isNotNull())
-        values = self._values(rows, types, needed)
+        rows, values = self._values(rows, types, needed)
         changes: Any = F
         for number, clause in enumerate(self._clauses):
             changes = changes.when(F.col(_CLAUSE) == number, F.lit(clause.change))
         system = [F.col(f"target.{name}").alias(name) for name in _SYSTEM]
         return rows.select(*values, *system, changes.alias(CHANGE))
 
-    def _values(self, rows: DataFrame, types: StructType, needed: Collection[str]) -> list[Column]:
-        """Returns the new values of the columns, by clause."""
+    def _values(self, rows: DataFrame, types: StructType, needed: Collection[str]) -> tuple[DataFrame, list[Column]]:
+        """Returns the rows with computed values beside them, and the new values of the columns over these rows."""
         branches = [
             (field, number, new_value)
             for field in types
             for number, clause in enumerate(self._clauses)
             if (new_value := self._new_value(clause, field.name)) is not None
         ]
-        in_types = assigned(rows, [(field, new_value) for field, _, new_value in branches])
+        # a value is computed for the rows of its clause alone: for others it may be undefined
+        rows, in_types = assigned(
+            rows, [(field, F.when(F.col(_CLAUSE) == number, value)) for field, number, value in branches]
+        )
         values: dict[str, Any] = dict.fromkeys(types.names, F)
         for (field, number, _), new_value in zip(branches, in_types, strict=True):
             values[field.name] = values[field.name].when(F.col(_CLAUSE) == number, new_value)
@@ -210,7 +213,7 @@ class MergeBuilder:
             current = F.col(_name("target", name))
             # only if some clause sets the column
             values[name] = values[name].when(F.col(_CLAUSE).isin(keeping), current)
-        return [
+        return rows, [
             (F.lit(None).cast(field.dataType) if values[field.name] is F else values[field.name]).alias(field.name)
             for field in types
         ]

@@ -140,9 +140,8 @@ class LanceTable:
             rows = self._rows(dataset, [*dataset.schema.names, *_SYSTEM], where)
             types = spark_types.spark_schema(table_types(dataset))
             set_values = [(field, values[field.name]) for field in types if field.name in values]
-            in_types = {
-                field.name: value for (field, _), value in zip(set_values, assigned(rows, set_values), strict=True)
-            }
+            rows, cast = assigned(rows, set_values)
+            in_types = {field.name: value for (field, _), value in zip(set_values, cast, strict=True)}
             new = [in_types.get(field.name, F.col(_quoted(field.name))).alias(field.name) for field in types]
             return run_changes(job, rows.select(*new, *_SYSTEM, F.lit(WRITE).alias(CHANGE)))
 

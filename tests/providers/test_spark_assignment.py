@@ -120,3 +120,22 @@ def test_a_frame_outlives_a_promise_of_its_table(spark: SparkSession, tmp_path: 
     lance_sql.write({"id": [2], "n": pa.array([None], pa.list_(pa.int64()))}, table, mode="append")
     assert frame.where("n IS NULL").count() == 1
     assert sorted(row["id"] for row in frame.collect()) == [1, 2]
+
+
+def test_a_value_is_computed_once(session: SparkSession, tmp_path: Path) -> None:
+    many = pa.table({"id": range(400), "i": pa.nulls(400, pa.int32()), "n": pa.nulls(400, pa.int64())})
+    uri = lance_sql.write(many, tmp_path / "t.lance").uri
+    table = LanceTable.for_path(session, uri)
+    made = table.update({"n": "round(rand() * 10)", "i": "CASE WHEN rand() < 0.5 THEN 7L ELSE NULL END"})
+    rows = made.to_table().to_pydict()
+    assert set(rows["n"]) <= set(range(11))
+    assert set(rows["i"]) == {7, None}
+    for _ in range(3):
+        with pytest.raises(LanceError, match="'i'"):
+            table.update({"i": "CASE WHEN rand() < 0.5 THEN 3000000000 ELSE 1 END"})
+    source = session.sql("SELECT id FROM range(400)")
+    merged = table.merge(source, "id").when_matched_update({"n": "round(rand() * 10)", "i": "1"}).execute()
+    assert set(merged.to_table()["n"].to_pylist()) <= set(range(11))
+    # a value that only the rows of its clause have
+    divided = table.merge(source, "id").when_matched_update({"n": "1000 DIV (id - 7)"}, "source.id <> 7")
+    assert divided.when_matched_update({"n": "0"}).execute().count_rows("n = 0") >= 1
