@@ -114,6 +114,8 @@ def _typed(function: str, name: str, value: Any) -> Any:
         if not isinstance(value, str) or value.lower() not in (_TRUE | _FALSE):
             raise InvalidArgument(f"{function}: {name}={value!r} is neither true nor false")
         return value.lower() in _TRUE
+    if kind == "filter" and not isinstance(value, str):
+        raise InvalidArgument(f"{function}: {name}={value!r} is not text: write {name} := 'id > 3'")
     if kind == "text":
         if not isinstance(value, bool | int | float | str):
             raise InvalidArgument(f"{function}: {name}={value!r} is not text")

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-Kind: TypeAlias = Literal["flag", "text", "version", "time", "bound"]
+Kind: TypeAlias = Literal["flag", "text", "filter", "version", "time", "bound"]
 
 KINDS: Final[Mapping[str, Kind]] = {
     "version": "version",
     "as_of": "time",
     **dict.fromkeys(("start_version", "end_version", "since"), "bound"),
-    **dict.fromkeys(("tag", "branch", "filter", "mode", "query_filter"), "text"),
+    **dict.fromkeys(("tag", "branch", "mode"), "text"),
+    **dict.fromkeys(("filter", "query_filter"), "filter"),
     **dict.fromkeys(("use_indices", "fresh", "drop_unchanged", "trust_snapshots", "origin"), "flag"),
     **dict.fromkeys(("prefilter", "use_index", "fast_search", "explain_verbose"), "flag"),
 }

@@ -20,7 +20,7 @@ from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import parse
 from lance_sql.one_sql.named_tables import is_path, path_of_name
 from lance_sql.one_sql.own_words import Words, names_beside
-from lance_sql.one_sql.references import Reference, reference
+from lance_sql.one_sql.references import Reference, is_named_by_equals, reference
 from lance_sql.one_sql.text_edits import Edit, edited
 from lance_sql.values.sql_text import identifier, literal
 
@@ -49,7 +49,8 @@ def _is_ours(node: exp.Table) -> bool:
     """Whether DuckDB has no syntax for a table."""
     if isinstance(node.this, exp.Anonymous):
         is_of_others = node.this.name.lower() in spellings.FUNCTIONS
-        return (is_of_others or _named_table(node) is not None) and reference(node) is not None
+        is_named = any(is_named_by_equals(node.this.name.lower(), each) for each in node.this.expressions)
+        return (is_of_others or is_named or _named_table(node) is not None) and reference(node) is not None
     if not _has_version(node):
         whole = ".".join(part.name for part in node.parts)
         if is_path(whole):

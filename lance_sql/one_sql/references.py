@@ -139,7 +139,7 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
     path: Any = None
     given: dict[str, Any] = {}
     for position, argument in enumerate(node.expressions):
-        named = isinstance(argument, exp.PropertyEQ | exp.Kwarg)
+        named = isinstance(argument, exp.PropertyEQ | exp.Kwarg) or is_named_by_equals(function, argument)
         value = constant(argument.expression if named else argument, function, fractions=function in SEARCHES)
         if (position == 0 and not named) or (named and argument.this.name.lower() == "path"):
             if path is not None:
@@ -160,6 +160,12 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
     nullable = {"k"} if function in SEARCHES else ()
     arguments = tuple((key, value) for key, value in given.items() if value is not None or key in nullable)
     return Reference(function, function, path, arguments)
+
+
+def is_named_by_equals(function: str, argument: exp.Expr) -> bool:
+    """Whether an argument is `name = constant`, as the official extension of DuckDB writes named arguments."""
+    name = argument.this if isinstance(argument, exp.EQ) else None
+    return isinstance(name, exp.Column) and not name.table and function in FUNCTIONS
 
 
 def _names_table(node: exp.Func, schema: tuple[str, ...]) -> bool:

@@ -89,7 +89,9 @@ def _any(words: Iterable[str]) -> str:
 _FIRST: Final = {spelling.split()[0] for spelling in (*STATEMENTS, *TARGETS)} - {"OR"}
 _CLAUSES: Final = ("BEFORE", "CHANGES", "SUMMARIZE", "SYSTEM_TIME", "SYSTEM_VERSION", "TABLE", "VERSIONS BETWEEN")
 _WORDS: Final = re.compile(
-    rf"\b({_any((*_FIRST, *_CLAUSES, *FUNCTIONS, 'VERSION', 'TIMESTAMP AS'))})\b|=>|@|\.lance\b(?!')|\bAT\s*\(",
+    rf"\b({_any((*_FIRST, *_CLAUSES, *FUNCTIONS, 'VERSION', 'TIMESTAMP AS'))})\b|=>|@|\.lance\b(?!')|\bAT\s*\("
+    # an argument that is named by =
+    r"|\blance_\w+\s*\((?:[^()]|\([^()]*\))*?\w\"?\s*=(?![=>])",
     re.IGNORECASE,
 )
 _OF_NO_ENGINE: Final = re.compile(

@@ -48,7 +48,7 @@ MACROS: Final = (
         f"MACRO {name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL, filter := NULL,"
         " use_indices := true, fresh := false) AS TABLE "
         + _ALL_COLUMNS
-        + f"{_QUERY}({REFERENCE}({_PATHS}, {_PLACE}, {hidden}, filter::VARCHAR, use_indices::BOOLEAN,"
+        + f"{_QUERY}({REFERENCE}({_PATHS}, {_PLACE}, {hidden}, to_json(filter)::VARCHAR, use_indices::BOOLEAN,"
         " fresh::BOOLEAN))"
         for name, hidden in (("lance_scan", "true"), ("lance_table", "false"))
     ),

@@ -79,11 +79,12 @@ def _scan(
     def opened(given: str) -> list[EngineDataset]:
         chosen = {"version": version, "tag": tag, "branch": branch, "as_of": as_of, "use_indices": use_indices}
         options = {**typed("lance_scan", chosen), "statistics_cache": binding.statistics_cache}
+        where = typed("lance_scan", {"filter": None if filter is None else json.loads(filter)}).get("filter")
         datasets = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
         check_alike({each: dataset.schema for each, dataset in datasets})
         if fresh:
             rows = [dataset.fresh_rows() for _, dataset in datasets]
-            return [FreshTable(each if filter is None else each.where(filter)) for each in rows]
+            return [FreshTable(each if where is None else each.where(where)) for each in rows]
         if with_system_columns:
             check_system_columns(dict(datasets))
         return [
@@ -91,7 +92,7 @@ def _scan(
                 dataset,
                 with_system_columns=with_system_columns,
                 with_no_column=True,
-                where=filter,
+                where=where,
                 follows=(version, tag, as_of) == (None, None, None) and split_name(each)[0] == each,
             )
             for each, dataset in datasets

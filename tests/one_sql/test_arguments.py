@@ -182,3 +182,49 @@ def test_intervals_are_what_duckdb_makes_of_them(interval: str, shape: str) -> N
     expected = duckdb.connect().execute(text).fetchall()
     assert lance_sql.sql(text).fetchall() == expected
     assert lance_sql.sql(text).to_pylist() == [{"i": expected[0][0]}]
+
+
+@pytest.mark.parametrize("door", ["connection", "sql"])
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("lance_scan('p.lance', filter = 'id = 1')", 1),
+        ("lance_scan('p.lance', version = 1) AS x", 3),
+        ("lance_scan('p.lance', \"filter\" = 'id > 1', version = 1)", 2),
+        ("lance_fts('p.lance', 'text', 'puppy', 10, filter = 'id >= 3')", 1),
+        ("lance_fts('p.lance', 'text', 'puppy', k = 1)", 1),
+        ("lance_changes('p.lance', since = 0)", 3),
+    ],
+)
+def test_arguments_may_be_named_by_equals(
+    door: str, call: str, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if door == "connection" and not has_sources():
+        pytest.skip("connections of DuckDB 1.5 take no statements")
+    monkeypatch.chdir(tmp_path)
+    lance_sql.write({"id": [1, 2, 3], "text": ["puppy a", "cat", "puppy b"]}, "p.lance")
+    text = f"SELECT count(*) FROM {call}"
+    if door == "connection":
+        assert lance_sql.connect().execute(text).fetchall() == [(expected,)]
+    else:
+        assert lance_sql.sql(text).fetchall() == [(expected,)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "lance_scan('p.lance', filter := {})",
+        "lance_table('p.lance', filter := {})",
+        "lance_fts('p.lance', 'text', 'puppy', 10, {})",
+        "lance_vector_search('p.lance', 'v', [1.0, 2.0], 10, {})",
+    ],
+)
+@pytest.mark.parametrize("value", ["false", "true", "7"])
+def test_a_filter_that_is_no_text_is_refused(
+    call: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lance_sql.write({"id": [1], "text": ["puppy a"], "v": [[1.0, 2.0]]}, "p.lance")
+    for run in (lance_sql.connect().execute, lance_sql.sql):
+        with pytest.raises(Exception, match=r"filter=.* is not text"):
+            run(f"SELECT count(*) FROM {call.format(value)}").fetchall()
