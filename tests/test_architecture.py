@@ -94,6 +94,7 @@ PUBLIC = (
     "values.local_paths",
     "values.moments",
     "values.names",
+    "values.nullability",
     "values.selection",
     "values.sql_text",
     "values.text_table",
