@@ -11,6 +11,7 @@ PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
 SAIL := $(VENV)/sail
 DBT := $(VENV)/dbt
+OLDEST := $(VENV)/oldest
 SANITIZED := $(VENV)/sanitized
 RACES := $(VENV)/races
 # One more than there are processors, since tests wait, too; and they take memory: no more than four.
@@ -23,6 +24,7 @@ RACES_SECONDS ?= 60
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*/*) $(wildcard providers/*/*.cpp)
 CPP_FILES := $(wildcard kernels/*/*.cpp kernels/*/*.h kernels/*/*.inc providers/*/*.cpp)
 SHARED_TESTS := tests/contracts tests/properties/test_filters_in_streams.py tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
+OLDEST_TESTS := tests/one_sql tests/format/schema tests/format/casts tests/properties/test_filters_in_streams.py tests/providers/test_spark_one_sql.py
 # Spark's workers take minutes, and are the same in every Python but for what tests/providers/test_spark.py tests.
 ONCE := --ignore-glob 'tests/providers/test_spark_*' --deselect \
 	tests/testing/test_spark_pipeline.py::test_the_job_writes_what_its_tests_expect
@@ -73,9 +75,11 @@ debug: $(VENV)/test.stamp ## run the tests of the kernels, or T, with kernels th
 	@rm -f $(VENV)/*.stamp
 	@$(PYTEST) -q $(ARGS) $(or $(T),tests/kernels)
 
-engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp $(DBT)/stamp ## run the tests of engines again, with DuckDB 1.5, with Sail instead of Spark, and in dbt
+engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(OLDEST)/stamp $(SAIL)/stamp $(DBT)/stamp ## run the tests of engines again, with the oldest libraries, with Sail instead of Spark, and in dbt
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
 	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(PARALLEL) $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
+	@echo "lance-sql: the tests of statements again, with the oldest pyarrow, sqlglot and PySpark"
+	@PYTHONPATH=$(OLDEST) $(PYTEST) -q $(PARALLEL) $(OLDEST_TESTS)
 	@echo "lance-sql: the tests of Sail, which is Spark without Java"
 	@PYTHONPATH=$(abspath $(SAIL)) $(PYTEST) -q tests/sail
 	@echo "lance-sql: models of dbt"
@@ -151,6 +155,12 @@ $(DUCKDB15)/stamp: | $(VENV)/test.stamp
 	@echo "lance-sql: installing DuckDB 1.5.5 into $(DUCKDB15)"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
 		--target $(DUCKDB15) duckdb==1.5.5
+	@touch $@
+
+$(OLDEST)/stamp: | $(VENV)/test.stamp
+	@echo "lance-sql: installing pyarrow 24.0.0, sqlglot 30.16.0 and PySpark 4.2.0 into $(OLDEST)"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
+		--target $(OLDEST) pyarrow==24.0.0 sqlglot==30.16.0 pyspark==4.2.0
 	@touch $@
 
 # dbt wants other versions of libraries than the tests; DuckDB is the one of the environment.

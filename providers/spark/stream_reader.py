@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from lance_sql.changes.feed import ChangeFeed
@@ -27,13 +28,6 @@ from .change_options import StreamOptions
 from .changes import without_updates
 from .offsets import INITIAL, Offset
 from .partitions import LancePartition, partition_count
-
-try:
-    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
-except ImportError:  # before PySpark 4.2, which reads all that is there in one batch
-
-    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]  # a stand-in without a meaning
-        """Marker of a reader that stops at the version found at its start."""
 
 
 @dataclass(frozen=True)

@@ -137,5 +137,5 @@ def test_a_value_is_computed_once(session: SparkSession, tmp_path: Path) -> None
     merged = table.merge(source, "id").when_matched_update({"n": "round(rand() * 10)", "i": "1"}).execute()
     assert set(merged.to_table()["n"].to_pylist()) <= set(range(11))
     # a value that only the rows of its clause have
-    divided = table.merge(source, "id").when_matched_update({"n": "1000 DIV (id - 7)"}, "source.id <> 7")
+    divided = table.merge(source, "id").when_matched_update({"n": "1000 DIV (target.id - 7)"}, "source.id <> 7")
     assert divided.when_matched_update({"n": "0"}).execute().count_rows("n = 0") >= 1
