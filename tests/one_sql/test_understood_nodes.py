@@ -38,7 +38,8 @@ def _others(table: Mapping[type[exp.Expr], Any]) -> list[tuple[type[exp.Expr], s
 
 
 def _parsed(text: str) -> exp.Expr:
-    return sqlglot.parse_one(f"SELECT * FROM t WHERE {text}", dialect="spark").args["where"].this
+    condition: exp.Expr = sqlglot.parse_one(f"SELECT * FROM t WHERE {text}", dialect="spark").args["where"].this
+    return condition
 
 
 CONDITIONS = (

@@ -655,7 +655,7 @@ def test_blob_arrays_of_pylance_are_refused_with_the_way_out() -> None:
 @pytest.mark.parametrize("text", ["CREATE TABLE 'new.lance' AS {}", "CREATE OR REPLACE TABLE 'new.lance' AS {}"])
 def test_columns_that_an_engine_knows_not_to_be_null_may_be_null(engine: str, text: str) -> None:
     query = "SELECT id, 'new' AS state, count(*) AS n FROM 't.lance' GROUP BY id"
-    made = lance_sql.sql(text.format(query), engine).dataset
+    made = run(text.format(query), engine=engine).dataset
     assert made is not None
     assert [field.nullable for field in made.schema] == [True] * 3
     lance_sql.sql("INSERT INTO 'new.lance' (id) VALUES (2)", engine)
@@ -675,7 +675,7 @@ def test_columns_that_an_engine_knows_not_to_be_null_may_be_null(engine: str, te
 def test_types_with_commas_in_angle_brackets(dialect: str, type: str, expected: pa.DataType | None) -> None:
     if dialect in ("bigquery", "datafusion"):
         type = type.replace(":", "")
-    made = lance_sql.sql(f"CREATE TABLE 'new.lance' (id BIGINT, x {type} NOT NULL, y INT)", dialect=dialect).dataset
+    made = run(f"CREATE TABLE 'new.lance' (id BIGINT, x {type} NOT NULL, y INT)", dialect=dialect).dataset
     assert made is not None
     assert made.schema.names == ["id", "x", "y"]
     assert not made.schema.field("x").nullable

@@ -13,6 +13,7 @@ import sqlglot
 
 import lance_sql
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.one_sql.query_rows import Rows
 from lance_sql.providers.spark import data_source as lance_spark
 from tests.one_sql.test_narrowing import Queries, tables
 
@@ -202,6 +203,7 @@ def test_spark_gets_its_own_text_as_typed(spark: SparkSession, tmp_path: Path) -
     spark.createDataFrame([(1, "it's"), (2, "a\\b")], "id long, s string").createOrReplaceTempView("typed_own")
     rows = lance_sql.sql(own.format(f"'{path}'"), session=spark)
     assert rows.fetchall() == [tuple(row) for row in spark.sql(own.format("typed_own")).collect()]
+    assert isinstance(rows, Rows)
     assert "'it''s'" in rows.statement
     lance_sql.sql(f"UPDATE '{path}' SET s = 'b''c' WHERE s = 'it''s'", session=spark)
     lance_sql.sql(f"INSERT INTO '{path}' VALUES (3, 'd''e')", session=spark)
