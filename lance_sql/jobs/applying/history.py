@@ -172,7 +172,7 @@ class AppliedHistory(Application):
         is_gone = np.ones(len(existing.ids), np.bool_)
         is_gone[positions[positions >= 0]] = False
         untold = story.untold()
-        now = None if _are_equal(untold, hidden) else KeyState(distinct, untold)
+        now = None if _are_equal(untold, hidden, keys) else KeyState(distinct, untold)
         written = fresh_rows.filter(pa.array(changed))
         changes = target_rows.changes(snapshot, written, existing, positions[changed], is_gone)
         return Part(job.apply(changes), now)
@@ -291,16 +291,21 @@ def _positions_of_existing(keys: I64, begun: pa.Table, old_keys: I64, old_begun:
     return np.where(old[order][at] == new, order[at], -1)
 
 
-def _are_equal(a: Events, b: Events) -> bool:
-    """Whether both are the same events, in any order."""
+def _are_equal(a: Events, b: Events, keys: Sequence[str]) -> bool:
+    """Whether both are the same events, in any order. Each of them has one event for a key and a moment.
+
+    keys: all columns of the key
+    """
     if a.num_rows != b.num_rows:
         return False
     if not a.num_rows:
         return True
     names = a.rows.schema.names
     both = Events.concat([a, b])
-    keys, times = number(both.rows.select(names[:1])), ranks(both.sequence)
-    first, second = (np.lexsort((times[part], keys[part])) for part in (slice(0, a.num_rows), slice(a.num_rows, None)))
+    of_key, times = number(both.rows.select(list(keys))), ranks(both.sequence)
+    first, second = (
+        np.lexsort((times[part], of_key[part])) for part in (slice(0, a.num_rows), slice(a.num_rows, None))
+    )
     x, y = both.take(first), both.take(second + a.num_rows)
     return bool(
         equal_rows(x.rows, y.rows, names).all()
