@@ -25,6 +25,7 @@ from lance_sql.jobs.applying import (
     Run,
     choose,
     has_commit_times,
+    missing,
     opened,
     read,
     schema_of,
@@ -77,6 +78,9 @@ def apply_changes(
     is_in_order = False
     if isinstance(changes, ChangeFeed):
         keys = keys or changes.primary_key
+        feed, changes = changes, missing(changes, target.latest())
+        if feed.properties and not changes.properties:
+            return target.latest()
         given |= changes.properties
         # one commit has the changes of a cursor, and later commits have later changes
         is_in_order = bool(changes.properties) and arguments["sequence_by"] is None

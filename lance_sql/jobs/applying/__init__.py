@@ -1,6 +1,7 @@
 """Applying changes (CDC): inserts, updates and deletes by key become a table of the latest rows or of their history.
 
 events      changes of any source as events: key, time, and the row from then on
+delivered   changes of a cursor that the target has already
 application one application: parts of the keys, and one commit
 latest      the latest row of each key
 history     all rows of each key, with their validity
@@ -21,6 +22,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.jobs.applying import history
 from lance_sql.jobs.applying.application import Application, Part, Run
+from lance_sql.jobs.applying.delivered import missing
 from lance_sql.jobs.applying.events import EventSource, read
 from lance_sql.jobs.applying.history import AppliedHistory, has_commit_times
 from lance_sql.jobs.applying.latest import Latest
@@ -35,6 +37,7 @@ __all__ = [
     "apply_changes",
     "choose",
     "has_commit_times",
+    "missing",
     "opened",
     "read",
     "schema_of",
@@ -85,6 +88,12 @@ def apply_changes(
     >>> lance_sql.apply_changes(path, changes, "id", sequence_by="at").scan(["city"]).to_table().to_pylist()
     [{'city': 'Köln'}]
     """
+    given, is_in_order = dict(properties or {}), False
+    if isinstance(changes, ChangeFeed) and changes.properties:
+        # one commit has the changes of a cursor, and later changes come later
+        is_in_order = sequence_by is None
+        changes = missing(changes, newest(target, storage_options))
+        given |= changes.properties
     source = read(
         changes,
         keys=keys,
@@ -94,12 +103,6 @@ def apply_changes(
         except_columns=except_columns,
         with_commit_times=scd == 2 and has_commit_times(newest(target, storage_options)),
     )
-    given = dict(properties or {})
-    is_in_order = False
-    if isinstance(changes, ChangeFeed):
-        given |= changes.properties
-        # one commit has the changes of a cursor, and later changes come later
-        is_in_order = bool(changes.properties) and sequence_by is None
     application = choose(
         source, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )

@@ -44,11 +44,15 @@ def properties(cursor_id: str, first: int, last: int, commit: str) -> dict[str, 
     return {CONSUMED + cursor_id: f"{first}-{last} {commit}"}
 
 
+def cursor_ids_of(properties: Mapping[str, str]) -> list[str]:
+    """Returns the ids of the cursors whose changes a commit with these properties has."""
+    return [key.removeprefix(CONSUMED) for key in properties if key.startswith(CONSUMED)]
+
+
 def position(config: Mapping[str, str], cursor_id: str) -> Consumed | None:
     """Returns the position in the config of a target, of the latest id that the cursor had; None without any."""
     family = cursor_ids.family(cursor_id)
-    ids = [key.removeprefix(CONSUMED) for key in config if key.startswith(CONSUMED)]
-    latest = max((id for id in ids if cursor_ids.family(id) == family), default="")
+    latest = max((id for id in cursor_ids_of(config) if cursor_ids.family(id) == family), default="")
     match = _POSITION.fullmatch(config.get(CONSUMED + latest, ""))
     return None if match is None else Consumed(latest, int(match[1]), match[2])
 
@@ -70,6 +74,7 @@ def config(latest: Mapping[str, str], given: Mapping[str, str] | None, table: st
             raise CommitConflict(
                 f"{table} has the changes up to version {consumed.version} of this cursor already, so versions"
                 f" {match[1]} to {match[3]} cannot be applied: another run was first. Read from the cursor again"
+                " with target="
             )
         if consumed is not None and cursor_ids.is_later(consumed.id, id):
             raise CommitConflict(
