@@ -5,7 +5,9 @@
 
 op      c an inserted row, u an updated one, d a deleted one, r a row of a snapshot
 
-An update is one envelope with both images. Values are those of JSON, as the command line writes them.
+An update is one envelope with both images. An update of the key is a delete of the old key and a create of the new one.
+Of one commit, and of a net feed, all keys are deleted before one is created: `id = id + 1` frees each key first. Values
+are those of JSON, as the command line writes them.
 
 Source: Debezium documentation, data change events.
 """
@@ -20,7 +22,6 @@ import pyarrow as pa
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.snapshot_feed import SnapshotFeed
-from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.values.value_text import as_json, values
 
@@ -31,29 +32,50 @@ _CONNECTOR: Final = "lance-sql"
 def envelopes(feed: ChangeFeed) -> Iterator[dict[str, Any]]:
     """Yields the changes of a feed in order, with both images of an update in one envelope.
 
-    raises: InvalidArgument for a feed by key, in which images of one row have different row ids; as reading the feed
+    raises: as reading the feed
     """
-    if feed.is_by_key:
-        raise InvalidArgument(
-            "Debezium envelopes match the two images of an update by row id, and changes by key have none: leave key="
-            " out"
-        )
     ops = {INSERT: "r" if isinstance(feed, SnapshotFeed) else "c", POSTIMAGE: "u", DELETE: "d"}
     described = {*_COLUMNS, *(field.name for field in feed.feed_fields)}
     names = [name for name in feed.schema.names if name not in described]
-    before: dict[tuple[int, int], dict[str, Any]] = {}
+    # images of one row have equal row ids, or equal keys
+    identity, key = feed.key, feed.key or feed.naming_columns
+    before: dict[tuple[Any, ...], dict[str, Any]] = {}
+    # rows with new keys, until all old keys of the commit are deleted
+    moved: list[dict[str, Any]] = []
     for batch in feed.scan([*names, *_COLUMNS]).to_reader():
         kinds, versions, times, ids = (batch.column(name).to_pylist() for name in _COLUMNS)
         for kind, version, time, row_id, row in zip(kinds, versions, times, ids, _rows(batch, names), strict=True):
+            if kind != POSTIMAGE:
+                yield from moved
+                moved = []
+            of_row = (version, *_values(row, identity)) if identity else (version, row_id)
             if kind == PREIMAGE:
                 # its other image follows in the same commit
-                before[version, row_id] = row
+                before[of_row] = row
                 continue
             moment = int(time.timestamp() * 1000)
-            source = _source(feed, version, row_id, moment)
-            earlier = row if kind == DELETE else before.pop((version, row_id), None)
-            later = None if kind == DELETE else row
-            yield {"before": earlier, "after": later, "op": ops[kind], "ts_ms": moment, "source": source}
+            one = {"ts_ms": moment, "source": _source(feed, version, row_id, moment)}
+            earlier = row if kind == DELETE else before.pop(of_row, None)
+            if kind == POSTIMAGE and earlier is not None and _values(earlier, key) != _values(row, key):
+                yield {"before": earlier, "after": None, "op": ops[DELETE], **one}
+                moved.append({"before": None, "after": row, "op": ops[INSERT], **one})
+                continue
+            yield {"before": earlier, "after": None if kind == DELETE else row, "op": ops[kind], **one}
+    yield from moved
+
+
+def _values(row: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
+    """Returns the values of columns of a row of JSON, where NaN equals itself."""
+    found = (_value(row, name) for name in names)
+    return tuple(value if value == value else "NaN" for value in found)
+
+
+def _value(row: Mapping[str, Any] | None, name: str) -> Any:
+    """Returns the value of a column, or of a member of a struct by its path."""
+    if row is None or name in row:
+        return None if row is None else row[name]
+    top, _, below = name.partition(".")
+    return _value(row[top], below)
 
 
 def _source(feed: ChangeFeed, version: int, row_id: int, moment: int) -> Mapping[str, Any]:

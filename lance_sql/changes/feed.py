@@ -210,9 +210,10 @@ class ChangeFeed(ArrowDataset):
         return ChangeFeed(snapshot, end=version, since=version - 1, **self._options)
 
     def to_debezium(self) -> Iterator[dict[str, Any]]:
-        """Yields each change as a dict in Debezium's envelope, for `json.dumps`; an update has both images in one.
+        """Yields each change as a dict in Debezium's envelope, for `json.dumps`; an update has both images in one, and
+        an update of the key (`naming_columns`) is a delete and then a create.
 
-        raises: InvalidArgument for changes by key; as reading the feed
+        raises: as reading the feed
 
         >>> next(orders.changes().to_debezium())["op"]
         'c'

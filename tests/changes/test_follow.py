@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from pathlib import Path
 
@@ -76,24 +75,3 @@ def test_a_table_that_goes_away_ends_it_with_an_error(table: Dataset) -> None:
         path.unlink()
     with pytest.raises(TableNotFound):
         next(following)
-
-
-def test_envelopes_have_both_images(table: Dataset) -> None:
-    table.update({"v": "'z'"}, "id = 2")
-    table.delete("id = 1")
-    found = [json.loads(json.dumps(each)) for each in table.latest().changes().to_debezium()]
-    assert [(each["op"], each["before"], each["after"]) for each in found] == [
-        ("c", None, {"id": 1, "v": "a"}),
-        ("c", None, {"id": 2, "v": "b"}),
-        ("u", {"id": 2, "v": "b"}, {"id": 2, "v": "z"}),
-        ("d", {"id": 1, "v": "a"}, None),
-    ]
-    assert [each["source"]["lsn"] for each in found] == [1, 1, 2, 3]
-    assert {each["source"]["table"] for each in found} == {"t.lance"}
-    snapshot = table.latest().cursor("w", start="snapshot").peek()
-    assert [(each["op"], each["source"]["snapshot"]) for each in snapshot.to_debezium()] == [("r", "true")]
-
-
-def test_envelopes_of_changes_by_key_are_refused(table: Dataset) -> None:
-    with pytest.raises(InvalidArgument, match="by row id"):
-        next(table.changes(key="id").to_debezium())
