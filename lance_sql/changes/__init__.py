@@ -11,7 +11,7 @@ reading, change_scan, feed  reading them; the relation that users get
 row_history                every image that rows had
 snapshot_feed              all rows of a version, as a feed
 follow, debezium           new commits as they arrive; changes in the envelope of Debezium
-cursors                    named positions in the feed
+cursors, deliveries        named positions in the feed; their changes and positions in a database
 version_history            the versions of a table, and their operations
 contracts, publishing      data quality rules; a branch published as one commit
 

@@ -20,12 +20,13 @@ from typing import Any, NoReturn
 
 from lance_sql.changes import bounds, positions
 from lance_sql.changes.bounds import Bound
+from lance_sql.changes.deliveries import Delivery
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import BranchHistory
 from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
-from lance_sql.table import address, cursor_files
+from lance_sql.table import address, cursor_files, cursor_ids
 from lance_sql.table.cursor_files import CursorRecord, Origin
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
@@ -37,10 +38,14 @@ from lance_sql.writes.statements.session import while_there
 
 
 class _Block:
-    """The block of `Cursor.read`. Names the mistake of using it without `with`."""
+    """The block of `Cursor.read` or `Cursor.deliver`. Names the mistake of using it without `with`.
 
-    def __init__(self, reading: AbstractContextManager[ChangeFeed]) -> None:
+    call: as the user writes it
+    """
+
+    def __init__(self, reading: AbstractContextManager[ChangeFeed], call: str) -> None:
         self._reading = reading
+        self._call = call
 
     def __enter__(self) -> ChangeFeed:
         return self._reading.__enter__()
@@ -49,7 +54,7 @@ class _Block:
         return self._reading.__exit__(*raised)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"read() begins a block: with cursor.read() as changes: changes.{name}")
+        raise AttributeError(f"{self._call} begins a block: with cursor.{self._call} as changes: changes.{name}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -130,7 +135,57 @@ class Cursor:
         if after != "" and target is not None:
             raise InvalidArgument("Pass either target= (a Lance table) or after= (the position stored in a database)")
         given = None if target is None else _Target(target, storage_options)
-        return _Block(self._reading(until, given, after, options))
+        return _Block(self._reading(until, given, after, options), "read()")
+
+    def deliver(
+        self,
+        connection: object,
+        *,
+        mode: Mode = "all",
+        until: Bound | None = None,
+        drop_unchanged: bool = False,
+        key: str | Sequence[str] | None = None,
+        trust_snapshots: bool = False,
+        origin: bool = False,
+    ) -> AbstractContextManager[ChangeFeed]:
+        """Returns the changes that a database lacks, for a block that writes their rows into it, exactly once.
+
+        The block is one transaction of the connection. Its end commits the rows and the position, which a table
+        `lance_sql_positions` of the database has, and advances the cursor. Any error in it rolls both back. Of runs at
+        the same time each one continues after the other, or raises CommitConflict and changes nothing.
+
+        connection: of sqlite3, psycopg or duckdb, without an open transaction. The block writes by this connection and
+            does not commit; in DuckDB, `connection.cursor()` is another connection
+        mode, until, drop_unchanged, key, trust_snapshots, origin: as for `read`
+        returns: a context manager; its value is a change feed
+        raises: UnsupportedFeature for other connections; InvalidArgument for an open transaction, and for a block that
+            ended it; CommitConflict; VersionNotFound as `read(after=)`; errors of the database
+        """
+        options = {
+            "mode": mode,
+            "drop_unchanged": drop_unchanged,
+            "key": self._key if key is None else key,
+            "trust_snapshots": trust_snapshots,
+            "origin": origin,
+        }
+        return _Block(self._delivering(connection, until, options), "deliver(connection)")
+
+    @contextmanager
+    def _delivering(
+        self, connection: object, until: Bound | None, options: Mapping[str, object]
+    ) -> Iterator[ChangeFeed]:
+        family = cursor_ids.family(self._record().id)
+        delivery = Delivery(connection, family, f"{self._snapshot.name}, cursor {self.name}")
+        try:
+            with self._reading(until, None, delivery.position, options) as feed:
+                yield feed
+                delivery.commit(feed.position)
+        except CommitConflict:
+            # a later run has moved the cursor, and the position in the database alone decides
+            if not delivery.is_committed:
+                raise
+        finally:
+            delivery.roll_back()
 
     @contextmanager
     def _reading(

@@ -263,9 +263,7 @@ def _seconds(operation: str, postgresql: str | None) -> float:
 def _ready(folder: Path, operation: str, postgresql: str | None) -> Round:
     each = Round(folder, postgresql)
     if operation == "postgresql":
-        with each.database("postgresql").transaction() as execute:
-            execute("TRUNCATE delivered")
-            execute("TRUNCATE positions")
+        each.database("postgresql").clear()
     return each
 
 

@@ -1,4 +1,4 @@
-"""Databases that changes are delivered to, each with its position in a separate table: SQLite, DuckDB, PostgreSQL."""
+"""Databases that changes are delivered to: SQLite, DuckDB, PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,77 +12,73 @@ import duckdb
 
 import lance_sql
 
-TABLES = (
-    "CREATE TABLE IF NOT EXISTS delivered (version BIGINT, kind TEXT, id BIGINT, v TEXT)",
-    "CREATE TABLE IF NOT EXISTS positions (job TEXT PRIMARY KEY, position TEXT)",
-)
+TABLE = "CREATE TABLE IF NOT EXISTS delivered (version BIGINT, kind TEXT, id BIGINT, v TEXT)"
 COLUMNS = ("_commit_version", "_change_type", "id", "v")
 
 
 class Database:
     """A database by its driver (DB-API 2.0).
 
+    connect: returns a new connection
     placeholder: of the driver's parameters
     """
 
     def __init__(self, connect: Callable[[], Any], placeholder: str = "?") -> None:
-        self._connect = connect
+        self.connect = connect
         self._placeholder = placeholder
-        with self.transaction() as execute:
-            for statement in TABLES:
-                execute(statement)
+        with self.transaction() as connection:
+            self.run(connection, TABLE)
+
+    def run(self, connection: Any, statement: str, *parameters: object) -> Any:
+        return connection.execute(statement.replace("?", self._placeholder), parameters)
 
     @contextmanager
-    def transaction(self) -> Iterator[Callable[..., Any]]:
-        """One transaction, committed at the end of the block; the value runs a statement."""
-        connection = self._connect()
+    def transaction(self) -> Iterator[Any]:
+        """A connection of its own with one transaction, which the end of the block commits."""
+        connection = self.connect()
         try:
-            cursor = connection.cursor()
-            cursor.execute("BEGIN")
-
-            def execute(statement: str, *parameters: object) -> Any:
-                cursor.execute(statement.replace("?", self._placeholder), parameters)
-                return cursor
-
-            yield execute
-            cursor.execute("COMMIT")
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
         finally:
             connection.close()
 
     def position(self) -> str | None:
-        with self.transaction() as execute:
-            row = execute("SELECT position FROM positions WHERE job = 'copy'").fetchone()
-        return None if row is None else row[0]
+        with self.transaction() as connection:
+            (position,) = self.run(connection, "SELECT position FROM lance_sql_positions").fetchone()
+        return None if position is None else str(position)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All changes that were delivered, sorted."""
-        with self.transaction() as execute:
-            return sorted(execute("SELECT version, kind, id, v FROM delivered").fetchall())
+        with self.transaction() as connection:
+            return sorted(self.run(connection, "SELECT version, kind, id, v FROM delivered").fetchall())
+
+    def clear(self) -> None:
+        """Removes what another test has delivered."""
+        with self.transaction() as connection:
+            self.run(connection, "DELETE FROM delivered")
+            self.run(connection, "DROP TABLE IF EXISTS lance_sql_positions")
 
 
-def deliver(table: str, database: Database, at: Callable[[str], None] = lambda place: None) -> None:
-    """Delivers new changes, as in docs/consuming-changes.md.
+def deliver(
+    table: str, database: Database, at: Callable[[str], None] = lambda place: None, connection: Any = None
+) -> None:
+    """Delivers new changes.
 
-    at: called before each statement, to die there
+    at: called before each statement of the block, to die there
+    connection: of the database; by default one for this run, which it closes
     """
-    before = database.position()
-    with lance_sql.open(table).cursor("copy").read(after=before) as changes:
-        if changes.end < changes.start:
-            return
-        rows = [tuple(row.values()) for row in changes.scan(COLUMNS).to_table().to_pylist()]
-        with database.transaction() as execute:
+    own = database.connect() if connection is None else connection
+    try:
+        with lance_sql.open(table).cursor("copy").deliver(own) as changes:
             at("begin")
-            if before is None:
-                execute("INSERT INTO positions VALUES ('copy', ?)", changes.position)
-            else:
-                moved = "UPDATE positions SET position = ? WHERE job = 'copy' AND position = ? RETURNING job"
-                if execute(moved, changes.position, before).fetchone() is None:
-                    raise RuntimeError("another run was first")
-            for row in rows:
+            for row in changes.scan(COLUMNS).to_table().to_pylist():
                 at("insert")
-                execute("INSERT INTO delivered VALUES (?, ?, ?, ?)", *row)
+                database.run(own, "INSERT INTO delivered VALUES (?, ?, ?, ?)", *row.values())
             at("commit")
-        at("move")
+    finally:
+        if connection is None:
+            own.close()
 
 
 def sqlite(folder: Path) -> Database:

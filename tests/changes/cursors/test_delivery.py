@@ -18,7 +18,7 @@ from . import databases, server
 from .databases import COLUMNS, Database, deliver
 from .test_consumers import Killed, dying_at
 
-PLACES = ("begin", "insert", "commit", "move")
+PLACES = ("begin", "insert", "commit")
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     if request.param == "duckdb":
         return databases.in_duckdb(tmp_path)
     database = databases.postgres(request.getfixturevalue("postgresql"))
-    with database.transaction() as execute:
-        execute("TRUNCATE delivered")
-        execute("TRUNCATE positions")
+    database.clear()
     return database
 
 
@@ -103,9 +101,9 @@ def test_a_database_that_was_restored_gets_the_changes_again(table: str, databas
     earlier, position = database.rows(), database.position()
     change(table)
     deliver(table, database)
-    with database.transaction() as execute:
-        execute("DELETE FROM delivered WHERE version > 1")
-        execute("UPDATE positions SET position = ?", position)
+    with database.transaction() as connection:
+        database.run(connection, "DELETE FROM delivered WHERE version > 1")
+        database.run(connection, "UPDATE lance_sql_positions SET position = ?", position)
     assert database.rows() == earlier
     deliver(table, database)
     assert database.rows() == expected(table)
@@ -114,9 +112,7 @@ def test_a_database_that_was_restored_gets_the_changes_again(table: str, databas
 def test_a_new_database_begins_where_the_cursor_began(table: str, database: Database) -> None:
     change(table)
     deliver(table, database)
-    with database.transaction() as execute:
-        execute("DELETE FROM delivered")
-        execute("DELETE FROM positions")
+    database.clear()
     deliver(table, database)
     assert database.rows() == expected(table)
 
