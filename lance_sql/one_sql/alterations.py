@@ -107,7 +107,7 @@ def _renamed(target: TableName, path: str, place: Place | None) -> Task:
         new_place = dataclasses.replace(place, name=(*place.name[:-1], target.text.strip('"')))
     if place is not None and new_place is not None and place.catalog is new_place.catalog:
         return in_catalogs.Renamed(path, target.text, place, new_place)
-    if target.path is None or target.place is not None:
+    if place is not None or target.path is None or target.place is not None:
         takes = "a path, such as 'x.lance'" if place is None else f"another name in {place.attached_as}"
         raise InvalidArgument(f"RENAME TO takes {takes}, not {target.text}")
     return Renaming(path, address.of_newest(target.path))

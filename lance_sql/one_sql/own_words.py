@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.tokens import TokenType
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.clauses import TIME_TYPES
@@ -32,7 +33,7 @@ class Words:
 
     def __init__(self, text: str, dialect: Dialect, tree: exp.Expr | None) -> None:
         tokens = tokenize(text, dialect)
-        while tokens and tokens[-1].text == ";":
+        while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
             tokens.pop()
         self.text = text
         self.tokens = tokens

@@ -92,6 +92,16 @@ def test_sql_refuses_them_too(lake: Path, engine: str) -> None:
     assert lance_sql.open(lake / "abs.lance").count_rows() == 3
 
 
+@pytest.mark.parametrize("target", ['"x.lance"', '"X.LANCE"', "'x.lance'", "'x'"])
+def test_a_renamed_table_stays_in_its_catalog(lake: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(lake.parent)
+    connection = lance_sql.attach(lance_sql.connect(), lake, as_="lake")
+    before = files(lake.parent)
+    with pytest.raises(InvalidArgument, match="RENAME TO takes another name in lake, not "):
+        lance_sql.sql(f"ALTER TABLE lake.orders RENAME TO {target}", connection=connection)
+    assert files(lake.parent) == before
+
+
 @pytest.mark.parametrize("door", ["create_table", "declare", "rename_table"])
 @pytest.mark.parametrize(("existing", "name"), [("abs", "ABS"), ("é", "e\u0301"), ("ß", "SS"), ("abs", "abs")])
 def test_names_that_are_alike_are_refused(lake: Path, door: str, existing: str, name: str) -> None:
