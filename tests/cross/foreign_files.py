@@ -144,8 +144,29 @@ def _as(array: pa.Array, field: pa.Field) -> pa.Array:
 def _values(array: Any) -> list[str]:
     while isinstance(array, pa.ExtensionArray):
         array = array.storage
+    try:
+        values = array.to_pylist()
+    except (OverflowError, ValueError):
+        # a time that Python does not have
+        values = array.view(_counted(array.type)).to_pylist()
     # a NaN equals no NaN
-    return [repr(_plain(value)) for value in array.to_pylist()]
+    return [repr(_plain(value)) for value in values]
+
+
+def _counted(type: pa.DataType) -> pa.DataType:
+    """Returns the type with integers in place of dates, times and durations, at every depth."""
+    if pa.types.is_temporal(type) and not pa.types.is_interval(type):
+        return pa.int32() if type.bit_width == 32 else pa.int64()
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_counted(field.type)) for field in type])
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        form = pa.list_ if pa.types.is_list(type) else pa.large_list
+        return form(type.value_field.with_type(_counted(type.value_type)))
+    if pa.types.is_map(type):
+        return pa.map_(
+            type.key_field.with_type(_counted(type.key_type)), type.item_field.with_type(_counted(type.item_type))
+        )
+    return type
 
 
 def _plain(value: Any) -> Any:
