@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.tokens import TokenType
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.clauses import TIME_TYPES
