@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from lance_sql.reads.search import SearchRows
 
 Relation: TypeAlias = "Dataset | ChangeFeed | FreshRows | SearchRows | AnswerChanges"
-Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
+Widen: TypeAlias = Callable[[pa.Field], pa.Field]
+"""Maps an innermost field of a table to the engine's: of the same name, with another type or metadata."""
 
 
 class EngineDataset(ArrowDataset):
@@ -35,7 +36,7 @@ class EngineDataset(ArrowDataset):
     with_system_columns: append the system columns to the table's own. No engine has hidden columns for Arrow datasets,
         so that queries can only name columns of the schema
     compact: keep strings with a dictionary as dictionaries, and decimals in 64 bits, if the table allows it
-    widen: maps a type of the table to the engine's type; called for each member of nested types
+    widen: called for each column, and for each member of nested types
     """
 
     is_arrow_dataset: ClassVar = True
@@ -108,7 +109,7 @@ class _Columns:
     """The columns of a relation in the form for an engine.
 
     compact: types that the relation returns instead of its own, by column name
-    is_widened: whether some column is passed in a type that the relation does not return
+    is_widened: whether some column is passed with a type or metadata that the relation does not return
     """
 
     schema: pa.Schema
@@ -142,7 +143,7 @@ def _make_columns(relation: Relation, widen: Widen, *, with_system_columns: bool
         fields += [system_columns.field(name) for name in hidden]
     fields = [field.with_type(types.get(field.name, field.type)) for field in fields]
     schema = pa.schema([_widened(field, widen) for field in fields], stored.metadata)
-    return _Columns(schema, types, schema.types != [field.type for field in fields])
+    return _Columns(schema, types, not schema.equals(pa.schema(fields, stored.metadata), check_metadata=True))
 
 
 def _restore(dataset: Relation, widen: Widen, with_system_columns: bool, compact: bool) -> EngineDataset:
@@ -151,14 +152,14 @@ def _restore(dataset: Relation, widen: Widen, with_system_columns: bool, compact
 
 def _widened(field: pa.Field, widen: Widen) -> pa.Field:
     try:
-        return field.with_type(widened_type(field.type, widen))
+        return widened_field(field, widen)
     except UnsupportedFeature as error:
         error.column = field.name
         raise
 
 
 def widened(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Casts a column to its type of `widened_type`.
+    """Casts a column to its type of `widened_field`.
 
     raises: pa.ArrowInvalid for a value that the type cannot hold
     """
@@ -172,7 +173,7 @@ def widened_rows(rows: pa.Table, widen: Widen) -> pa.Table:
     raises: as `widened`, naming the column
     """
     schema = pa.schema([_widened(field, widen) for field in rows.schema])
-    if schema.types == rows.schema.types:
+    if schema.equals(rows.schema.remove_metadata(), check_metadata=True):
         return rows
     columns = []
     for column, field in zip(rows.columns, schema, strict=True):
@@ -183,19 +184,22 @@ def widened_rows(rows: pa.Table, widen: Widen) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
-    """Returns the type with every innermost type widened. Members of a struct that is widened may be NULL: Arrow casts
-    none that are never NULL below a NULL."""
+def widened_field(field: pa.Field, widen: Widen) -> pa.Field:
+    """Returns the field with every innermost field widened. Members of a struct that is widened may be NULL: Arrow
+    casts none that are never NULL below a NULL."""
+    type = field.type
     if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
-        return widen(type)
+        return widen(field)
     members = [type.field(index) for index in range(type.num_fields)]
     # No engine benefits from nested dictionaries, and DuckDB 1.5 fails on them.
     plain = [
         member.with_type(member.type.value_type) if pa.types.is_dictionary(member.type) else member
         for member in members
     ]
-    wider = [member.with_type(widened_type(member.type, widen)) for member in plain]
-    return type if wider == members else _nullable(_with_members(type, wider))
+    wider = [widened_field(member, widen) for member in plain]
+    if all(new.equals(old, check_metadata=True) for new, old in zip(wider, members, strict=True)):
+        return field
+    return widen(field).with_type(_nullable(_with_members(type, wider)))
 
 
 def _nullable(type: pa.DataType) -> pa.DataType:

@@ -109,9 +109,9 @@ class _HeldRows(ds.InMemoryDataset):  # type: ignore[misc]  # untyped base
         return super().get_fragments(as_expression(filter))
 
 
-def widen(type: pa.DataType) -> pa.DataType:
-    """Returns the type unchanged: DataFusion supports every type."""
-    return type
+def widen(field: pa.Field) -> pa.Field:
+    """Returns the field unchanged: DataFusion supports every type."""
+    return field
 
 
 def _table(dataset: Relation, *, with_system_columns: bool) -> Table:

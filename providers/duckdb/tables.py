@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from lance_sql.reads.scan.predicates import Predicate
 
 _MAX_DIGITS = 38
+_EXTENSION = b"ARROW:extension:name"
+_PARAMETERS = b"ARROW:extension:metadata"
 _BINARIES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
@@ -269,7 +272,30 @@ def _restore(dataset: Dataset, with_system_columns: bool, with_no_column: bool, 
     return table(dataset, with_system_columns=with_system_columns, with_no_column=with_no_column, where=where)
 
 
-def widen(type: pa.DataType) -> pa.DataType:
+def widen(field: pa.Field) -> pa.Field:
+    """Returns the field in the type that DuckDB uses for its values, as `_wider`, and without an extension that DuckDB
+    refuses."""
+    plain = _with_planar_edges(field)
+    type = _wider(field.type)
+    return plain if type is field.type else plain.with_type(type)
+
+
+def _with_planar_edges(field: pa.Field) -> pa.Field:
+    """Returns the field without its GeoArrow extension if edges are not straight lines: DuckDB refuses tables with
+    them."""
+    metadata = field.metadata or {}
+    if not metadata.get(_EXTENSION, b"").startswith(b"geoarrow."):
+        return field
+    try:
+        parameters = json.loads(metadata.get(_PARAMETERS, b"") or b"{}")
+    except ValueError:
+        parameters = None
+    if isinstance(parameters, dict) and parameters.get("edges") in (None, "planar"):
+        return field
+    return field.with_metadata({key: metadata[key] for key in metadata if key not in (_EXTENSION, _PARAMETERS)})
+
+
+def _wider(type: pa.DataType) -> pa.DataType:
     """Returns the type that DuckDB uses for values of a type: itself, or one that represents them exactly.
 
     Decimals of more than 38 digits are passed with 38, durations of nanoseconds with microseconds, like INTERVAL, and

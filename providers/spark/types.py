@@ -18,7 +18,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.casts.conversion import convert
 from lance_sql.reads.scan import system_columns
 
-from ..arrow import widened_type
+from ..arrow import widened_field
 
 _MAX_DIGITS: Final = 38
 _WIDER: Final = {
@@ -33,6 +33,10 @@ _WIDER: Final = {
     pa.string_view(): pa.string(),
     pa.binary_view(): pa.binary(),
 }
+
+
+def _widen(field: pa.Field) -> pa.Field:
+    return field.with_type(widen(field.type))
 
 
 def widen(type: pa.DataType) -> pa.DataType:
@@ -62,7 +66,7 @@ def spark_schema(schema: pa.Schema, *, bigints: Collection[str] = ()) -> StructT
     for field in schema:
         try:
             # ids and versions count from 0, and Spark's users expect a bigint
-            type = pa.int64() if field.name in as_bigint else widened_type(field.type, widen)
+            type = pa.int64() if field.name in as_bigint else widened_field(field, _widen).type
             fields.append(pa.field(field.name, type, field.nullable))
         except UnsupportedFeature as error:
             error.column = field.name
