@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema.extensions import extension_type
 
 from . import constants, positions, terms
-from .constants import is_text, plain_type
+from .constants import Constant, is_text, plain_type
 from .list_functions import has_comparable_items, is_list
 from .sql_operand import Known, Operand, Typed, refuse
 from .tree import Call, Literal
@@ -22,6 +23,43 @@ if TYPE_CHECKING:
 
 # more characters than a text can have
 _MANY: Final = 2**31
+_OF_CONSTANTS: Final = frozenset(
+    (
+        "lower",
+        "upper",
+        "length",
+        "octet_length",
+        "trim",
+        "ltrim",
+        "rtrim",
+        "substring",
+        "||",
+        "concat",
+        "regexp_matches",
+    )
+)
+
+
+def of_constants(function: str, node: exp.Expr, values: Sequence[Constant]) -> Known:
+    """Computes a function of texts and counts that are constants, by the same rules as of a column's values.
+
+    raises: UnsupportedFeature for other functions and types
+    """
+    if function not in _OF_CONSTANTS or not all(_is_text_or_count(value) for value in values):
+        raise refuse(node)
+    if function != "concat" and None in values:
+        return Known(None)
+    types = [pa.int64() if isinstance(value, int) else pa.large_string() for value in values]
+    result = terms.result_type(function, types)
+    if result is None:
+        raise refuse(node)
+    arrays = [pa.array([value], type) for value, type in zip(values, types, strict=True)]
+    (computed,) = terms.FUNCTIONS[function].evaluate(result, *arrays)
+    return Known(constants.from_scalar(computed))
+
+
+def _is_text_or_count(value: Constant) -> bool:
+    return value is None or (isinstance(value, (str, int)) and not isinstance(value, bool))
 
 
 def length(operands: Operands, node: exp.Expr) -> Operand:
@@ -33,7 +71,11 @@ def length(operands: Operands, node: exp.Expr) -> Operand:
 def _of_text(function: str, operands: Operands, node: exp.Expr, *constants: Literal) -> Operand:
     """Calls a function of a text and of constants that are not NULL."""
     operand = operands.operand(node.this)
-    if not isinstance(operand, Typed) or not is_text(plain_type(operand.type)):
+    if isinstance(operand, Known):
+        if operand.value is not None and not isinstance(operand.value, str):
+            raise refuse(node)
+        return of_constants(function, node, [operand.value, *(constant.value for constant in constants)])
+    if not is_text(plain_type(operand.type)):
         raise refuse(node)
     type = terms.result_type(function, [operand.type, *(constant.type for constant in constants)])
     assert type is not None

@@ -43,13 +43,16 @@ class Operands:
         return Typed(column, type)
 
     def call(self, function: str, node: exp.Expr, *operands: Operand) -> Operand:
-        """Calls the function on operands of which at least one is a column.
+        """Calls the function on columns and constants, or computes it of constants.
 
         A constant takes the first column's type if it fits exactly; another integer is an int64.
         """
+        known = [operand.value for operand in operands if isinstance(operand, Known)]
+        if len(known) == len(operands):
+            return sql_functions.of_constants(function, node, known)
         typed = [operand for operand in operands if isinstance(operand, Typed)]
         # the result would be plain bytes, which compare with text differently
-        if not typed or any(isinstance(operand.type, (pa.UuidType, pa.OpaqueType)) for operand in typed):
+        if any(isinstance(operand.type, (pa.UuidType, pa.OpaqueType)) for operand in typed):
             raise refuse(node)
         arguments: list[Term] = []
         types: list[pa.DataType] = []
@@ -158,6 +161,22 @@ def _neg(operands: Operands, node: exp.Expr) -> Operand:
             return Known(-number)
         case Span(nanoseconds):
             return Known(Span(-nanoseconds))
+        case None:
+            return operand
+    raise refuse(node)
+
+
+def _abs(operands: Operands, node: exp.Expr) -> Operand:
+    operand = operands.operand(node.this)
+    if isinstance(operand, Typed):
+        return operands.call("abs", node, operand)
+    if isinstance(operand.value, np.float32):
+        return Known(np.float32(abs(float(operand.value))))
+    match operand.value:
+        case bool():
+            raise refuse(node)
+        case int() | float() | Decimal() as number:
+            return Known(-number if number < 0 else number)
         case None:
             return operand
     raise refuse(node)
@@ -343,7 +362,7 @@ _OPERANDS: Final[Mapping[type[exp.Expr], tuple[_Translate, frozenset[str]]]] = {
     exp.IntDiv: (_arithmetic("divide"), _BINARY),
     exp.Mod: (_arithmetic("modulo"), _BINARY),
     exp.BitwiseRightShift: (_arithmetic("shift_right"), _BINARY),
-    exp.Abs: (_function("abs"), _UNARY),
+    exp.Abs: (_abs, _UNARY),
     exp.Length: (sql_functions.length, _UNARY),
     exp.ArraySize: (_function("len"), _UNARY),
     exp.ArrayContains: (sql_functions.list_contains, _BINARY),
