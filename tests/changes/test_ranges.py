@@ -81,6 +81,20 @@ def test_tags_and_times_are_bounds(table: lance_sql.Dataset) -> None:
     assert versions(table, since=datetime.now(UTC)) == versions(lance_sql.open(table.uri, version=3), times[5]) == []
 
 
+@pytest.mark.parametrize("moment", ["2999-01-01", datetime(2999, 1, 1, tzinfo=UTC), date(2999, 1, 1)], ids=str)
+def test_a_time_in_the_future_is_the_newest_version_but_no_beginning(table: lance_sql.Dataset, moment: Any) -> None:
+    text = str(moment)
+    assert lance_sql.open(table.uri, as_of=moment).version == lance_sql.open(f"{table.uri}@{text[:10]}").version == 6
+    query = f"SELECT count(*) FROM '{table.uri}' TIMESTAMP AS OF '{text}'"
+    assert lance_sql.sql(query, connection=lance_sql.connect()).fetchall() == [(6,)]
+    assert versions(table, since=5, end=moment) == [6]
+    for name in ("start", "since"):
+        with pytest.raises(
+            InvalidArgument, match=f"{name}=2999-01-01 00:00:00\\+00:00 is in the future: pass an earlier"
+        ):
+            versions(table, **{name: moment})
+
+
 @pytest.mark.parametrize(
     ("bounds", "error", "message"),
     [
