@@ -32,6 +32,15 @@ from lance_sql.writes.statements.source import to_reader
 __all__ = ["NewFragments", "Turn", "WriteJob"]
 
 _SECONDS_UNASKED: Final = 24 * 3600.0
+"""Age of a write in one process before it asks for its own files."""
+
+_MOST_ASKED: Final = 16
+"""Maximum number of files to ask for one by one; the folder is listed for more."""
+
+_aborted: Final[set[str]] = set()
+"""Ids of the jobs that this process has aborted."""
+
+_ABORTED: Final = "this job was aborted, and its files are gone: start another one"
 
 NewFragments: TypeAlias = tuple[Fragment, ...]
 """Fragments with data files that belong to no version yet."""
@@ -68,8 +77,10 @@ class WriteJob:
         """Writes rows to new data files; all of them or none. The result is picklable; pass it to `commit`.
 
         data: as for `write`
-        raises: InvalidArgument for rows that do not fit the table
+        raises: InvalidArgument for rows that do not fit the table, and for an aborted job
         """
+        if self.id in _aborted:
+            raise InvalidArgument(f"{table_name(self.target.uri)}: {_ABORTED}")
         batches = to_reader(data, table=self.target.schema.arrow)
         return insert.write_fragments(self.target, batches, self.limits, f"{self.id}_")
 
@@ -78,8 +89,8 @@ class WriteJob:
         or ran twice. A job can be committed once; if the commit failed, the job may be aborted. If another job already
         made the same turn, nothing is committed, and the version of that turn is returned.
 
-        raises: CommitConflict, also for a job of more than a day whose files are gone; TableExists; InvalidArgument for
-            fragments of another job, or for a second commit; CorruptFile for a version whose files were removed
+        raises: CommitConflict, also for a job whose files are gone, or that was aborted; TableExists; InvalidArgument
+            for fragments of another job, or for a second commit; CorruptFile for a version whose files were removed
             meanwhile
         """
         fragments = tuple(fragments)
@@ -90,7 +101,7 @@ class WriteJob:
         if len(set(names)) < len(names):
             raise InvalidArgument("A fragment is committed twice: pass it once")
         with while_there(self.target.snapshot):
-            committed, is_ours = self._commit_once(fragments)
+            committed, is_ours = self._commit_once(fragments, is_here=False)
         there = set(names)
         # the version exists: files that cannot be removed now are left to a cleanup
         with suppress(OSError, LanceError):
@@ -118,6 +129,8 @@ class WriteJob:
             committed_files = self._committed()
             if not committed_files:
                 return
+        if not committed_files:
+            _aborted.add(self.id)
         self._remove_files(keep=committed_files)
         folder = self.target.store().local_path(DATA)
         if self.target.snapshot is None and folder is not None:
@@ -156,13 +169,16 @@ class WriteJob:
             for file in fragment.files:
                 store.delete(f"data/{file.path}")
 
-    def _commit_once(self, fragments: NewFragments) -> tuple[Snapshot, bool]:
-        """Returns the version of the write, and whether this job created it."""
+    def _commit_once(self, fragments: NewFragments, *, is_here: bool = True) -> tuple[Snapshot, bool]:
+        """Returns the version of the write, and whether this job created it.
+
+        is_here: the same call wrote the fragments
+        """
         earlier = self._of_turn()
         if earlier is not None:
             return earlier, False
         try:
-            return self._commit(fragments), True
+            return self._commit(fragments, is_here), True
         except (*REFUSALS, TableExists):
             # another attempt of the same turn may have been first
             earlier = self._of_turn()
@@ -181,12 +197,12 @@ class WriteJob:
             return None
         return once.committed(newest, self.turn)
 
-    def _commit(self, fragments: NewFragments) -> Snapshot:
+    def _commit(self, fragments: NewFragments, is_here: bool) -> Snapshot:
         rows = RowCounts(
             inserted=sum(fragment.physical_rows for fragment in fragments), deleted=self.target.num_replaced_rows()
         )
         files = [file for fragment in fragments for file in fragment.files]
-        if time.time() - self.started > _SECONDS_UNASKED:
+        if not is_here or time.time() - self.started > _SECONDS_UNASKED:
             self._check_files([f"data/{file.path}" for file in files])
         with commit_origin.of(job=self.job):
             summary = summarize(self.target.operation, rows, files, self.started, self.properties, self.id)
@@ -199,17 +215,35 @@ class WriteJob:
             with while_there(self.target.snapshot):
                 return self.target.commit(fragments, summary.to_properties(), self._transaction)
         except TableExists:
-            if self._committed():
-                name = table_name(self.target.uri)
-                raise InvalidArgument(f"This job was committed to {name} already: start another one") from None
+            self._check_not_committed()
             raise
 
     def _check_files(self, paths: Sequence[str]) -> None:
-        """Checks that files still exist: a cleanup treats them as leftovers after a week.
+        """Checks that files still exist: an abort in another process may have removed them, or a cleanup, which treats
+        them as leftovers after a week.
 
-        raises: CommitConflict
+        raises: CommitConflict; InvalidArgument for a job that was committed
         """
+        missing = self._missing(paths)
+        if not missing and self.id not in _aborted:
+            return
+        self._check_not_committed()
+        if self.id in _aborted:
+            raise CommitConflict(f"{table_name(self.target.uri)}: {_ABORTED}")
+        days = (time.time() - self.started) / 86400
+        reason = "an abort or another program removed them"
+        if days > 7:
+            reason = f"it started {days:.1f} days ago, and a cleanup removes uncommitted files after a week"
+        raise CommitConflict(
+            f"{table_name(self.target.uri)}: {len(missing)} of {len(paths)} files of this job are missing, such as"
+            f" {missing[0]}: {reason}. Write them again"
+        )
+
+    def _missing(self, paths: Sequence[str]) -> list[str]:
         store = self.target.store()
+        if len(paths) > _MOST_ASKED:
+            there = {info.path for info in store.files("data")}
+            return [path for path in paths if path not in there]
 
         def is_gone(path: str) -> bool:
             try:
@@ -219,14 +253,12 @@ class WriteJob:
             return False
 
         are_gone = concurrently([partial(is_gone, path) for path in paths], store.concurrency)
-        if any(are_gone):
-            missing = [path for path, is_missing in zip(paths, are_gone, strict=True) if is_missing]
-            days = (time.time() - self.started) / 86400
-            raise CommitConflict(
-                f"{table_name(self.target.uri)}: {len(missing)} of {len(paths)} files of this job are missing, such as"
-                f" {missing[0]}: it started {days:.1f} days ago, and a cleanup removes uncommitted files after a week."
-                " Write them again"
-            )
+        return [path for path, is_missing in zip(paths, are_gone, strict=True) if is_missing]
+
+    def _check_not_committed(self) -> None:
+        if self._committed():
+            name = table_name(self.target.uri)
+            raise InvalidArgument(f"This job was committed to {name} already: start another one")
 
     @property
     def _transaction(self) -> str:

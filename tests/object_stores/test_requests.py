@@ -21,6 +21,7 @@ from tests.object_stores.proxy import Fault, kinds
 MOST: Final = {
     "open": 2,
     "append": 7,
+    "job": 9,
     "update": 13,
     "scan of 4 files": 12,
     "change query": 6,
@@ -58,6 +59,13 @@ def test_an_append(place: Place, uri: str) -> None:
     with place.proxy.counted() as seen:
         lance_sql.write(rows(400), uri, mode="append", storage_options=place.options)
     check("append", kinds(seen))
+
+
+def test_a_job_of_one_part(place: Place, uri: str) -> None:
+    with place.proxy.counted() as seen:
+        job = lance_sql.begin_write(uri, rows(0).schema, mode="append", storage_options=place.options)
+        job.commit(job.write_fragments(rows(400)))
+    check("job", kinds(seen))
 
 
 def test_an_update_of_one_row(place: Place, uri: str) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 import lance_sql
 from lance_sql import Dataset, LanceError
+from lance_sql.jobs.write_job import WriteJob
 from lance_sql.store import LocalStore, durable
 from lance_sql.table import files, location
 from lance_sql.writes.commit import committer
@@ -301,7 +302,16 @@ def test_a_job_whose_files_are_gone_is_not_committed(tmp_path: Path, monkeypatch
             job.commit(made)
     assert lance_sql.open(path).version == 1
     assert lance_sql.open(path).to_table().equals(before)
-    # one that was begun a moment ago is found out afterwards, and said all the same
+    # files that go during the commit are found out afterwards
+    made = job.write_fragments(rows(3))
+    missing = WriteJob._missing
+
+    def remove_later(job: WriteJob, paths: Sequence[str]) -> list[str]:
+        found = missing(job, paths)
+        (tmp_path / "t.lance" / paths[0]).unlink()
+        return found
+
+    monkeypatch.setattr(WriteJob, "_missing", remove_later)
     with pytest.raises(lance_sql.CorruptFile, match=r"new files were removed.*lance-sql repair"):
         job.commit(made)
     assert lance_sql.repair(path).version == 1
