@@ -34,10 +34,12 @@ _OF_THE_MOMENT: Final = frozenset(
     }
 )
 """Functions whose value is constant within one query, and may change in the next."""
-_NOISE: Final = frozenset({"AS", "INNER", "OUTER", "ASC", "CAST", "::", ";", "(", ")"})
+_NOISE: Final = frozenset({"AS", "INNER", "OUTER", "ASC", "CAST", "::", ";", "(", ")", "{", "}", "STRUCT_PACK"})
 _SYNONYMS: Final[Mapping[str, str]] = {
     "!=": "<>",
     "==": "=",
+    ":=": ":",
+    "IIF": "IF",
     "INTEGER": "INT",
     "INT4": "INT",
     "INT8": "BIGINT",
@@ -66,6 +68,11 @@ _SYNONYMS: Final[Mapping[str, str]] = {
     "POW": "POWER",
 }
 """Words of DuckDB that sqlglot prints as synonyms."""
+_NAMES_OF_CALLS: Final[Mapping[type[exp.Expr], str]] = {
+    exp.If: "IF",
+    exp.LogicalAnd: "BOOL_AND",
+    exp.LogicalOr: "BOOL_OR",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +244,26 @@ def _changed_words(tree: exp.Select, text: str, dialect: Dialect) -> str | None:
     """Returns a reason if the printed tree differs from the typed query: parts are computed from the tree."""
     typed, printed = (
         [_SYNONYMS.get(word, word) for token in tokenize(each, dialect) if (word := token.text.upper()) not in _NOISE]
-        for each in (text, generate(tree, "duckdb"))
+        for each in (text, generate(_as_typed(tree), "duckdb"))
     )
     if Counter(typed) != Counter(printed):
         other = next((a for a, b in zip(typed, printed, strict=False) if a != b), "its end")
         return f"a part of it cannot be computed alone, near {other}"
     return None
+
+
+def _as_typed(tree: exp.Select) -> exp.Select:
+    """Returns the query with calls that sqlglot prints in other words of the same meaning as unknown functions.
+
+    if(a, b, c) is printed as CASE, and the argument of bool_and is cast to BOOLEAN, which it is already.
+    """
+    tree = tree.copy()
+    # inner calls first
+    for node in reversed(list(tree.find_all(*_NAMES_OF_CALLS))):
+        if node.arg_key != "ifs":
+            arguments = [node.args[key] for key in ("this", "true", "false") if node.args.get(key) is not None]
+            node.replace(exp.Anonymous(this=_NAMES_OF_CALLS[type(node)], expressions=arguments))
+    return tree
 
 
 def _tables(tree: exp.Select) -> tuple[str, ...] | str:

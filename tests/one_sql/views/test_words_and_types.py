@@ -25,6 +25,17 @@ AGGREGATES = [
     "max(ucase(s))",
     "max(ceiling(x))",
     "max(pow(x, 2))",
+    "bool_and(x > 5)",
+    "bool_or(x > 5)",
+    "bool_or(x > 5) FILTER (WHERE x > 1)",
+    "max(if(x > 5, x, 0))",
+    "max(if(x > 5, if(s = 'c', 1, 2), 0))",
+    "sum(CASE WHEN x > 5 THEN 1 ELSE if(x > 1, 2, 3) END)",
+    "max(struct_pack(a := x, b := s))",
+    "max({'a': x, 'b': s})",
+    "first(struct_pack(a := g))",
+    "quantile_cont(x, 0.5)",
+    "median(x)",
 ]
 
 
