@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final, TypeAlias
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
@@ -28,7 +29,7 @@ from lance_sql.store import ByteRange
 from lance_sql.table import fragment_reuse
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment_reuse import FragmentReuse
-from lance_sql.table.index_kinds import FRAGMENT_REUSE, Opened
+from lance_sql.table.index_kinds import BTREE, FRAGMENT_REUSE, Opened
 from lance_sql.table.indices import IndexSegment
 from lance_sql.values.bitmaps import deserialize_64
 
@@ -159,9 +160,11 @@ class OpenIndices:
             raise copy.copy(opened)
         return opened
 
-    def verify(self, segment: IndexSegment, *, deep: bool) -> None:
+    def verify(self, segment: IndexSegment, *, deep: bool, live_rows: Mapping[int, int] | None = None) -> None:
         """Reads the part of the files that a search starts with, or all of them; skips other kinds of indices, and
         those that no search reads.
+
+        live_rows: of each fragment of the version by its id, for a deep check of entries that have moved
 
         raises: CorruptFile
         """
@@ -189,6 +192,31 @@ class OpenIndices:
                         part.validate(full=True)
                         if name in _SETS:
                             _check_sets(part, _SETS[name])
+        if deep and kind is BTREE and live_rows is not None and not self.has_row_ids(segment):
+            self._check_moved(segment, files, live_rows)
+
+    def _check_moved(self, segment: IndexSegment, files: Sequence[IndexFile], live_rows: Mapping[int, int]) -> None:
+        """Checks that the entries cover the fragments that the segment names, if rows have moved since it was built.
+
+        raises: CorruptFile
+        """
+        moves = self.moves
+        if moves is None:
+            return
+        for file in files:
+            for name in set(file.names) & {"ids", "row_ids"}:
+                parts = [np.asarray(part, np.uint64) for part in file.parts(name)]
+                moved = moves.moved(np.concatenate(parts)) if parts else np.empty(0, np.uint64)
+                ids, counts = np.unique(moved[moved != fragment_reuse.NOWHERE] >> np.uint64(32), return_counts=True)
+                entries = dict(zip(ids.tolist(), counts.tolist(), strict=True))
+                gone = min(entries.keys() - live_rows.keys(), default=None)
+                for number in sorted((segment.fragment_ids or frozenset()) & live_rows.keys()):
+                    if gone is not None and number > gone and entries.get(number, 0) < live_rows[number]:
+                        with at(file=file.path, column=name):
+                            raise CorruptFile(
+                                f"entries lead to fragment {gone}, which is gone, and fragment {number} has"
+                                f" {entries.get(number, 0)} entries for {live_rows[number]} rows: build the index again"
+                            )
 
     def has_row_ids(self, segment: IndexSegment) -> bool:
         """Whether the numbers in a segment's files are stable row ids; otherwise they are addresses."""

@@ -254,8 +254,9 @@ class _Check:
         errors = errors_of(lambda: snapshot.open_indices, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors, "index")
         damaged_files: set[str | None] = set()
+        live_rows = None if errors or not self._deep else _live_rows(snapshot)
         for segment in () if errors else snapshot.open_indices.segments:
-            check = partial(snapshot.open_indices.verify, segment, deep=self._deep)
+            check = partial(snapshot.open_indices.verify, segment, deep=self._deep, live_rows=live_rows)
             index_errors = self._once(("index", segment.uuid, segment.base_id), check)
             self._findings.add(snapshot.version, index_errors, "index", segment.name)
             damaged_files.update(error.file for error in index_errors)
@@ -347,6 +348,19 @@ def _job(snapshot: Snapshot) -> str | None:
         return origin(snapshot).job
     except TABLE_ERRORS:
         return None
+
+
+def _live_rows(snapshot: Snapshot) -> dict[int, int] | None:
+    """Returns the recorded number of rows of each fragment by its id; None without moves of rows or without numbers."""
+    fragments: list[Fragment] = []
+    if errors_of(lambda: snapshot.open_indices.moves, None) or snapshot.open_indices.moves is None:
+        return None
+    if errors_of(lambda: fragments.extend(snapshot.manifest.fragments), None):
+        return None
+    deleted = [0 if each.deletion_file is None else each.deletion_file.num_deleted_rows for each in fragments]
+    if any(each.deletion_file is not None and not count for each, count in zip(fragments, deleted, strict=True)):
+        return None
+    return {each.id: each.physical_rows - count for each, count in zip(fragments, deleted, strict=True)}
 
 
 def _parsed(fragments: Fragments, fragment_index: int) -> tuple[list[Fragment], list[LanceError]]:

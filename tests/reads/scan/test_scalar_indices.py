@@ -172,6 +172,12 @@ def test_a_deferred_compaction_and_a_direct_one(
         expected = lance_sql.open(path, use_indices=False).count_rows(condition)
         assert lance_sql.open(path).count_rows(condition) == expected, condition
     table = lance_sql.open(path)
+    if kind == "BTREE":
+        (problem,) = lance_sql.verify(path, version=table.version, deep=True).problems
+        assert problem.index == f"{column}_idx"
+        assert "entries lead to fragment 4, which is gone" in problem.message
+        # before the second compaction, the index is whole
+        assert lance_sql.verify(path, version=table.version - 1, deep=True).is_healthy
     (affected,) = lance_sql.sql(f"SELECT count(*) FROM '{path}' WHERE {conditions[0]}").fetchall()[0]
     assert affected == lance_sql.open(path, use_indices=False).count_rows(conditions[0])
     deleted = table.delete(conditions[0])
