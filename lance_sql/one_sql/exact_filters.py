@@ -135,9 +135,8 @@ class _Filter:
         column, pattern = self._column(node.this), node.expression
         if column is None or not pa.types.is_string(column[1]):
             return None
-        if not isinstance(pattern, exp.Literal) or not pattern.is_string or "\\" in pattern.this:
-            return None
-        return f"({column[0]} {_word(node)}LIKE {literal(pattern.this)})"
+        text = _text(pattern)
+        return None if text is None else f"({column[0]} {_word(node)}LIKE {text})"
 
     def _column(self, node: exp.Expr | None) -> tuple[str, pa.DataType] | None:
         if not isinstance(node, exp.Column) or len(node.parts) != 1:
@@ -159,8 +158,14 @@ def _value(node: exp.Expr, type: pa.DataType) -> str | None:
     if pa.types.is_decimal(type) or pa.types.is_float64(type):
         return _number(node, is_whole=False)
     if pa.types.is_string(type):
-        return literal(node.this) if isinstance(node, exp.Literal) and node.is_string else None
+        return _text(node)
     return _day(node) if pa.types.is_date32(type) else None
+
+
+def _text(node: exp.Expr) -> str | None:
+    """Returns a text constant; None with quotes or backslashes, which Spark and Sail read in different ways."""
+    is_plain = isinstance(node, exp.Literal) and node.is_string and not set("'\"\\") & set(node.this)
+    return literal(node.this) if is_plain else None
 
 
 def _number(node: exp.Expr, *, is_whole: bool) -> str | None:

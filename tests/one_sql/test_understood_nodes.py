@@ -84,6 +84,8 @@ def test_a_condition_of_every_other_kind_is_no_filter() -> None:
         ("NOT (s NOT LIKE 'a%')", "(NOT (\"s\" NOT LIKE 'a%'))"),
         ("s LIKE 'a%'", "(\"s\" LIKE 'a%')"),
         ("s = 'it''s'", None),
+        (r"s LIKE 'a\\%'", None),
+        ('s IN ("it\'s")', None),
         ("s LIKE 'a%' ESCAPE '!'", None),
         ("s NOT ILIKE 'a%'", None),
         ("s LIKE ANY ('a', 'b')", None),
