@@ -222,7 +222,11 @@ class Queries:
             if self._chance.random() < 0.4:
                 nulls = self._chance.choice(["", " NULLS FIRST", " NULLS LAST"])
                 direction = self._chance.choice(["", " ASC", " DESC"])
-                text += f" ORDER BY t.k{direction}{nulls}, t.id LIMIT {self._chance.randrange(9)}"
+                text += f" ORDER BY t.k{direction}{nulls}, t.id"
+                if self._engine == _DATAFUSION:
+                    # of several partitions it sorts some by fewer columns, over datasets of pyarrow as well
+                    return text.replace("%%", "%")
+                text += f" LIMIT {self._chance.randrange(9)}"
                 text += " OFFSET 1" if self._chance.random() < 0.3 else ""
         return text.replace("%%", "%")
 
