@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,26 @@ def test_invalid_replays_are_refused(table: Dataset) -> None:
     lance_sql.write({"id": [1]}, "memory://replay/t.lance")
     with pytest.raises(UnsupportedFeature, match="local disk"):
         replay("memory://replay/t.lance", copy)
+
+
+def test_a_history_whose_first_versions_are_gone(tmp_path: Path) -> None:
+    source = str(tmp_path / "cleaned.lance")
+    for number in range(1, 4):
+        table = lance_sql.write({"id": [number]}, source, mode="append" if number > 1 else "create")
+    table.cleanup(older_than=datetime.timedelta(0))
+    for number in range(4, 6):
+        lance_sql.write({"id": [number]}, source, mode="append")
+
+    def copy(at: str, target: str) -> None:
+        with lance_sql.open(at).cursor("copy").read(target=target) as changes:
+            lance_sql.apply_changes(target, changes, "id")
+
+    replay(source, copy, key="id")
+    replay(source, copy, key="id", start=4, check_each=True)
+
+    def forgets(at: str, target: str) -> None:
+        with lance_sql.open(at).cursor("copy").read(target=target) as changes:
+            lance_sql.apply_changes(target, changes.scan(filter="id <> 4") if changes.end == 4 else changes, "id")
+
+    with pytest.raises(AssertionError, match="differs from that of a job"):
+        replay(source, forgets, key="id")
