@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -21,7 +21,8 @@ def source_rows(source: str, *, fits_a_table: bool = False) -> Iterator[Any]:
     """Yields a DuckDB relation with the rows; Ctrl-C interrupts reading it.
 
     fits_a_table: columns of a CSV file without rows have no type, so that they fit those of a table
-    raises: click.UsageError for SQL that has no result; InvalidArgument for an empty file; UnsupportedFeature for types
+    raises: click.UsageError for SQL that has no result; InvalidArgument for an empty file, and for a CSV file that ends
+        inside a quoted value; UnsupportedFeature for types
         that DuckDB does not export unchanged
     """
     import lance_sql
@@ -36,8 +37,20 @@ def source_rows(source: str, *, fits_a_table: bool = False) -> Iterator[Any]:
         if not is_query:
             if os.path.isfile(source) and not os.path.getsize(source):
                 raise InvalidArgument(f"{source!r} is empty, and names no columns: leave it out")
+            if source.lower().endswith(_TEXT):
+                _check_quotes(source, relation.columns)
             if fits_a_table and source.lower().endswith(_TEXT) and not relation.limit(1).fetchall():
                 relation = relation.project(
                     ", ".join(f'NULL AS "{name.replace(chr(34), chr(34) * 2)}"' for name in relation.columns)
                 )
         yield exportable(relation)
+
+
+def _check_quotes(source: str, names: Sequence[str]) -> None:
+    """Raises for a file in which DuckDB takes quotes for parts of names, because it finds no end of a quoted value."""
+    quoted = next((name for name in names if len(name) > 1 and name[0] == name[-1] == '"'), None)
+    if quoted is not None:
+        raise InvalidArgument(
+            f"{source!r} has a quoted value without an end, so that the column {quoted[1:-1]!r} would keep its quotes:"
+            " the file may be cut off. To load it as it is, pass \"FROM read_csv('..', quote = '')\""
+        )

@@ -312,3 +312,16 @@ def test_an_empty_file_is_refused(folder: Path, name: str, mode: str) -> None:
 def test_types_that_duckdb_exports_otherwise_are_refused(folder: Path) -> None:
     assert run("write", "t.lance", "SELECT '101'::BIT AS b").exit_code == 3
     assert run("write", "t.lance", "SELECT 5::UHUGEINT AS b").exit_code == 3
+
+
+@pytest.mark.parametrize("mode", ["create", "append"])
+def test_a_csv_that_ends_inside_a_quoted_value_is_refused(folder: Path, mode: str) -> None:
+    rows = "".join(f'{number},"value {number}"\n' for number in range(3000))
+    (folder / "whole.csv").write_text(f'"id","v"\n{rows}')
+    (folder / "cut.csv").write_text(f'"id","v"\n{rows}3390,"v')
+    assert run("write", "whole.lance", str(folder / "whole.csv")).exit_code == 0
+    target = "new.lance" if mode == "create" else "whole.lance"
+    result = run("write", target, str(folder / "cut.csv"), "--mode", mode)
+    assert result.exit_code == 2
+    assert "quoted value without an end" in result.output + result.stderr
+    assert lance_sql.open("whole.lance").count_rows() == 3000
