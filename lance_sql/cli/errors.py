@@ -10,14 +10,26 @@ from typing import Any, Final
 
 import click
 
+from lance_sql.cli.streams import OutputError, ReaderGoneError, drop_results
 from lance_sql.cli.termination import ENDING, Terminated
+
+CANNOT_WRITE: Final = 3
+"""Exit code for results that cannot be written."""
 
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """Puts the hint to the help into the line of the error, instead of three lines before it."""
+    """Puts the hint to the help into the line of the error, instead of three lines before it, and reports output that
+    cannot be written: results that nobody reads are no error."""
     try:
         yield
+    except ReaderGoneError:
+        drop_results()
+        sys.exit(0)
+    except OutputError as error:
+        drop_results()
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(CANNOT_WRITE)
     except click.exceptions.NoArgsIsHelpError:
         raise
     except click.UsageError as error:
@@ -69,6 +81,24 @@ def _with_way_out(error: click.UsageError, context: click.Context) -> str:
     return message
 
 
+@contextmanager
+def whole_output() -> Iterator[None]:
+    """Writes the rest of the results before the command exits, and reports those that cannot be written."""
+    try:
+        yield
+    except SystemExit as ending:
+        with in_one_line():
+            try:
+                sys.stdout.flush()
+            except OutputError:
+                if ending.code:
+                    # reported already
+                    drop_results()
+                    raise ending from None
+                raise
+        raise
+
+
 def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Turns the library's and the engine's errors into one line and an exit code."""
 
@@ -78,10 +108,8 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
 
         try:
             command(*args, **kwargs)
-        except BrokenPipeError:
-            # The reader closed the pipe. Nothing may be flushed into it when Python exits.
-            sys.stdout = None
-            sys.exit(0)
+        except OutputError:
+            raise
         except Terminated:
             ENDING.set()
             click.echo("Error: terminated", err=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import BufferedWriter, TextIOWrapper
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 import click
 
@@ -154,17 +157,42 @@ def _follow(
     """Writes the changes of each new commit."""
     following = feed.follow(poll=poll, timeout=timeout)
     written = following.version
+    is_idle = True
     try:
         for commit in following:
+            is_idle = False
             if cursor is None:
                 delivery.write(commit.changes)
             else:
                 with cursor.read(until=commit.version, **options) as changes:
                     delivery.write(changes)
             written = commit.version
+            is_idle = True
     except KeyboardInterrupt:
         go_on = "the cursor goes on from there" if cursor is not None else f"--since {written} goes on from there"
         click.echo(f"Stopped after version {written}; {go_on}.", err=True)
+        if not is_idle:
+            raise
+
+
+def _run(command: str, lines: Iterable[str]) -> int:
+    """Runs a command with lines on its stdin, and returns its exit code; the negative number of a signal."""
+    with subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, text=True) as process:
+        stdin = cast(TextIOWrapper, process.stdin)
+        try:
+            # the command need not read all: its exit code counts
+            with suppress(BrokenPipeError):
+                stdin.writelines(lines)
+            with suppress(BrokenPipeError):
+                stdin.close()
+            return process.wait()
+        except BaseException:
+            # it must not take a part of the lines for all of them, nor be waited for
+            process.terminate()
+            cast(BufferedWriter, stdin.buffer).raw.close()
+            with suppress(ValueError):
+                stdin.close()
+            raise
 
 
 class _Delivery:
@@ -201,20 +229,10 @@ class _Delivery:
         first = next(lines, None)
         if first is None:
             return
-        with subprocess.Popen(self._command, shell=True, stdin=subprocess.PIPE, text=True) as process:
-            assert process.stdin is not None
-            try:
-                process.stdin.write(first)
-                process.stdin.writelines(lines)
-            except BrokenPipeError:
-                # the command need not read all
-                pass
-            finally:
-                with process.stdin:
-                    pass
-            code = process.wait()
+        code = _run(self._command, chain([first], lines))
         if code:
-            raise click.ClickException(f"The command ended with {code} for the changes up to version {feed.end}")
+            how = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
+            raise click.ClickException(f"The command {how} for the changes up to version {feed.end}")
 
     def _write_to(self, stream: TextIO, feed: ChangeFeed) -> None:
         if self.output in _IN_LINES:

@@ -16,8 +16,8 @@ from lance_sql.runtime import threads
 
 @contextmanager
 def interruptible(connection: Any) -> Iterator[None]:
-    """Lets signals interrupt the statement of the connection. Ctrl-C raises KeyboardInterrupt, and SIGTERM raises
-    `Terminated`, whatever error the engine raises.
+    """Lets signals interrupt the statement of the connection. Ctrl-C raises KeyboardInterrupt, SIGTERM and SIGHUP
+    raise `Terminated`, whatever error the engine raises.
 
     connection: of DuckDB
     """
@@ -33,8 +33,9 @@ def interruptible(connection: Any) -> Iterator[None]:
         # An engine that checks for signals itself raises its own error, and Python's is lost.
         if signal.SIGINT in signals:
             raise KeyboardInterrupt from None
-        if signal.SIGTERM in signals:
-            raise Terminated from None
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if number in signals:
+                raise Terminated(number) from None
         raise
 
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 import click
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.format.schema.duckdb_types import exportable
 from lance_sql.values.sql_text import literal
 
 _TEXT: Final = (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst")
@@ -43,6 +42,8 @@ def source_rows(source: str, *, fits_a_table: bool = False) -> Iterator[Any]:
                 relation = relation.project(
                     ", ".join(f'NULL AS "{name.replace(chr(34), chr(34) * 2)}"' for name in relation.columns)
                 )
+        from lance_sql.format.schema.duckdb_types import exportable
+
         yield exportable(relation)
 
 

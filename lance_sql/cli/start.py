@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from typing import Final
 
+from lance_sql.cli import streams
+from lance_sql.cli.errors import whole_output
 from lance_sql.cli.main import main
-from lance_sql.cli.termination import raise_on_sigterm, send_again_what_callbacks_lose
+from lance_sql.cli.termination import raise_on_termination, send_again_what_callbacks_lose
 
 # Imports create many objects and no garbage: collections would take a tenth of the time to the first result.
 _ALLOCATIONS_BETWEEN_COLLECTIONS: Final = 300_000
@@ -24,10 +26,12 @@ def run() -> None:
     queries, and nothing here uses it."""
     gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS)
     sys.meta_path.insert(0, _NoPandas())
-    raise_on_sigterm()
+    raise_on_termination()
     send_again_what_callbacks_lose()
+    streams.open_all()
     _write_every_character()
-    main(prog_name="lance-sql")
+    with whole_output():
+        main(prog_name="lance-sql")
 
 
 def _write_every_character() -> None:
@@ -35,7 +39,7 @@ def _write_every_character() -> None:
     that they lack are written as JSON escapes."""
     codecs.register_error(_ESCAPED, _escaped)
     for stream in (sys.stdout, sys.stderr):
-        # no stream if the parent process closed it
+        # a caller may have another one
         if not isinstance(stream, io.TextIOWrapper):
             continue
         encoding = codecs.lookup(stream.encoding).name

@@ -1,4 +1,5 @@
-"""SIGTERM, as sent by service managers and CI: aborts work like Ctrl-C, so that no file remains."""
+"""SIGTERM, as sent by service managers and CI, and SIGHUP, as sent by a closed terminal: both abort work like Ctrl-C,
+so that no file remains."""
 
 from __future__ import annotations
 
@@ -10,9 +11,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-EXIT_CODE: Final = 128 + signal.SIGTERM
-"""Exit code that a shell reports for a process that the signal terminated."""
-
 ENDING: Final = Event()
 """Set when an interrupt has reached the command, which reports it and ends."""
 
@@ -20,15 +18,18 @@ _SECONDS_UNTIL_SENT_AGAIN: Final = 0.05
 
 
 class Terminated(SystemExit):
-    """Exit because the process received SIGTERM."""
+    """Exit because the process received SIGTERM or SIGHUP, with the code that a shell reports for the signal."""
 
-    def __init__(self) -> None:
-        super().__init__(EXIT_CODE)
+    def __init__(self, signal_number: int = signal.SIGTERM) -> None:
+        super().__init__(128 + signal_number)
+        self.signal_number = signal.Signals(signal_number)
 
 
-def raise_on_sigterm() -> None:
-    """Makes the signal raise `Terminated` in the main thread."""
+def raise_on_termination() -> None:
+    """Makes the signals raise `Terminated` in the main thread. `nohup` has made the process ignore SIGHUP."""
     signal.signal(signal.SIGTERM, _raise)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _raise)
 
 
 def send_again_what_callbacks_lose() -> None:
@@ -39,16 +40,16 @@ def send_again_what_callbacks_lose() -> None:
 
 def _raise(signal_number: int, frame: object) -> None:
     # a second signal ends the process at once
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    raise Terminated
+    signal.signal(signal_number, signal.SIG_DFL)
+    raise Terminated(signal_number)
 
 
 def _send_again(unraisable: UnraisableHookArgs) -> None:
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         number = signal.SIGINT
-    elif issubclass(unraisable.exc_type, Terminated):
-        number = signal.SIGTERM
-        raise_on_sigterm()
+    elif isinstance(unraisable.exc_value, Terminated):
+        number = unraisable.exc_value.signal_number
+        raise_on_termination()
     else:
         sys.__unraisablehook__(unraisable)
         return

@@ -243,11 +243,11 @@ def test_a_signal_is_not_lost_in_a_callback(sent: signal.Signals) -> None:
     """The interpreter prints what a callback of a weak reference raises, and goes on."""
     program = f"""
 import signal, sys, time, weakref
-from lance_sql.cli.termination import Terminated, raise_on_sigterm, send_again_what_callbacks_lose
+from lance_sql.cli.termination import Terminated, raise_on_termination, send_again_what_callbacks_lose
 
 class Referred: pass
 
-raise_on_sigterm()
+raise_on_termination()
 send_again_what_callbacks_lose()
 referred = Referred()
 reference = weakref.ref(referred, lambda _: signal.raise_signal({int(sent)}))
