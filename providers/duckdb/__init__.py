@@ -33,8 +33,8 @@
     FROM dataset
         a Python variable that holds a Dataset, without any of these functions
 
-A statement prepared once reads the version that it was prepared with, and fails when there is a newer one by
-then. One with parameters is planned again for each run, and sees the newest version.
+The macros have one argument that DuckDB evaluates again for each run of a prepared statement, so each run reads the
+newest version.
 """
 
 from __future__ import annotations

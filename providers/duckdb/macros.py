@@ -21,6 +21,9 @@ RELATION: Final = "__lance_relation_ref"
 # Not a macro that the user defined with this name.
 _QUERY: Final = "system.main.query"
 
+# For all that DuckDB knows, the value differs between runs. So it plans a prepared statement again for each run.
+_ANEW: Final = "system.main.current_database()"
+
 # A path or a list of them, as one text.
 _PATHS: Final = "to_json(path)::VARCHAR"
 # As text, so that errors for values of other types come from this library.
@@ -38,7 +41,7 @@ def _macro(function: str) -> str:
     needed, optional = FUNCTIONS[function]
     parameters = ["path", *needed, *(f"{name} := {DEFAULTS.get(name, 'NULL')}" for name in optional)]
     given = ", ".join(f"'{name}': {name}{_CASTS.get(KINDS.get(name), '')}" for name in (*needed, *optional))
-    call = f"{_QUERY}({RELATION}('{function}', path::VARCHAR, to_json({{{given}}})::VARCHAR))"
+    call = f"{_QUERY}({RELATION}('{function}', path::VARCHAR, to_json({{{given}}})::VARCHAR, {_ANEW}))"
     return f"MACRO {function}({', '.join(parameters)}) AS TABLE SELECT * FROM {call}"
 
 
@@ -49,16 +52,16 @@ MACROS: Final = (
         " use_indices := true, fresh := false) AS TABLE "
         + _ALL_COLUMNS
         + f"{_QUERY}({REFERENCE}({_PATHS}, {_PLACE}, {hidden}, to_json(filter)::VARCHAR, use_indices::BOOLEAN,"
-        " fresh::BOOLEAN))"
+        f" fresh::BOOLEAN, {_ANEW}))"
         for name, hidden in (("lance_scan", "true"), ("lance_table", "false"))
     ),
     f"MACRO {PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
-    f"{_QUERY}({REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true, false))",
+    f"{_QUERY}({REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true, false, {_ANEW}))",
 )
 """Macro definitions, to follow CREATE OR REPLACE."""
 
 CALLED: Final[Mapping[str, tuple[str, ...]]] = {
-    REFERENCE: (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN", "BOOLEAN"),
-    RELATION: ("VARCHAR",) * 3,
+    REFERENCE: (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN", "BOOLEAN", "VARCHAR"),
+    RELATION: ("VARCHAR",) * 4,
 }
 """The functions that macros call, and the types of their arguments. `references` implements them."""

@@ -21,7 +21,6 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from lance_sql.errors import LanceError, UnsupportedFeature
-from lance_sql.table.version_names import split_name
 from lance_sql.values.sql_text import literal
 
 from ..arrow import EngineDataset
@@ -73,6 +72,7 @@ def _scan(
     filter: str | None,
     use_indices: bool | None,
     fresh: bool | None,
+    _: str,
 ) -> str:
     """Opens a table while DuckDB binds a query. Returns the query that reads it, or one that fails with the error."""
 
@@ -88,20 +88,14 @@ def _scan(
         if with_system_columns:
             check_system_columns(dict(datasets))
         return [
-            table(
-                dataset,
-                with_system_columns=with_system_columns,
-                with_no_column=True,
-                where=where,
-                follows=(version, tag, as_of) == (None, None, None) and split_name(each)[0] == each,
-            )
-            for each, dataset in datasets
+            table(dataset, with_system_columns=with_system_columns, with_no_column=True, where=where)
+            for _, dataset in datasets
         ]
 
     return _published(binding, "lance_scan" if with_system_columns else "lance_table", path, opened)
 
 
-def _relation(binding: Binding, function: str, path: str | None, arguments: str | None) -> str:
+def _relation(binding: Binding, function: str, path: str | None, arguments: str | None, _: str) -> str:
     """Opens the result of another table function, like `_scan` opens a table."""
     given = json.loads(arguments or "{}")
 

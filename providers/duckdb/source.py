@@ -53,7 +53,6 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
 
         columns: indices in the schema; None for all
         """
-        self.begin_read()
         names = self.schema.names
         chosen = names if columns is None else [names[index] for index in columns]
         predicate = conjunction(map(self._predicate, filters)) if filters else None

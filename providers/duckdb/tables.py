@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.reads.arrow_dataset import AnyScan, Scanner
+from lance_sql.reads.arrow_dataset import AnyScan
 from lance_sql.reads.scan.predicates import conjunction
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.values.names import alike
@@ -40,8 +40,6 @@ class DuckDBTable(EngineDataset):
 
     with_no_column: `NO_COLUMN` is the first column. Callers that expose the table's columns leave it out
     where: filter as SQL text
-    follows: the newest version was requested, so that a plan that runs again, such as a prepared statement,
-        must be of the version that is the newest then
     raises: as `Dataset.scan` for the filter; as `check_distinct` for a scan; UnsupportedFeature, naming the column, for
         a type that DuckDB has no counterpart for, and for a column that has the name of `NO_COLUMN`
     """
@@ -55,12 +53,9 @@ class DuckDBTable(EngineDataset):
         with_system_columns: bool = False,
         with_no_column: bool = False,
         where: str | None = None,
-        follows: bool = False,
     ) -> None:
         super().__init__(dataset, widen, with_system_columns=with_system_columns, compact=True)
         self._where = where
-        self._follows = follows
-        self._was_read = False
         self._predicate_of_all = None if where is None else dataset.scan([], where).predicate
         self._with_no_column = with_no_column
         if with_no_column:
@@ -92,29 +87,6 @@ class DuckDBTable(EngineDataset):
         raises: CorruptFile if the manifest lacks the count and the file with it is damaged
         """
         return self.dataset.count_rows() if self._predicate_of_all is None else self.scan([]).plan.num_candidates
-
-    def scanner(self, *args: Any, **kwargs: Any) -> Scanner:
-        """Like `ArrowDataset.scanner`.
-
-        raises: InvalidArgument as `begin_read`
-        """
-        self.begin_read()
-        return super().scanner(*args, **kwargs)
-
-    def begin_read(self) -> None:
-        """Marks the start of reading the table by a plan.
-
-        raises: InvalidArgument for a plan that runs again after a newer version was committed
-        """
-        if self._follows and self._was_read:
-            newest = self.dataset.latest()
-            if newest.snapshot.commit_id != self.dataset.snapshot.commit_id:
-                of_another = " of another table" if newest.version == self.dataset.version else ""
-                raise InvalidArgument(
-                    f"{self.dataset.uri} is at version {newest.version}{of_another}, but the statement was prepared for"
-                    f" version {self.dataset.version}: prepare it again, or name a version"
-                )
-        self._was_read = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.dataset, self._with_system_columns, self._with_no_column, self._where)
@@ -169,14 +141,13 @@ def table(
     with_system_columns: bool = False,
     with_no_column: bool = False,
     where: str | None = None,
-    follows: bool = False,
 ) -> DuckDBTable:
     """Wraps a table in the best form that the installed DuckDB supports.
 
     raises: as `DuckDBTable`
     """
     options: dict[str, Any] = {"with_system_columns": with_system_columns, "with_no_column": with_no_column}
-    return _table_class()(dataset, **options, where=where, follows=follows)
+    return _table_class()(dataset, **options, where=where)
 
 
 class _FeedTable(EngineDataset):

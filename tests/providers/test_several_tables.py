@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -98,28 +97,6 @@ def test_a_connection_keeps_what_its_scans_learn(tmp_path: Path) -> None:
     assert connection.execute(query).fetchall() == [(17,)]
     connection.close()
     assert [each for each in cache.rglob("*") if each.is_file()]
-
-
-def test_prepared_statements_see_new_commits_or_raise(connection: Any) -> None:
-    connection.execute("PREPARE plain AS SELECT count(*) FROM 'a.lance'")
-    connection.execute("PREPARE rows AS SELECT id FROM lance_scan('a.lance') ORDER BY id")
-    connection.execute("PREPARE fixed AS SELECT count(*) FROM 'a.lance@1'")
-    connection.execute("PREPARE given AS SELECT count(*) FROM 'a.lance' WHERE id < ?")
-    for _ in range(2):
-        assert connection.execute("EXECUTE plain").fetchall() == [(2,)]
-        assert connection.execute("EXECUTE rows").fetchall() == [(0,), (10,)]
-    lance_sql.write({"id": [7]}, "a.lance", mode="append")
-    assert connection.execute("EXECUTE given(100)").fetchall() == [(3,)]
-    assert connection.execute("EXECUTE fixed").fetchall() == [(2,)]
-    for name, expected in (("plain", [(3,)]), ("rows", [(0,), (7,), (10,)])):
-        # DuckDB 2.0.1 binds them anew
-        try:
-            assert connection.execute(f"EXECUTE {name}").fetchall() == expected
-        except duckdb.Error as error:
-            assert re.search(r"a\.lance is at version 2, but the statement was prepared for version 1", str(error))  # noqa: PT017 - either is right
-    connection.execute("DEALLOCATE plain")
-    connection.execute("PREPARE plain AS SELECT count(*) FROM 'a.lance'")
-    assert connection.execute("EXECUTE plain").fetchall() == [(3,)]
 
 
 def test_queries_that_begin_before_a_commit_end_after_it(connection: Any) -> None:
