@@ -32,6 +32,19 @@ def test_a_tag_is_the_second_argument(context: Any, path: str) -> None:
     assert context.sql(f"SELECT count(*) AS n FROM lance_scan('{path}', 'all')").to_pylist() == [{"n": 1000}]
 
 
+@pytest.mark.parametrize("function", ["lance_scan", "lance_changes"])
+def test_a_frame_reads_the_version_of_when_it_was_made(context: Any, tmp_path: Path, function: str) -> None:
+    path = str(tmp_path / "t.lance")
+    lance_sql.write({"id": [1, 2]}, path)
+    query = f"SELECT count(*) AS n FROM {function}('{path}')"
+    frame = context.sql(query)
+    context.sql(f"PREPARE counted AS {query}")
+    before = frame.to_pylist()
+    lance_sql.write({"id": [7]}, path, mode="append")
+    assert frame.to_pylist() == context.sql("EXECUTE counted").to_pylist() == before
+    assert context.sql(query).to_pylist() == [{"n": before[0]["n"] + 1}]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
