@@ -7,7 +7,8 @@
     a model         config(materialized='lance', location='spent.lance', unique_key='customer')
 
 A model with rows from a cursor names it (`cursor`). The commit of its rows records that, and advances the cursor. A
-failed run therefore loses no changes, and a repeated one applies none twice.
+failed run therefore loses no changes, and a repeated one applies none twice. A run that gives the model a part of the
+rows, with `--empty` or `--sample`, leaves the cursor and an existing table alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Final
 
 import pyarrow as pa
@@ -24,7 +26,9 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 import lance_sql
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.jobs.applying import missing
 from lance_sql.providers import register
+from lance_sql.providers.dbt.cursors import ModelRun, source_of
 
 __all__ = ["PACKAGE", "Plugin"]
 
@@ -42,8 +46,13 @@ _OF_APPLYING: Final = (
 
 @dataclass
 class _Reading:
-    """Changes that models of this run read, until one of them has committed its result."""
+    """Changes of a source, the same ones for all models of this run.
 
+    place: the URI of the table and the name of the cursor
+    block: moves the cursor when the model that consumes the changes leaves it
+    """
+
+    place: tuple[str, str]
     block: AbstractContextManager[ChangeFeed]
     feed: ChangeFeed
     rows: pa.Table
@@ -58,6 +67,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         """
         self._storage_options = dict(plugin_config.get("storage_options") or {})
         self._readings: dict[str, _Reading] = {}
+        self._lock = Lock()
         self._connection: Any = None
 
     def configure_connection(self, conn: Any) -> None:
@@ -87,14 +97,28 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
             from lance_sql.providers.duckdb.tables import table
 
             return table(dataset)
+        with self._lock:
+            return self._changes(source_config.table_name(), dataset, options)
+
+    def _changes(self, source: str, dataset: lance_sql.Dataset, options: Mapping[str, Any]) -> pa.Table:
+        """Reads the changes of a source, once a run.
+
+        raises: InvalidArgument if another source reads from the cursor
+        """
         name = str(options["cursor"])
-        if name not in self._readings:
+        if source not in self._readings:
+            place = (dataset.uri, name)
+            for other, reading in self._readings.items():
+                if reading.place == place:
+                    raise InvalidArgument(
+                        f"Sources {other} and {source} read from one cursor {name!r}: give each a cursor of its own"
+                    )
             cursor = dataset.cursor(name, start=options.get("start", "earliest"))
             target, of_target = options.get("target"), self._storage_options or None
             block = cursor.read(mode=options.get("mode", "net"), target=target, storage_options=of_target)
             feed = block.__enter__()
-            self._readings[name] = _Reading(block, feed, feed.scan().to_table())
-        return self._readings[name].rows
+            self._readings[source] = _Reading(place, block, feed, feed.scan().to_table())
+        return self._readings[source].rows
 
     def _existing(self, target: str) -> lance_sql.Dataset | None:
         """Returns a table if it exists."""
@@ -108,16 +132,31 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
 
         raises: InvalidArgument for invalid options; CommitConflict if another run has processed the changes first
         """
-        config, path = target_config.config, target_config.location.path
-        rows = self._connection.cursor().sql(f"FROM {target_config.relation}").to_arrow_table()
-        name = config.get("cursor")
-        reading = None if name is None else self._readings.pop(str(name), None)
-        if name is not None and reading is None:
-            raise InvalidArgument(f"Model {target_config.relation}: no source of it reads from a cursor {name!r}")
-        properties = {} if reading is None else dict(reading.feed.properties)
-        self._write(path, rows, config, properties)
-        if reading is not None:
-            reading.block.__exit__(None, None, None)
+        model, path = ModelRun(**target_config.config), target_config.location.path
+        connection = self._connection.cursor()
+        rows = connection.sql(f"FROM {target_config.relation}").to_arrow_table()
+        if model.cursor is None:
+            self._write(path, rows, model.config, {})
+            return
+        source = source_of(model, lambda sql: connection.get_table_names(sql, qualified=True))
+        if model.is_partial:
+            if self._existing(path) is None:
+                self._write(path, rows.slice(0, 0), model.config, {})
+            return
+        if source is None:
+            self._write(path, rows, model.config, {})
+            return
+        with self._lock:
+            reading = self._readings[source]
+        rest = missing(reading.feed, self._existing(path))
+        if rest is not reading.feed and rest.end >= rest.start:
+            raise InvalidArgument(
+                f"Model {model.name}: {path} has the changes of the cursor {model.cursor!r} up to version"
+                f" {rest.start - 1} already: add target: {path} to the meta of the source"
+            )
+        if rest is reading.feed:
+            self._write(path, rows, model.config, dict(rest.properties))
+        reading.block.__exit__(None, None, None)
 
     def _write(self, path: str, rows: pa.Table, config: Any, properties: Mapping[str, str]) -> None:
         keys = config.get("unique_key")

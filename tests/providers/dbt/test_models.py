@@ -130,6 +130,156 @@ def test_changes_are_taken_once_whatever_dies(project: Path) -> None:
     assert rows("copy.lance") == rows("orders.lance")
 
 
+COPY = MODELS["copy"]
+"""A model that consumes the changes of the cursor `copy`."""
+
+
+def position() -> int:
+    return lance_sql.open("orders.lance").cursor("copy").position
+
+
+def change() -> None:
+    table = lance_sql.open("orders.lance")
+    lance_sql.write({"id": [9], "customer": ["new"], "amount": [1]}, "orders.lance", mode="append")
+    table.update({"customer": "'bob'"}, "id = 2").delete("id = 1")
+
+
+TIMED = """      - name: order_changes
+        config: {event_time: _commit_timestamp}
+"""
+
+
+def test_a_source_without_a_target_goes_on(project: Path) -> None:
+    """The run before died between the commit and the move of the cursor."""
+    (project / "models/sources.yml").write_text(SOURCES.replace(", target: copy.lance", ""))
+    dies = (
+        "import os\nimport lance_sql.changes.cursors\nlance_sql.changes.cursors.Cursor._move = lambda *_: os._exit(9)"
+    )
+    dbt("run", "--select", "copy", succeeds=False, before=dies)
+    dbt("run", "--select", "copy")
+    assert (rows("copy.lance"), lance_sql.open("copy.lance").version) == (rows("orders.lance"), 2)
+    lance_sql.open("orders.lance").delete("id = 1")
+    dbt("run", "--select", "copy", succeeds=False, before=dies)
+    lance_sql.open("orders.lance").delete("id = 2")
+    assert "add target: copy.lance to the meta" in dbt("run", "--select", "copy", succeeds=False)
+    (project / "models/sources.yml").write_text(SOURCES)
+    dbt("run", "--select", "copy")
+    assert rows("copy.lance") == rows("orders.lance")
+
+
+SAMPLE = ("--sample", "{start: '2000-01-01', end: '2000-01-02'}")
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "strategy"),
+    [
+        (("run", "--empty"), ("build", *SAMPLE), "apply_changes"),
+        (("run", *SAMPLE), ("build", "--empty"), "append"),
+        (("build", *SAMPLE), ("run", "--empty"), "overwrite"),
+    ],
+)
+def test_a_run_with_a_part_of_the_rows_takes_no_changes(
+    project: Path, first: tuple[str, ...], later: tuple[str, ...], strategy: str
+) -> None:
+    text = COPY.replace("strategy='apply_changes'", f"strategy='{strategy}'")
+    if strategy != "apply_changes":
+        text = text.replace("select *", "select id, customer, amount, _change_type as kind")
+    (project / "models/copy.sql").write_text(text)
+    (project / "models/sources.yml").write_text(SOURCES.replace("      - name: order_changes\n", TIMED))
+    dbt(*first, "--select", "copy")
+    assert rows("copy.lance") == []
+    dbt("run", "--select", "copy")
+    assert len(rows("copy.lance")) == 3
+    change()
+    before = (position(), rows("copy.lance"), lance_sql.open("copy.lance").version)
+    dbt(*later, "--select", "copy")
+    assert (position(), rows("copy.lance"), lance_sql.open("copy.lance").version) == before
+    dbt("run", "--select", "copy")
+    assert position() == lance_sql.open("orders.lance").version
+    if strategy == "apply_changes":
+        assert rows("copy.lance") == rows("orders.lance")
+    else:
+        kinds = lance_sql.open("copy.lance").to_table()["kind"].to_pylist()
+        assert set(kinds) >= {"insert", "update_postimage", "delete"}
+
+
+@pytest.mark.parametrize(("threads", "second"), [("1", "order_changes"), ("4", "same_changes")])
+def test_two_models_of_one_cursor_are_refused(project: Path, threads: str, second: str) -> None:
+    """Also if they read it by two sources."""
+    source = "      - name: same_changes\n        meta: {plugin: lance, path: ./orders.lance, cursor: copy}\n"
+    (project / "models/sources.yml").write_text(SOURCES + source)
+    text = COPY.replace("copy.lance", "second.lance").replace("order_changes", second)
+    (project / "models/second.sql").write_text(text)
+    for selected in ("copy second", "second"):
+        done = dbt("run", "--threads", threads, "--select", *selected.split(), succeeds=False)
+        assert "Models copy and second consume the changes of one cursor 'copy'" in done
+    assert not Path("copy.lance").exists()
+    assert not Path("second.lance").exists()
+
+
+def test_a_model_that_did_not_read_leaves_the_cursor(project: Path) -> None:
+    """Others have read the changes in this run."""
+    (project / "models/audit.sql").write_text(
+        "{{ config(materialized='table') }} select * from {{ source('shop', 'order_changes') }}"
+    )
+    (project / "models/copy.sql").write_text(
+        "-- depends_on: {{ ref('audit') }}\n"
+        + COPY.replace("select *", "{% if var('reads', true) %} select *")
+        + "{% else %} select 7::bigint as id, 'x' as customer, 1::bigint as amount, 'insert' as _change_type,"
+        " 0::bigint as _commit_version, null as _commit_timestamp, 1 as _rowid {% endif %}"
+    )
+    dbt("run", "--select", "audit", "copy", "--vars", "{reads: false}")
+    assert position() == 1
+    assert rows("copy.lance") == [(7, "x", 1)]
+    # a table of the run before
+    change()
+    # the snapshot, then the changes
+    for _ in range(2):
+        dbt("run", "--select", "audit", "copy")
+    assert position() == lance_sql.open("orders.lance").version
+    assert [row for row in rows("copy.lance") if row[0] != 7] == rows("orders.lance")
+
+
+@pytest.mark.parametrize("between", ["ephemeral", "view"])
+def test_changes_reach_a_model_by_another(project: Path, between: str) -> None:
+    """Models that run before and after it see the same changes."""
+    for name in ("staged", "before", "after"):
+        kind = between if name == "staged" else "table"
+        needs = "-- depends_on: {{ ref('copy') }}\n" if name == "after" else ""
+        (project / f"models/{name}.sql").write_text(
+            f"{needs}{{{{ config(materialized='{kind}') }}}} select * from {{{{ source('shop', 'order_changes') }}}}"
+        )
+    (project / "models/copy.sql").write_text(
+        COPY.replace("source('shop', 'order_changes')", "ref('staged')") + "-- depends_on: {{ ref('before') }}"
+    )
+    for _ in range(2):
+        dbt("run", "--select", "staged", "before", "copy", "after")
+        assert rows("copy.lance") == rows("orders.lance")
+        assert position() == lance_sql.open("orders.lance").version
+        with lance_sql.connect("lake.duckdb") as connection:
+            counts = connection.sql("SELECT (SELECT count(*) FROM before), (SELECT count(*) FROM after)").fetchall()
+            assert counts[0][0] == counts[0][1] > 0
+        change()
+    if between != "ephemeral":
+        # the table or view between them has the changes of the last run
+        before = position(), rows("copy.lance")
+        dbt("run", "--select", "before", "copy")
+        assert position() == before[0]
+
+
+def test_tables_have_cursors_of_their_own(project: Path) -> None:
+    """Two tables have a cursor of the same name."""
+    lance_sql.write({"id": [50], "customer": ["other"], "amount": [5]}, "others.lance")
+    source = "      - name: other_changes\n        meta: {plugin: lance, path: others.lance, cursor: copy}\n"
+    (project / "models/sources.yml").write_text(SOURCES + source)
+    (project / "models/other.sql").write_text(
+        COPY.replace("copy.lance", "other.lance").replace("order_changes", "other_changes")
+    )
+    dbt("run", "--select", "copy", "other", "--threads", "1")
+    assert rows("copy.lance") == rows("orders.lance")
+    assert rows("other.lance") == rows("others.lance")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "error"),
     [

@@ -13,7 +13,12 @@
   {%- endcall %}
   {{ adapter.commit() }}
 
-  {% do store_relation(config.get("plugin", default="lance"), rows, location, "lance", config) %}
+  {#- `flags` has no SAMPLE -#}
+  {%- set sample = invocation_args_dict.sample or invocation_args_dict.SAMPLE -%}
+  {%- set is_partial = true if flags.EMPTY or sample else false -%}
+  {%- set run = {"config": config, "id": model.unique_id, "sql": sql, "graph": graph,
+                 "selected": selected_resources, "is_partial": is_partial} -%}
+  {% do store_relation(config.get("plugin", default="lance"), rows, location, "lance", run) %}
 
   {% if old is not none and old.type != "view" %}
     {{ drop_relation_if_exists(old) }}
