@@ -179,7 +179,7 @@ def test_unsupported_indices_are_refused(tmp_path: Path) -> None:
             dataset.create_index(column, "btree")
     with pytest.raises(UnsupportedFeature, match="bloom filter on a column of type bool"):
         dataset.create_index("b", "bloomfilter")
-    with pytest.raises(InvalidArgument, match="cannot have the name"):
+    with pytest.raises(InvalidArgument, match="cannot be the name"):
         dataset.create_index("i", "btree", name="__lance_frag_reuse")
     dataset = dataset.create_index("i", "btree")
     with pytest.raises(InvalidArgument, match="'i_idx' already"):
