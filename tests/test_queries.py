@@ -93,7 +93,9 @@ def test_tables_of_older_writers(corpus_case: Case) -> None:
         for field in expected.schema
         if pa.types.is_integer(field.type) or pa.types.is_string(field.type) or pa.types.is_boolean(field.type)
     ]
-    plain = [name for name in plain if not name.startswith("_row")][:3]
+    # DuckDB does not distinguish columns that differ only in case
+    folded = [name.lower() for name in expected.schema.names]
+    plain = [name for name in plain if not name.startswith("_row") and folded.count(name.lower()) == 1][:3]
     quoted = [name.replace('"', '""') for name in plain]
     wanted = ", ".join(["count(*)", *(f'{f}("{name}")' for name in quoted for f in ("count", "min", "max"))])
     values = [expected.column(name).drop_null().to_pylist() for name in plain]

@@ -105,11 +105,6 @@ def test_datafusion(seed: int) -> None:
     compared("datafusion", seed, native, lambda text: lance_sql.sql(text, session=context).to_table())
 
 
-@seeds(range(1), range(1, 50))
-def test_spark(spark: Any, seed: int) -> None:
-    compared_in_spark("spark", spark, seed, 30 if seed == 0 else QUERIES_OF_A_SEED)
-
-
 def compared_in_spark(engine: str, session: Any, seed: int, count: int = QUERIES_OF_A_SEED) -> None:
     """Runs the queries of a seed in Spark or Sail."""
     session.createDataFrame(ROWS).createOrReplaceTempView("t_own")

@@ -161,7 +161,8 @@ def _loops(table: str, database: Database, commits: int) -> int:
         try:
             loop(connection)
         finally:
-            connection.close()
+            if second is None:
+                connection.close()
 
     threads = [threading.Thread(target=run, args=(make,)) for make in makers]
     for thread in threads:
@@ -171,6 +172,10 @@ def _loops(table: str, database: Database, commits: int) -> int:
     ends.set()
     for thread in threads:
         thread.join()
+    if second is not None:
+        # handles on one database refuse to be closed while another one works
+        second.close()
+        first.close()
     assert not failed, failed
     deliver(table, database)
     check(table, database)
