@@ -141,6 +141,10 @@ def has_known_parts(query: exp.Expr) -> bool:
     """Whether each part of a query that may use tables, or columns without their names, is one that is known here."""
     if not isinstance(query, exp.Query) or query.find(exp.Columns, exp.Pivot) is not None:
         return False
+    aliases = (table.args.get("alias") for table in query.find_all(exp.Table))
+    if any(isinstance(alias, exp.TableAlias) and alias.columns for alias in aliases):
+        # other names for columns, by position
+        return False
     parts = (*_KNOWN, exp.Query, exp.UDTF, OwnWords)
     return all(has_only(node, _KNOWN) for node in query.walk() if isinstance(node, parts))
 
@@ -150,9 +154,6 @@ def _is_unclear(query: exp.Expr) -> bool:
     if query.find(exp.Lateral, exp.Unnest) is not None:
         return True
     if any(not _is_of_select(star) for star in query.find_all(exp.Star)):
-        return True
-    tables = query.find_all(exp.Table)
-    if any(table.args["alias"].columns for table in tables if isinstance(table.args.get("alias"), exp.TableAlias)):
         return True
     joins = list(query.find_all(exp.Join))
     if any(join.method or join.args.get("using") for join in joins):

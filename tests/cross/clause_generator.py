@@ -176,6 +176,11 @@ _SOURCES: Final = (
     _Form("(SELECT * FROM {t} AS i ORDER BY id {direction} LIMIT {small}) AS t"),
     _Form("(SELECT id, k, s, f, m, d, b, l, p FROM {t} AS i) AS t (id, k, s, m, f, d, b, l, p)"),
     _Form("{t} AS t (id, k, s, m, f, d, b, l, p)", (_DUCKDB, *_OF_SPARK)),
+    _Form(
+        "(SELECT z.a1 AS id, z.a2 AS k, z.a3 AS s, z.a4 AS f, z.a5 AS m, z.a6 AS d, z.a7 AS b, z.a8 AS l, z.a9 AS p"
+        " FROM {t} AS z (a1, a2, a3, a4, a5, a6, a7, a8, a9)) AS t",
+        (_DUCKDB, *_OF_SPARK),
+    ),
     _Form("(SELECT i.* FROM {t} AS i {join} {u} AS j ON i.id = j.k AND {icondition}) AS t"),
     _Form("(SELECT i.* FROM {t} AS i {half} JOIN {u} AS j ON i.id = j.k AND {icondition}) AS t"),
     _Form("(SELECT i.* FROM {t} AS i, {u} AS j WHERE i.id = j.k AND {icondition}) AS t"),

@@ -168,6 +168,7 @@ def test_an_inner_star_without_some_columns_keeps_them_for_the_engine() -> None:
 def test_columns_with_other_names_are_not_narrowed() -> None:
     query = sqlglot.parse_one("SELECT x.b FROM t AS x (b, a, c, d) WHERE x.a = 'v'", dialect="spark")
     assert asked(query, {"t": SCHEMA}) is None
+    assert not has_known_parts(query)
 
 
 @pytest.mark.parametrize("table", [sql_conditions._CONDITIONS, sql_operands._OPERANDS], ids=["conditions", "operands"])
