@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ import pytest
 import lance_sql
 from lance_sql import CommitConflict
 from lance_sql.changes.deliveries import Delivery
-from tests.changes.cursors import databases, server
+from tests.changes.cursors import databases
 from tests.changes.cursors.databases import COLUMNS, Database, deliver
 
 # pylance warns of forks; the children use none of it, and files of the killed are closed by nobody
@@ -30,30 +30,7 @@ pytestmark = [
 KILLED: Final = 9
 
 
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[str]:
-    if (reason := server.missing()) is not None:
-        pytest.skip(reason)
-    with server.postgresql() as uri:
-        yield uri
-
-
-@pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
-    if request.param == "sqlite":
-        return databases.sqlite(tmp_path)
-    if request.param == "duckdb":
-        return databases.in_duckdb(tmp_path)
-    made = databases.postgres(request.getfixturevalue("postgresql"))
-    made.clear()
-    return made
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> str:
-    path = str(tmp_path / "t.lance")
-    lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, path).cursor("copy", start="earliest")
-    return path
+postgresql, database, table = databases.postgresql, databases.database, databases.table
 
 
 def change(table: str) -> None:

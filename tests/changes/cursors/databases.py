@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 
 import lance_sql
+
+from . import server
 
 TABLE = "CREATE TABLE IF NOT EXISTS delivered (version BIGINT, kind TEXT, id BIGINT, v TEXT)"
 COLUMNS = ("_commit_version", "_change_type", "id", "v")
@@ -93,3 +96,32 @@ def postgres(uri: str) -> Database:
     import psycopg
 
     return Database(lambda: psycopg.connect(uri, autocommit=True), "%s")
+
+
+@pytest.fixture(scope="module")
+def postgresql() -> Iterator[str]:
+    """The URI of a PostgreSQL server."""
+    if (reason := server.missing()) is not None:
+        pytest.skip(reason)
+    with server.postgresql() as uri:
+        yield uri
+
+
+@pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    """Each of the three, empty."""
+    if request.param == "sqlite":
+        return sqlite(tmp_path)
+    if request.param == "duckdb":
+        return in_duckdb(tmp_path)
+    made = postgres(request.getfixturevalue("postgresql"))
+    made.clear()
+    return made
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    """The path of a table with a cursor "copy" before its first change."""
+    path = str(tmp_path / "t.lance")
+    lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, path).cursor("copy", start="earliest")
+    return path

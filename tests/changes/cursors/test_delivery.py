@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -14,38 +13,14 @@ import pytest
 import lance_sql
 from lance_sql.errors import InvalidArgument, VersionNotFound
 
-from . import databases, server
+from . import databases
 from .databases import COLUMNS, Database, deliver
 from .test_consumers import Killed, dying_at
 
 PLACES = ("begin", "insert", "commit")
 
 
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[str]:
-    """The URI of a PostgreSQL server."""
-    if (reason := server.missing()) is not None:
-        pytest.skip(reason)
-    with server.postgresql() as uri:
-        yield uri
-
-
-@pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
-    if request.param == "sqlite":
-        return databases.sqlite(tmp_path)
-    if request.param == "duckdb":
-        return databases.in_duckdb(tmp_path)
-    database = databases.postgres(request.getfixturevalue("postgresql"))
-    database.clear()
-    return database
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> str:
-    path = str(tmp_path / "t.lance")
-    lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, path).cursor("copy", start="earliest")
-    return path
+postgresql, database, table = databases.postgresql, databases.database, databases.table
 
 
 def change(table: str) -> None:
