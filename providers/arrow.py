@@ -15,6 +15,7 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.schema.primary_key import outside
 from lance_sql.reads.arrow_dataset import AnyScan, ArrowDataset
 from lance_sql.reads.scan import system_columns
+from lance_sql.values.nullability import with_nullable_members
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -199,17 +200,7 @@ def widened_field(field: pa.Field, widen: Widen) -> pa.Field:
     wider = [widened_field(member, widen) for member in plain]
     if all(new.equals(old, check_metadata=True) for new, old in zip(wider, members, strict=True)):
         return field
-    return widen(field).with_type(_nullable(_with_members(type, wider)))
-
-
-def _nullable(type: pa.DataType) -> pa.DataType:
-    """Returns the type with members that may be NULL, except keys of maps and their entries."""
-    if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
-        return type
-    if pa.types.is_map(type):
-        return pa.map_(type.key_field, type.item_field.with_type(_nullable(type.item_type)).with_nullable(True))
-    members = [type.field(index) for index in range(type.num_fields)]
-    return _with_members(type, [member.with_type(_nullable(member.type)).with_nullable(True) for member in members])
+    return widen(field).with_type(with_nullable_members(_with_members(type, wider)))
 
 
 def without_metadata(type: pa.DataType) -> pa.DataType:

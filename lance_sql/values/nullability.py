@@ -7,10 +7,11 @@ import pyarrow as pa
 
 def nullable(field: pa.Field) -> pa.Field:
     """Returns the field with NULL allowed for its values, and for those of its structs, lists and maps."""
-    return field.with_type(_nullable_inside(field.type)).with_nullable(True)
+    return field.with_type(with_nullable_members(field.type)).with_nullable(True)
 
 
-def _nullable_inside(type: pa.DataType) -> pa.DataType:
+def with_nullable_members(type: pa.DataType) -> pa.DataType:
+    """Returns the type with members, items and values of maps that may be NULL."""
     if pa.types.is_struct(type):
         return pa.struct([nullable(field) for field in type])
     if pa.types.is_map(type):
