@@ -41,8 +41,9 @@ def submit(pool: ThreadPoolExecutor, call: Callable[[], Result]) -> Future[Resul
     try:
         return pool.submit(call)
     except RuntimeError as error:
-        # another error, such as too many threads, leaves the work in the queue
-        if "cannot schedule new futures after interpreter shutdown" not in str(error):
+        # A worker that sees the end of the interpreter marks its pool as shut down, so there are two messages. Another
+        # error, such as too many threads, leaves the work in the queue.
+        if not str(error).startswith("cannot schedule new futures after"):
             raise
     future: Future[Result] = Future()
     try:

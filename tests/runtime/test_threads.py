@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import lance_sql
+from lance_sql.runtime import threads
 
 SOURCES = Path(lance_sql.__file__).parent
 HALF_READ = {
@@ -132,3 +134,26 @@ def test_only_one_module_starts_threads() -> None:
         if pattern.search(line) and "threads.submit(" not in line and file.parts[-2:] != ("runtime", "threads.py")
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("marked", ["by a worker", "by Python"])
+def test_work_after_the_end_of_pools_runs_at_once(marked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = ThreadPoolExecutor(1)
+    if marked == "by a worker":
+        # what a worker does to its pool when it sees the end of the interpreter
+        pool.shutdown()
+    else:
+        monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
+    assert threads.submit(pool, lambda: 7).result() == 7
+    with pytest.raises(ZeroDivisionError):
+        threads.submit(pool, lambda: 1 // 0).result()
+
+
+def test_other_errors_of_a_pool_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_thread(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    pool = ThreadPoolExecutor(1)
+    monkeypatch.setattr(pool, "submit", no_thread)
+    with pytest.raises(RuntimeError, match="can't start"):
+        threads.submit(pool, lambda: 7)
