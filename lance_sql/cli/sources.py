@@ -21,8 +21,7 @@ def source_rows(source: str, *, fits_a_table: bool = False) -> Iterator[Any]:
 
     fits_a_table: columns of a CSV file without rows have no type, so that they fit those of a table
     raises: click.UsageError for SQL that has no result; InvalidArgument for an empty file, and for a CSV file that ends
-        inside a quoted value; UnsupportedFeature for types
-        that DuckDB does not export unchanged
+        inside a quoted value; UnsupportedFeature for types that DuckDB does not export unchanged
     """
     import lance_sql
     from lance_sql.cli.interrupts import interruptible
@@ -37,7 +36,7 @@ def source_rows(source: str, *, fits_a_table: bool = False) -> Iterator[Any]:
             if os.path.isfile(source) and not os.path.getsize(source):
                 raise InvalidArgument(f"{source!r} is empty, and names no columns: leave it out")
             if source.lower().endswith(_TEXT):
-                _check_quotes(source, relation.columns)
+                _check_quotes(connection, source, relation.columns)
             if fits_a_table and source.lower().endswith(_TEXT) and not relation.limit(1).fetchall():
                 relation = relation.project(
                     ", ".join(f'NULL AS "{name.replace(chr(34), chr(34) * 2)}"' for name in relation.columns)
@@ -47,11 +46,12 @@ def source_rows(source: str, *, fits_a_table: bool = False) -> Iterator[Any]:
         yield exportable(relation)
 
 
-def _check_quotes(source: str, names: Sequence[str]) -> None:
+def _check_quotes(connection: Any, source: str, names: Sequence[str]) -> None:
     """Raises for a file in which DuckDB takes quotes for parts of names, because it finds no end of a quoted value."""
     quoted = next((name for name in names if len(name) > 1 and name[0] == name[-1] == '"'), None)
-    if quoted is not None:
-        raise InvalidArgument(
-            f"{source!r} has a quoted value without an end, so that the column {quoted[1:-1]!r} would keep its quotes:"
-            " the file may be cut off. To load it as it is, pass \"FROM read_csv('..', quote = '')\""
-        )
+    if quoted is None or connection.sql(f"SELECT Quote FROM sniff_csv({literal(source)})").fetchall() == [('"',)]:
+        return
+    raise InvalidArgument(
+        f"{source!r} has a quoted value without an end, so that the column {quoted[1:-1]!r} would keep its quotes: the"
+        " file may be cut off. To load it as it is, pass \"FROM read_csv('..', quote = '')\""
+    )

@@ -325,3 +325,9 @@ def test_a_csv_that_ends_inside_a_quoted_value_is_refused(folder: Path, mode: st
     assert result.exit_code == 2
     assert "quoted value without an end" in result.output + result.stderr
     assert lance_sql.open("whole.lance").count_rows() == 3000
+
+
+def test_names_with_quotes_of_a_whole_csv_are_kept(folder: Path) -> None:
+    (folder / "quotes.csv").write_text('"""id""","v"\n1,"a, b"\n')
+    assert run("write", "new.lance", "quotes.csv").exit_code == 0
+    assert lance_sql.open("new.lance").to_table().to_pylist() == [{'"id"': 1, "v": "a, b"}]
