@@ -102,5 +102,6 @@ def counts_in_words(
 
 def read_source(source: str) -> pa.Table:
     """Reads the rows of a file, a URI, a Lance table, or an SQL query."""
-    with source_rows(source, fits_a_table=True) as relation:
-        return relation.to_arrow_table()
+    with source_rows(source, fits_a_table=True) as reader:
+        table: pa.Table = reader.read_all()
+        return table

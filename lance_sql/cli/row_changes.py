@@ -80,20 +80,21 @@ def write(
     path, branch = path_and_branch(table)
     if mode == "overwrite" and not _overwriting_is_agreed(path, branch, yes):
         return
-    with source_rows(source, fits_a_table=mode == "append") as relation:
-        reader = relation.to_arrow_reader()
-        with progress.counted(reader, "rows read", hidden=quiet) as batches:
-            written = lance_sql.write(
-                pa.RecordBatchReader.from_batches(reader.schema, batches),
-                path,
-                branch=branch,
-                mode=mode,  # type: ignore[arg-type]  # click has checked the text
-                file_version=file_version,
-                stable_row_ids=False if no_stable_row_ids else None,
-                max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
-                compression=compression,
-                compression_level=compression_level,
-            )
+    with (
+        source_rows(source, fits_a_table=mode == "append") as reader,
+        progress.counted(reader, "rows read", hidden=quiet) as batches,
+    ):
+        written = lance_sql.write(
+            pa.RecordBatchReader.from_batches(reader.schema, batches),
+            path,
+            branch=branch,
+            mode=mode,  # type: ignore[arg-type]  # click has checked the text
+            file_version=file_version,
+            stable_row_ids=False if no_stable_row_ids else None,
+            max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
+            compression=compression,
+            compression_level=compression_level,
+        )
     done(written, f"{count(written.count_rows(), 'row')}")
 
 

@@ -17,7 +17,7 @@ _TEXT: Final = (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst")
 
 @contextmanager
 def source_rows(source: str, *, fits_a_table: bool = False) -> Iterator[Any]:
-    """Yields a DuckDB relation with the rows; Ctrl-C interrupts reading it.
+    """Yields an Arrow reader of the rows; Ctrl-C interrupts reading.
 
     fits_a_table: columns of a CSV file without rows have no type, so that they fit those of a table
     raises: click.UsageError for SQL that has no result; InvalidArgument for an empty file, and for a CSV file that ends
@@ -38,12 +38,14 @@ def source_rows(source: str, *, fits_a_table: bool = False) -> Iterator[Any]:
             if source.lower().endswith(_TEXT):
                 _check_quotes(connection, source, relation.columns)
             if fits_a_table and source.lower().endswith(_TEXT) and not relation.limit(1).fetchall():
-                relation = relation.project(
-                    ", ".join(f'NULL AS "{name.replace(chr(34), chr(34) * 2)}"' for name in relation.columns)
-                )
+                import pyarrow as pa
+
+                # DuckDB 1.5 has no columns without a type
+                yield pa.table({name: pa.nulls(0) for name in relation.columns}).to_reader()
+                return
         from lance_sql.format.schema.duckdb_types import exportable
 
-        yield exportable(relation)
+        yield exportable(relation).to_arrow_reader()
 
 
 def _check_quotes(connection: Any, source: str, names: Sequence[str]) -> None:
