@@ -256,7 +256,8 @@ def test_a_page_shows_faults_with_their_commits(tmp_path: Path) -> None:
     table = planted(tmp_path / "h.lance", tmp_path / "t.lance", MERGE, wrong)
     made = lance_sql.open(table)
     page = lance_sql.audit(table, job="nightly <load>").to_html()
-    committed = f"{made.history(1)[0].timestamp:%Y-%m-%d %H:%M:%S} UTC"
+    (commit,) = [entry for entry in made.history() if entry.version == MERGE]
+    committed = f">{commit.timestamp:%Y-%m-%d %H:%M:%S}"
     for text in ("Audit of t.lance", "only commits of job nightly &lt;load&gt;", "created-at of 2 rows", committed):
         assert text in page
     assert page.count("nightly &lt;load&gt;") == 1 + 1 + MERGE  # the note, the fault and the commits
