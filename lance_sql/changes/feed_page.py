@@ -124,15 +124,24 @@ def _counted(feed: ChangeFeed, predicate: Predicate | None) -> list[_Commit]:
     return [commits[version] for version in sorted(commits)]
 
 
-def _rows(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
-    """Yields the first rows that a commit updated, inserted and deleted."""
+def changed_rows(feed: ChangeFeed, max_rows: int) -> tuple[Sequence[str], Sequence[ShownRow]]:
+    """Returns the columns to show and the first updated, inserted and deleted rows of a feed, over all its commits.
+
+    max_rows: of each kind
+    """
+    rows = list(_rows(feed, None, None, max_rows))
+    return chosen_columns(_names(feed), rows, feed.naming_columns), rows
+
+
+def _rows(feed: ChangeFeed, version: int | None, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
+    """Yields the first rows that a commit, or any of them, updated, inserted and deleted."""
     yield from _updated(feed, version, predicate, most)
     for kind in (INSERT, DELETE):
         images = _images(feed, version, kind, predicate, most)
         yield from alone(_KINDS[kind], images, _names(feed), _ids(feed, images))
 
 
-def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
+def _updated(feed: ChangeFeed, version: int | None, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
     """Yields updated rows whose later images pass the filter, with their earlier images."""
     after = _images(feed, version, POSTIMAGE, predicate, most)
     wanted = defaultdict(list)
@@ -140,7 +149,7 @@ def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: 
         wanted[key].append(number)
     left = set(wanted)
     earlier, later, indices = [], [], []
-    of_commit = f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{PREIMAGE}'"
+    of_commit = _of(version, PREIMAGE)
     if not feed.is_by_key:
         of_commit += f" AND {ROW_ID} IN ({', '.join(str(key[0]) for key in wanted) or 'NULL'})"
     for batch in feed.scan([*_names(feed), ROW_ID], of_commit).to_reader() if left else ():
@@ -159,8 +168,14 @@ def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: 
         yield from (row for _, row in sorted(zip(indices, shown, strict=True), key=lambda each: each[0]))
 
 
-def _images(feed: ChangeFeed, version: int, kind: str, predicate: Predicate | None, most: int) -> pa.Table:
-    of_commit = feed.predicate(f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{kind}'")
+def _of(version: int | None, kind: str) -> str:
+    """Returns the condition on images of a kind, of one commit or of all."""
+    of_kind = f"{CHANGE_TYPE} = '{kind}'"
+    return of_kind if version is None else f"{COMMIT_VERSION} = {version} AND {of_kind}"
+
+
+def _images(feed: ChangeFeed, version: int | None, kind: str, predicate: Predicate | None, most: int) -> pa.Table:
+    of_commit = feed.predicate(_of(version, kind))
     wanted = of_commit if predicate is None else And((of_commit, predicate))
     return feed.scan([*_names(feed), ROW_ID], wanted, limit=most).to_table()
 

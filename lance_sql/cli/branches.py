@@ -15,6 +15,7 @@ from lance_sql.values.local_paths import shown
 
 CONFLICTS: Final = 1
 """Exit code for a branch that cannot be published."""
+_WAY_OUT: Final = "Correct these rows on the branch (TABLE@BRANCH), and publish again"
 
 
 @click.command(short_help="Creates a branch, or lists the branches.")
@@ -64,7 +65,8 @@ def stage(table: str, name: str) -> None:
 
     \b
     lance-sql stage events.lance load-2026-11-24
-    lance-sql diff events.lance events.lance@load-2026-11-24
+    lance-sql diff events.lance events.lance@load-2026-11-24 --key id
+    lance-sql check events.lance --branch load-2026-11-24
     lance-sql publish events.lance load-2026-11-24
     """
     dataset = latest(table)
@@ -90,17 +92,23 @@ def publish(
 ) -> None:
     """Commits the changes of a branch of TABLE as one version, and removes the branch.
 
-    Lists rows that both sides changed, and then publishes nothing. --html first writes a page with the changes, the
-    conflicts and the rules.
+    Lists rows that both sides changed, or broken rules, and then publishes nothing. A branch that was published already
+    is reported, and is no error. --html first writes a page with the changes, the conflicts and the rules.
     """
     dataset = latest(table)
     keys = None if key is None else key.split(",")
     planned = dataset.plan_publish(name, key=keys)
     if html is not None:
         screen.write_page(html, planned.to_html())
+    if planned.published is not None:
+        click.echo(f"{planned}: nothing to do.", err=True)
+        return
     if planned.conflicts.num_rows:
         screen.show(planned.conflicts.to_reader(), output)
-        click.echo(f"{planned}. Nothing was published.", err=True)
+    if not planned.report.is_kept:
+        click.echo(str(planned.report), err=True)
+    if planned.conflicts.num_rows or not planned.report.is_kept:
+        click.echo(f"{planned}. Nothing was published. {_WAY_OUT}", err=True)
         sys.exit(CONFLICTS)
     if agreed(f"publish {planned}", dry_run, yes):
         done(dataset.publish(name, key=keys, keep=keep))

@@ -233,13 +233,18 @@ def test_a_load_is_staged_and_published(tmp_path: Path) -> None:
     assert "Would publish load version 2: 1 inserted" in run("publish", path, "load", "--dry-run").stderr
     result = run("publish", path, "load", "--yes")
     assert (result.exit_code, lance_sql.open(path).count_rows()) == (0, 3)
+    again = run("publish", path, "load", "--yes")
+    assert (again.exit_code, again.stderr) == (0, "load version 2 was published already as version 2: nothing to do.\n")
     run("stage", path, "load")
-    lance_sql.open(path, branch="load").delete("id = 1")
+    lance_sql.open(path, branch="load").update({"id": "7"}, "id = 1")
     table.latest().delete("id = 1")
     result = run("publish", path, "load", "--yes", "--output", "json")
     assert result.exit_code == 1
     assert {row["side"] for row in json.loads(result.stdout)} == {"branch", "other"}
     assert "Nothing was published" in result.stderr
+    run("rules", path, "small", "id < 7")
+    result = run("publish", path, "load", "--yes")
+    assert (result.exit_code, "FAIL small: id < 7" in result.stderr) == (1, True)
 
 
 VERBS = [

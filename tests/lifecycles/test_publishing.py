@@ -9,7 +9,7 @@ import pytest
 
 import lance_sql
 from lance_sql import CommitConflict, Dataset, InvalidArgument, UnsupportedFeature, VersionNotFound
-from lance_sql.changes.publishing import branch as publishing
+from lance_sql.changes.publishing import parts
 
 
 def make(path: Path, *ids: int) -> Dataset:
@@ -153,7 +153,7 @@ def test_a_branch_that_is_deleted_while_it_is_published_is_gone(
     table = make(tmp_path / "t.lance", 1)
     table.create_branch("load")
     append(tmp_path / "t.lance", 2, branch="load")
-    place, name = (publishing, "branch_store") if at == "its versions are listed" else (publishing._Part, "of")
+    place, name = (parts, "branch_store") if at == "its versions are listed" else (parts.Part, "of")
     called = getattr(place, name)
 
     def deleted(*arguments: object) -> object:

@@ -38,19 +38,22 @@ class ConflictCell:
 class ConflictRow:
     """Row that both sides changed, or that one side inserted with a key of the other.
 
+    name: values of the columns that name it
     done: "updated", "deleted", "inserted" or "unchanged", of the branch and of the other
     """
 
-    row_id: int
+    name: tuple[Any, ...]
     done: tuple[str, str]
     cells: tuple[ConflictCell, ...]
 
 
-def conflict_rows(conflicts: pa.Table, names: Sequence[str], max_rows: int) -> list[ConflictRow]:
+def conflict_rows(
+    conflicts: pa.Table, names: Sequence[str], max_rows: int, named_by: Sequence[str]
+) -> list[ConflictRow]:
     """Returns the first rows in conflict, by row id.
 
     conflicts: of a `Publication`
-    names: the columns of the table
+    names: the columns of the table; named_by: those that name a row
     """
     ids = np.unique(conflicts[ROW_ID].to_numpy())[:max_rows].tolist()
     images = zip(*(conflicts[name].to_pylist() for name in (ROW_ID, SIDE, CHANGE_TYPE)), strict=True)
@@ -58,10 +61,11 @@ def conflict_rows(conflicts: pa.Table, names: Sequence[str], max_rows: int) -> l
     before = [_first(positions, [(row, side, kind) for side in SIDES for kind in (PREIMAGE, DELETE)]) for row in ids]
     after = [[_first(positions, [(row, side, kind) for kind in (POSTIMAGE, INSERT)]) for row in ids] for side in SIDES]
     done = [[_done(positions, row, side) for row in ids] for side in SIDES]
+    labels = _labels(conflicts, ids, named_by)
     columns = [(name, *_column(conflicts[name], before, after, done)) for name in names]
     return [
         ConflictRow(
-            row,
+            labels[number],
             (done[0][number], done[1][number]),
             tuple(
                 ConflictCell(name, (was[number], ours[number], theirs[number]), (bool(a[number]), bool(b[number])))
@@ -69,8 +73,15 @@ def conflict_rows(conflicts: pa.Table, names: Sequence[str], max_rows: int) -> l
                 if a[number] or b[number]
             ),
         )
-        for number, row in enumerate(ids)
+        for number in range(len(ids))
     ]
+
+
+def _labels(conflicts: pa.Table, ids: Sequence[int], named_by: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Returns the values that name each row, of its first image."""
+    _, first = np.unique(conflicts[ROW_ID].to_numpy(), return_index=True)
+    rows = selection.take(conflicts.select(list(named_by)), pa.array(first[: len(ids)], pa.int64()))
+    return list(zip(*(values(selection.whole(column)) for column in rows.columns), strict=True))
 
 
 def _first(positions: Mapping[tuple[int, str, str], int], images: Sequence[tuple[int, str, str]]) -> int | None:
@@ -92,7 +103,7 @@ def _column(
     was = whole.take(pa.array(before, pa.int64()))
     there = [whole.take(pa.array(positions, pa.int64())) for positions in after]
     changed = [
-        ~same(was, now) & np.array([each in ("updated", "inserted") for each in of_side])
+        ~same(was, now) & np.array([each in ("updated", "inserted") for each in of_side], np.bool_)
         for now, of_side in zip(there, done, strict=True)
     ]
     return tuple(list(values(each)) for each in (was, *there)), tuple(changed)

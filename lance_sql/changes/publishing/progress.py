@@ -4,7 +4,9 @@
     config    lance_sql.published = {"5c1f..": [10, 8]}       of the table from then on: the published version of the
                                                               branch, and the version that it is based on
 
-A restore also restores the config. An overwrite keeps the config, so the later commits are examined.
+The config keeps the entries of existing branches and of the last removed ones, so that a second attempt to publish a
+removed branch finds the version that published it. A restore also restores the config. An overwrite keeps the config,
+so the later commits are examined.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from lance_sql.changes.history import BranchHistory
 from lance_sql.errors import VersionNotFound
@@ -20,6 +22,22 @@ from lance_sql.table.commit_summary import PUBLISHED
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit.committer import Expected
+
+_REMOVED: Final = 8
+"""Number of removed branches whose progress is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Publication of a branch.
+
+    by: the version of the other branch that published it
+    base, head: the version that the branch began with, and the published version of the branch
+    """
+
+    by: int
+    base: int
+    head: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,19 @@ def progress(ref: Ref, latest: Snapshot) -> Progress:
     )
 
 
+def last_publication(name: str, latest: Snapshot) -> Published | None:
+    """Returns the last publication of a branch that may exist no longer; None if none is recorded."""
+    known = _recorded(latest.manifest.config).values()
+    for version in _lineage(latest, min(onto for _, onto in known)) if known else ():
+        transaction = version.transaction()
+        written = "" if transaction is None else transaction.properties.get(PUBLISHED, "")
+        branch, _, rest = written.partition("@")
+        numbers = rest.split(" ", 1)[0], written.rpartition(" ")[2]
+        if branch == name and all(number.isascii() and number.isdecimal() for number in numbers):
+            return Published(version.version, *map(int, numbers))
+    return None
+
+
 def _lineage(latest: Snapshot, end: int) -> Iterator[Snapshot]:
     """Yields the versions whose changes are in the newest one, without those that a restore reverted, back to `end`."""
     history, version = BranchHistory(latest), latest.version
@@ -87,14 +118,16 @@ def _lineage(latest: Snapshot, end: int) -> Iterator[Snapshot]:
 
 
 def recorded(ref: Ref, head: int, latest: Snapshot, branches: Collection[Ref]) -> Mapping[str, Expected]:
-    """Returns the config entries of the commit that publishes a branch; drops deleted branches.
+    """Returns the config entries of the commit that publishes a branch; drops deleted branches but the last ones.
 
     head: the version of the branch
     branches: all existing branches
     """
     config = latest.manifest.config
-    known = {identity(each) for each in branches}
-    content = {key: value for key, value in _recorded(config).items() if key in known}
+    known, content = {identity(each) for each in branches}, _recorded(config)
+    _ = content.pop(identity(ref), None)
+    for removed in [key for key in content if key not in known][:-_REMOVED]:
+        del content[removed]
     content[identity(ref)] = (head, latest.version)
     return {PUBLISHED: Expected(json.dumps(content, separators=(",", ":")), config.get(PUBLISHED))}
 

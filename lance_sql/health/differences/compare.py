@@ -14,7 +14,7 @@ from lance_sql.changes import bounds
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.dataset import Dataset
-from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
+from lance_sql.errors import TABLE_ERRORS, ColumnNotFound, InvalidArgument, VersionNotFound
 from lance_sql.format.casts.common_type import plain
 from lance_sql.format.schema import Schema
 from lance_sql.format.schema.primary_key import naming_columns, primary_key
@@ -25,6 +25,7 @@ from lance_sql.health.differences.difference import DataFileChange, Difference, 
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.canonical import canonical_location
+from lance_sql.table.fragment import DataFile
 from lance_sql.table.fragments import new_files
 from lance_sql.table.version_names import split_name
 from lance_sql.values import keys as key_rule
@@ -239,8 +240,17 @@ def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]
         return key_columns
     first, second = _names(before, after)
     raise InvalidArgument(
-        f"Rows of {first} and {second} cannot be matched by id: pass key columns (key=['id'], --key id)"
+        f"Rows of {first} and {second} cannot be matched by their row ids (_rowid): pass the columns that identify a"
+        f" row{_such_as(before, after)}"
     )
+
+
+def _such_as(before: Dataset, after: Dataset) -> str:
+    """Names columns that may be a key of both tables, as an example of the argument."""
+    names = list(naming_columns(after.snapshot.manifest.schema))
+    if not names or not set(names) <= set(before.schema.names):
+        return " (key=[..], --key COLUMNS)"
+    return f", such as key={names!r} (--key {','.join(names)})"
 
 
 def _check_key(key: Sequence[str], shared: SharedColumns) -> None:
@@ -333,7 +343,21 @@ def _side(table: Dataset, name: str) -> Side:
 
 def _new_files(mine: Dataset, theirs: Dataset) -> tuple[DataFileChange, ...]:
     added = new_files(mine.snapshot.manifest.fragments, theirs.snapshot.manifest.fragments)
+    if mine.branch != theirs.branch:
+        # a branch names the files of its parent in another way
+        others = new_files(theirs.snapshot.manifest.fragments, mine.snapshot.manifest.fragments)
+        shared = {_place(theirs, file) for _, file in others}
+        added = [(fragment, file) for fragment, file in added if _place(mine, file) not in shared]
     return tuple(
         DataFileChange(f"data/{file.path}", fragment.id, fragment.physical_rows, file.size_bytes or None)
         for fragment, file in added
     )
+
+
+def _place(table: Dataset, file: DataFile) -> tuple[object, str]:
+    """Returns the location of a store and the path of a file there."""
+    try:
+        store, path = table.snapshot.open_fragments.files.resolve(file)
+    except TABLE_ERRORS:
+        return file.base_id, file.path
+    return canonical_location(store), path

@@ -158,7 +158,7 @@ def test_branches_that_went_apart_need_a_key(table: lance_sql.Dataset) -> None:
     branch = table.create_branch("dev").update({"b": "'dev'"}, "id = 1")
     assert told(lance_sql.diff(table, branch), "id")["updated"] == {1: {"b"}}
     main = table.delete("id = 0")
-    with pytest.raises(InvalidArgument, match="pass key columns"):
+    with pytest.raises(InvalidArgument, match="pass the columns that identify a row"):
         lance_sql.diff(main, branch)
     assert told(lance_sql.diff(main, branch, "id"), "id") == {"inserted": {0}, "deleted": set(), "updated": {1: {"b"}}}
 
@@ -166,7 +166,10 @@ def test_branches_that_went_apart_need_a_key(table: lance_sql.Dataset) -> None:
 def test_a_table_without_row_ids_is_compared_by_key(tmp_path: Path) -> None:
     made = lance_sql.write({"id": [1, 2, None], "v": [1, 2, 3]}, tmp_path / "t.lance", stable_row_ids=False)
     made = made.update({"v": "v + id"})
-    with pytest.raises(InvalidArgument, match="cannot be matched by id"):
+    with pytest.raises(
+        InvalidArgument,
+        match=r"by their row ids \(_rowid\): pass the columns that identify a row, such as key=\['id'\] \(--key id\)",
+    ):
         lance_sql.diff(f"{made.uri}@1", made)
     found = lance_sql.diff(f"{made.uri}@1", made, "id")
     # NULL is a key like any other
@@ -259,3 +262,28 @@ def test_two_versions_differ_as_their_rows_do(
     a, b = (made, first) if backwards else (first, made)
     found = lance_sql.diff(a, b, None if stable else "id")
     assert told(found, "id") == by_brute_force(rows_of(a), rows_of(b), "id", ["v"])
+
+
+def test_files_of_the_parent_are_not_new_on_a_branch(tmp_path: Path) -> None:
+    table = lance_sql.write({"id": list(range(40))}, tmp_path / "t.lance", max_rows_per_file=10)
+    branch = table.create_branch("load")
+    branch = lance_sql.write({"id": [100]}, branch, mode="append").delete("id = 5")
+    found = lance_sql.diff(table, branch)
+    assert (found.files_removed, len(found.files_added)) == ((), 1)
+    assert (found.rows_inserted, found.rows_deleted) == (1, 1)
+    back = lance_sql.diff(branch, table)
+    assert (len(back.files_removed), back.files_added) == (1, ())
+    table.compact(target_rows=100)
+    compacted = lance_sql.open(table.uri, branch="load").compact(target_rows=100)
+    found = lance_sql.diff(table, compacted)
+    assert (len(found.files_removed), len(found.files_added)) == (4, 1)
+
+
+def test_a_branch_and_a_main_that_both_got_rows_are_compared_by_key(tmp_path: Path) -> None:
+    table = lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, tmp_path / "t.lance")
+    branch = lance_sql.write({"id": [4], "v": ["mine"]}, table.create_branch("load"), mode="append")
+    table = lance_sql.write({"id": [5], "v": ["theirs"]}, table, mode="append")
+    with pytest.raises(InvalidArgument, match=r"such as key=\['id'\] \(--key id\)"):
+        lance_sql.diff(table, branch)
+    found = lance_sql.diff(table, branch, ["id"])
+    assert (found.rows_inserted, found.rows_deleted, found.rows_updated) == (1, 1, 0)

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lance_sql
+from lance_sql.catalogs.metadata_tables import cursor_page
 from lance_sql.errors import MissingDependency
 from lance_sql.health.differences import Difference
 from lance_sql.health.differences.difference import Cell, ColumnChange, DataFileChange, Side, UpdatedRow
@@ -116,6 +117,65 @@ def test_ids_are_unique_and_labels_are_there(pages: Mapping[str, str], kind: str
             value = attributes.get(name) or ""
             if (name == "aria-labelledby" and value) or value.startswith("#"):
                 assert value.removeprefix("#") in ids
+
+
+@pytest.fixture(scope="module", params=["empty", "one row", "huge"])
+def sized(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """Page of each kind, of a table without rows, with one row, or with many rows and columns."""
+    folder, count = tmp_path_factory.mktemp("sized"), {"empty": 0, "one row": 1, "huge": 2000}[request.param]
+    names = [f"c{number}" for number in range(3 if count < 2 else 40)]
+    columns = {name: pa.array([f"{name} {row}" for row in range(count)], pa.string()) for name in names}
+    rows = pa.table({"id": pa.array(range(count), pa.int64()), **columns})
+    table = lance_sql.write(rows, folder / "t.lance", max_rows_per_file=100)
+    if count > 1:
+        for number in range(4):
+            table = table.update({"c1": f"'changed {number}'"}, f"id % 3 = {number % 3}")
+    table = table.set_rule("ids", "unique(id)").set_rule("none", "id < 0")
+    table.cursor("warehouse", start="earliest")
+    with table.staged("load") as branch:
+        lance_sql.write(rows, branch, mode="append")
+    table.set_rule("none", "id < 0", severity="warn")
+    with table.latest().staged("conflict") as branch:
+        branch.update({"c0": "'mine'"})
+    table.create_branch("same")
+    table = table.latest().update({"c0": "'theirs'"})
+    with table.staged("published") as branch:
+        lance_sql.write({"id": [-1]}, branch, mode="append")
+    _ = table.publish("published")
+    return {
+        "audit": lance_sql.audit(table.uri),
+        "contract": table.check(),
+        "diff": lance_sql.diff(f"{table.uri}@1", table),
+        "feed": table.changes(),
+        "history": table.history(),
+        "layout": table.layout(),
+        "publication": table.plan_publish("load"),
+        "publication with conflicts": table.plan_publish("conflict"),
+        "publication without changes": table.plan_publish("same"),
+        "publication made before": table.plan_publish("published"),
+        "search": table.search(text="theirs", text_column="c0", k=None),
+        "search changes": table.search_changes(text="theirs", text_column="c0", since=1, k=None),
+        "stories": table.row_history(),
+        "verify": lance_sql.verify(table.uri),
+        "cursors": cursor_page(table),
+    }
+
+
+SIZED = [
+    *("audit", "contract", "cursors", "diff", "feed", "history", "layout", "publication", "publication with conflicts"),
+    *("publication without changes", "publication made before", "search", "search changes", "stories", "verify"),
+]
+
+
+@pytest.mark.parametrize("kind", SIZED)
+def test_a_page_of_any_size_is_whole(sized: Mapping[str, Any], kind: str) -> None:
+    value = sized[kind]
+    page = value if isinstance(value, str) else value.to_html()
+    assert "main" in [tag for tag, _ in read(page).elements]
+    assert len(page) < 4_000_000
+    part = getattr(value, "_repr_html_", lambda: "")()
+    assert part is not None
+    assert not part or read(part).elements
 
 
 def text_of(page: str) -> str:

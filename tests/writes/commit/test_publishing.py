@@ -70,8 +70,7 @@ def test_concurrent_changes_of_others_stay(table: Dataset) -> None:
     assert lance_sql.audit(table.uri).is_healthy
 
 
-@pytest.mark.parametrize("mine", ["update", "delete"])
-@pytest.mark.parametrize("theirs", ["update", "delete"])
+@pytest.mark.parametrize(("mine", "theirs"), [("update", "update"), ("update", "delete"), ("delete", "update")])
 def test_rows_that_both_changed_are_a_conflict(table: Dataset, mine: str, theirs: str) -> None:
     def change(dataset: Dataset, how: str) -> None:
         dataset.delete("id = 2") if how == "delete" else dataset.update({"v": f"'{dataset.branch}'"}, "id = 2")
@@ -80,7 +79,7 @@ def test_rows_that_both_changed_are_a_conflict(table: Dataset, mine: str, theirs
         change(branch, mine)
     change(table, theirs)
     before = rows(table)
-    with pytest.raises(CommitConflict, match=r"1 rows were changed on t.lance branch 'load' .* such as {'id': 2"):
+    with pytest.raises(CommitConflict, match=r"1 row was changed on t.lance branch 'load' .* such as {'id': 2"):
         table.publish("load")
     assert rows(table) == before
     conflicts = table.plan_publish("load").conflicts
@@ -97,6 +96,96 @@ def test_a_key_that_both_gave_is_a_conflict(table: Dataset) -> None:
     with pytest.raises(CommitConflict):
         table.publish("load", key="id")
     assert table.publish("load").count_rows("id = 5") == 2
+
+
+SAME = {
+    "update": lambda table: table.update({"v": "'same'"}, "id = 2"),
+    "delete": lambda table: table.delete("id = 2"),
+    "insert": lambda table: lance_sql.write({"id": [9], "v": ["same"]}, table, mode="append"),
+}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("also", [False, True], ids=["alone", "with other rows"])
+@pytest.mark.parametrize("what", SAME)
+def test_rows_that_both_made_the_same_are_no_conflict(table: Dataset, what: str, also: bool, kept: bool) -> None:
+    with table.staged("load") as branch:
+        SAME[what](branch)
+        if also:
+            lance_sql.write({"id": [7], "v": ["mine"]}, branch.latest(), mode="append")
+            branch.latest().update({"v": "'mine'"}, "id = 3")
+    SAME[what](table)
+    planned = table.plan_publish("load", key="id")
+    assert (planned.conflicts.num_rows, planned.inserted, planned.updated, planned.deleted) == (0, also, also, 0)
+    made = table.publish("load", key="id", keep=kept)
+    assert made.version == 2 + also
+    expected = {1: "a", 2: "b", 3: "mine" if also else "c", 4: "d"} | ({7: "mine"} if also else {})
+    expected |= {} if what == "delete" else {2 if what == "update" else 9: "same"}
+    if what == "delete":
+        del expected[2]
+    assert {row[1]: row[2] for row in rows(table)} == expected
+    assert len(rows(table)) == len(expected)
+    assert lance_sql.audit(table.uri).is_healthy
+
+
+def test_equal_keys_of_unequal_rows_stay_a_conflict(table: Dataset) -> None:
+    """Equal inserts are one row only if each side has one of them."""
+    with table.staged("twice") as branch:
+        lance_sql.write({"id": [9, 9], "v": ["same", "same"]}, branch, mode="append")
+    with table.staged("other") as branch:
+        lance_sql.write({"id": [9], "v": ["other"]}, branch, mode="append")
+    with table.staged("moved") as branch:
+        branch.update({"id": "9", "v": "'same'"}, "id = 2")
+    SAME["insert"](table)
+    for name in ("twice", "other", "moved"):
+        assert table.plan_publish(name, key="id").conflicts.num_rows >= 2
+        with pytest.raises(CommitConflict):
+            table.publish(name, key="id")
+
+
+@pytest.mark.parametrize("side", ["load", "main"])
+def test_a_conflict_is_resolved_on_either_side(table: Dataset, side: str) -> None:
+    with table.staged("load") as branch:
+        branch.update({"v": "'load'"}, "id = 2")
+    table.update({"v": "'main'"}, "id = 2")
+    with pytest.raises(CommitConflict, match="give these rows the same values on both, and publish again"):
+        table.publish("load")
+    loser = lance_sql.open(table.uri, branch="load") if side == "main" else table.latest()
+    loser.update({"v": f"'{side}'"}, "id = 2")
+    table.publish("load")
+    assert rows(table)[1] == (1, 2, side)
+
+
+@pytest.mark.parametrize("later", ["", "others", "a restore", "an overwrite", "a branch of the same name"])
+def test_a_branch_that_was_published_and_removed_is_found(table: Dataset, later: str) -> None:
+    with table.staged("load") as branch:
+        branch.delete("id = 2")
+    made = table.publish("load")
+    if later == "others":
+        for number in range(6):
+            with table.latest().staged(f"b{number}") as branch:
+                lance_sql.write({"id": [100 + number], "v": ["x"]}, branch, mode="append")
+            table.publish(f"b{number}")
+    elif later == "a restore":
+        table.latest().restore(1)
+        with pytest.raises(VersionNotFound, match="No branch 'load'"):
+            table.publish("load")
+        return
+    elif later == "an overwrite":
+        lance_sql.write({"id": [1], "v": ["a"]}, table.uri, mode="overwrite")
+    elif later:
+        with table.latest().staged("load") as branch:
+            branch.delete("id = 3")
+        made = table.publish("load")
+    before = table.latest().version
+    planned = table.plan_publish("load")
+    assert planned.published == made.version
+    assert str(planned) == f"load version {planned.version} was published already as version {made.version}"
+    assert "Published already as version" in planned.to_html()
+    assert table.publish("load").version == made.version
+    assert table.latest().version == before
+    with pytest.raises(VersionNotFound, match="No branch 'lode'"):
+        table.publish("lode")
 
 
 def test_a_second_attempt_finds_the_first(table: Dataset) -> None:
@@ -207,7 +296,8 @@ def race(path: str, seed: int) -> None:
                 else:
                     dataset.compact()
     main = models[None]
-    conflict = touched[None] & touched["load"]
+    # rows that both deleted are no conflict: no two updates give one value
+    conflict = {row for row in touched[None] & touched["load"] if any(row in model for model in models.values())}
     try:
         table.publish("load")
     except CommitConflict:
@@ -254,6 +344,28 @@ def test_the_page_shows_a_conflict_before_and_on_both_sides(table: Dataset, thei
     assert cell.changed == (True, theirs == "update")
     page = table.plan_publish("load").to_html()
     assert "in load and in main" in page
+    assert shown.name == (2,)
+    assert '<th scope="col">id</th><th scope="col">Column</th>' in page
+
+
+def test_the_plan_names_rows_and_rules(table: Dataset) -> None:
+    table.set_rule("small", "id < 5").set_rule("short", "v != 'mine'").set_rule("known", "not_null(v)")
+    with table.latest().staged("load") as branch:
+        branch.update({"v": "'mine'"}, "id = 2")
+        lance_sql.write({"id": [70], "v": ["fresh"]}, branch.latest(), mode="append")
+        branch.latest().delete("id = 4")
+    table.latest().update({"v": "'theirs'"}, "id = 2")
+    planned = table.plan_publish("load")
+    assert str(planned).endswith(
+        "; 1 row was changed on both, such as the one with id=2; 2 rules are broken: short, small"
+    )
+    shown = planned.page_values(is_part=False)["rows"]
+    assert [(row.kind, row.cells["v"].before, row.cells["v"].value) for row in shown] == [
+        ("upd", "b", "mine"),
+        ("ins", None, "fresh"),
+        ("del", None, "d"),
+    ]
+    assert "fresh" in planned.to_html()
 
 
 def test_the_page_shows_both_new_rows_with_one_key(table: Dataset) -> None:
