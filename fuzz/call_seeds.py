@@ -86,7 +86,6 @@ def _on_pages() -> Iterator[Values]:
                 yield _call("levels", **page, first_chunk=0, end_chunk=3, kind=1, **how, out=2 * _NUM_ITEMS)
                 yield _call("levels", **page, first_chunk=1, end_chunk=3, kind=0, **how, out=2 * _NUM_ITEMS)
                 yield _call("num_levels", **page, first_chunk=0, end_chunk=3)
-                yield _call("value_buffer_ranges", **page, buffer_index=0, first_chunk=0, end_chunk=3)
 
 
 def _of_fixed_width(pairs: Sequence[int], large: bool) -> Iterator[Values]:

@@ -84,8 +84,6 @@ def _run_on_page(name: str, values: Values, arguments: list[Any]) -> None:
     table = kernels.ChunkTable(**page)  # type: ignore[arg-type]
     chunks = kernels.Chunks(table, data, data_start)  # type: ignore[arg-type]
     match name:
-        case "value_buffer_ranges":
-            chunks.value_buffer_ranges(*arguments)
         case "decompressed":
             compression, ranges, out = arguments
             kernels.flat(chunks.decompressed(compression, ranges), ranges, 0, 32, out)

@@ -737,8 +737,6 @@ class Chunks:
     """
 
     def __init__(self, table: ChunkTable, data: Buffer, data_start: int = 0) -> None: ...
-    def value_buffer_ranges(self, buffer_index: int, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
-        """Returns the place of value buffer `buffer_index` of each chunk in `data`: int64[n, 2], a new array."""
     def decompressed(self, compression: Compression, ranges: Buffer) -> Chunks:
         """Decompresses value buffer 0 of the chunks with some of the items.
 

@@ -127,14 +127,6 @@ void bind_chunks(nb::module_& m) {
             },
             "table"_a, "data"_a, "data_start"_a = 0, nb::keep_alive<1, 2>())
         .def(
-            "value_buffer_ranges",
-            [](const BoundChunks& self, Count buffer_index, Count first_chunk, Count end_chunk) {
-                std::vector<int64_t> bounds = self.chunks.value_buffer_ranges(buffer_index, first_chunk, end_chunk);
-                const size_t num_chunks = bounds.size() / 2;
-                return to_numpy(std::move(bounds), {num_chunks, 2});
-            },
-            "buffer_index"_a, "first_chunk"_a, "end_chunk"_a)
-        .def(
             "decompressed",
             [](const BoundChunks& self, Choice<Compression> compression, const InputBuffer& ranges) {
                 std::shared_ptr<const DecompressedChunks> decoded;

@@ -171,19 +171,6 @@ Bytes Chunks::values(int64_t chunk, int64_t buffer_index) const {
     return part(all, position, header.value_bytes(buffer_index), chunk, "value buffer");
 }
 
-std::vector<int64_t> Chunks::value_buffer_ranges(int64_t buffer_index, int64_t first_chunk, int64_t end_chunk) const {
-    require_chunks(first_chunk, end_chunk);
-    require_buffer_index(buffer_index);
-    if (!first_offsets_.empty()) fail("the first buffers are replaced");
-    std::vector<int64_t> bounds;
-    for (int64_t chunk = first_chunk; chunk < end_chunk; ++chunk) {
-        const Bytes buffer = values(chunk, buffer_index);
-        const int64_t start = buffer.data() - data_.data();
-        bounds.insert(bounds.end(), {start, start + size_of(buffer)});
-    }
-    return bounds;
-}
-
 Chunks Chunks::with_first_buffer(int64_t first_chunk, Bytes data, Bytes offsets) const {
     if (offsets.size() % 8 != 0 || offsets.empty()) fail("offsets need k + 1 int64 values");
     require_buffer_index(0);

@@ -77,9 +77,6 @@ class Chunks {
     Bytes def(int64_t chunk) const;
     Bytes values(int64_t chunk, int64_t buffer_index) const;
 
-    // Positions of values() of each chunk in `data`: pairs of start and end.
-    std::vector<int64_t> value_buffer_ranges(int64_t buffer_index, int64_t first_chunk, int64_t end_chunk) const;
-
     // These chunks with other bytes in value buffer 0: those of chunk first_chunk + i are data[offsets[i] : offsets[i +
     // 1]].
     Chunks with_first_buffer(int64_t first_chunk, Bytes data, Bytes offsets) const;

@@ -2,7 +2,7 @@
 
 Other code checks the capabilities of a version, never its number.
 
-Source: data files 0.1, 2.0, 2.1, 2.2 and 2.3, footers, types, and the layouts of pages.
+Source: data files 0.1, 2.0, 2.1 and 2.2, footers, types, and the layouts of pages.
 """
 
 from collections.abc import Collection
@@ -115,9 +115,7 @@ V2_2: Final = FileVersion(
     ),
 )
 
-V2_3: Final = FileVersion("2.3", numbers=((2, 3),), columns=V2_2.columns)
-
-ALL: Final = (V0_1, V2_0, V2_1, V2_2, V2_3)
+ALL: Final = (V0_1, V2_0, V2_1, V2_2)
 DEFAULT: Final = V2_2
 """The version for files of new tables."""
 
@@ -126,6 +124,10 @@ _BY_NAME: Final = {version.name: version for version in ALL}
 
 WRITTEN: Final = tuple(version.name for version in ALL if version.is_written)
 """Names of the versions that this release can write."""
+
+
+_READ_BY: Final = {"2.3": "lance-sql 0.2.0"}
+"""Releases that read versions which this one does not. Lance itself calls 2.3 unstable."""
 
 
 def find(numbers: tuple[int, int]) -> FileVersion | None:
@@ -142,3 +144,9 @@ def name_of(numbers: tuple[int, int]) -> str:
     """Returns the name of the version with (major, minor) numbers of a footer or a manifest, known or not."""
     version = find(numbers)
     return version.name if version is not None else ".".join(map(str, numbers))
+
+
+def way_out(name: str) -> str:
+    """Returns the end of an error about a version that this release does not read: who reads it, if that is known."""
+    reader = _READ_BY.get(name)
+    return "" if reader is None else f". Lance calls this version unstable; {reader} reads it and can copy the table"

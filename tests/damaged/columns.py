@@ -95,29 +95,6 @@ COLUMNS: dict[str, Callable[[], tuple[pa.Field, pa.Array]]] = {
         _field(pa.large_binary(), blob="true"),
         pa.array([b"blob" * 50, b"", None] * 20, pa.large_binary()),
     ),
-}
-
-ONLY_2_2: dict[str, Callable[[], tuple[pa.Field, pa.Array]]] = {
-    "maps": lambda: (
-        _field(pa.map_(pa.string(), pa.int32())),
-        pa.array([{"a": 1, "b": n} if n % 3 else None for n in range(100)], pa.map_(pa.string(), pa.int32())),
-    ),
-    "packed texts": lambda: (
-        _field(pa.struct([("a", pa.int32()), ("b", pa.string())]), packed="true"),
-        pa.StructArray.from_arrays(
-            [_INTS.slice(0, 60), _TEXTS.slice(0, 60)], ["a", "b"], mask=pa.array(np.arange(60) % 4 == 1)
-        ),
-    ),
-    "vectors of structs": lambda: (
-        _field(pa.list_(pa.struct([("a", pa.int32()), ("b", pa.string())]), 3)),
-        _some(
-            pa.FixedSizeListArray.from_arrays(_some(_structs(a=_some(_INTS.slice(0, 300)), b=_TEXTS.slice(0, 300))), 3)
-        ),
-    ),
-}
-
-
-SPARSE: dict[str, Callable[[], tuple[pa.Field, pa.Array]]] = {
     "few lists": lambda: (
         _field(pa.list_(pa.int32())),
         pa.array(
@@ -144,16 +121,34 @@ SPARSE: dict[str, Callable[[], tuple[pa.Field, pa.Array]]] = {
     "texts of one length": lambda: (_field(pa.string()), pa.array([f"{row * 7919 % 9973:06}" for row in range(900)])),
     "long runs": lambda: (_field(pa.int32()), pa.array(np.repeat(np.arange(9), 3000), pa.int32())),
 }
-"""Of which version 2.3 makes pages of its own."""
+
+ONLY_2_2: dict[str, Callable[[], tuple[pa.Field, pa.Array]]] = {
+    "maps": lambda: (
+        _field(pa.map_(pa.string(), pa.int32())),
+        pa.array([{"a": 1, "b": n} if n % 3 else None for n in range(100)], pa.map_(pa.string(), pa.int32())),
+    ),
+    "packed texts": lambda: (
+        _field(pa.struct([("a", pa.int32()), ("b", pa.string())]), packed="true"),
+        pa.StructArray.from_arrays(
+            [_INTS.slice(0, 60), _TEXTS.slice(0, 60)], ["a", "b"], mask=pa.array(np.arange(60) % 4 == 1)
+        ),
+    ),
+    "vectors of structs": lambda: (
+        _field(pa.list_(pa.struct([("a", pa.int32()), ("b", pa.string())]), 3)),
+        _some(
+            pa.FixedSizeListArray.from_arrays(_some(_structs(a=_some(_INTS.slice(0, 300)), b=_TEXTS.slice(0, 300))), 3)
+        ),
+    ),
+}
 
 
 def columns_of(file_version: str) -> list[str]:
     """The columns that a file version can hold."""
-    newer = {"2.1": {}, "2.2": ONLY_2_2, "2.3": ONLY_2_2 | SPARSE}
+    newer = {"2.1": {}, "2.2": ONLY_2_2}
     return [*COLUMNS, *newer[file_version]]
 
 
 def table_of(name: str) -> pa.Table:
     """A table with one column `c`."""
-    field, values = (COLUMNS | ONLY_2_2 | SPARSE)[name]()
+    field, values = (COLUMNS | ONLY_2_2)[name]()
     return pa.Table.from_arrays([values.cast(field.type)], schema=pa.schema([field]))

@@ -14,7 +14,6 @@ from google.protobuf.message import Message
 from lance_sql.format.proto import (
     encodings_v2_0_pb2,
     encodings_v2_1_pb2,
-    encodings_v2_3_pb2,
     file2_pb2,
     table_pb2,
 )
@@ -28,7 +27,6 @@ _LONG_TYPES = (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64)
 _LAYOUTS: dict[str, type[Message]] = {
     "ArrayEncoding": encodings_v2_0_pb2.ArrayEncoding,
     "PageLayout": encodings_v2_1_pb2.PageLayout,
-    "PlanarLayout": encodings_v2_3_pb2.PlanarLayout,
 }
 
 

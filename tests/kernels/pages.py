@@ -56,12 +56,15 @@ class Page:
         return np.array([0, self.num_items])
 
 
-def _pad(data: bytes) -> bytes:
-    return data + b"\xfe" * (-len(data) % 8)
+def _pad(data: bytes, filler: int) -> bytes:
+    return data + bytes([filler]) * (-len(data) % 8)
 
 
-def build(chunks: Sequence[Chunk], *, large: bool) -> Page:
-    """A page of these chunks; all but the last hold a power of two of items."""
+def build(chunks: Sequence[Chunk], *, large: bool, filler: int = 0xFE) -> Page:
+    """A page of these chunks; all but the last hold a power of two of items.
+
+    filler: what each part is filled up with
+    """
     size_type = "<u4" if large else "<u2"
     words, parts, offsets = [], [], [0]
     for i, chunk in enumerate(chunks):
@@ -70,8 +73,7 @@ def build(chunks: Sequence[Chunk], *, large: bool) -> Page:
             if levels is not None:
                 header += np.array([len(levels)], "<u2").tobytes()
         header += np.array([len(buffer) for buffer in chunk.buffers], size_type).tobytes()
-        data = _pad(header) + _pad(chunk.rep or b"") + _pad(chunk.def_ or b"")
-        data += b"".join(_pad(buffer) for buffer in chunk.buffers)
+        data = b"".join(_pad(part, filler) for part in (header, chunk.rep or b"", chunk.def_ or b"", *chunk.buffers))
         is_last = i + 1 == len(chunks)
         words.append((len(data) // 8 - 1) << 4 | (0 if is_last else chunk.num_items.bit_length() - 1))
         parts.append(data)

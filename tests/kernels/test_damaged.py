@@ -62,7 +62,6 @@ RUNS: list[tuple[str, Run]] = [
     ("plain", lambda c, r, out, _: kernels.validity(c, r, RLE, 0, 1, out)),
     ("plain", lambda c, r, out, _: kernels.levels(c, 0, 3, REPETITION, FLAT16, 0, out)),
     ("plain", lambda c, r, out, _: kernels.levels(c, 0, 3, DEFINITION, RLE, 0, out)),
-    ("runs", lambda c, r, out, _: c.value_buffer_ranges(1, 0, 3)),
 ]
 
 

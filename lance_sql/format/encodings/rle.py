@@ -21,7 +21,7 @@ _LOG2_CHUNK = 12
 def value_bits(encoding: Rle) -> int:
     """Returns the width of the run values.
 
-    raises: UnsupportedFeature for values or lengths that are themselves encoded (file version 2.3)
+    raises: UnsupportedFeature for values or lengths that are themselves encoded
     """
     if encoding.run_lengths != Flat(8):
         raise UnsupportedFeature(f"run lengths encoded as {encoding.run_lengths} are not supported")

@@ -1,7 +1,7 @@
 """The encodings of the format as values: one tree of frozen dataclasses for every file version.
 
 A page describes the conversion of its values to buffers by such a tree. File versions spell it differently
-(`wire_v2_0`, `wire_v2_1`, `wire_v2_3`; version 0.1 does not store it at all, see `format.layouts.plain`). Codecs see
+(`wire_v2_0`, `wire_v2_1`; version 0.1 does not store it at all, see `format.layouts.plain`). Codecs see
 only the tree.
 
 File versions up to 2.0 have no levels: NULLs, lists and strings are nodes of the tree as well, and its leaves name
@@ -122,40 +122,6 @@ class VariablePackedStruct(Encoding):
     """Rows of a struct with some fields of variable length."""
 
     fields: tuple[PackedField, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Range(Encoding):
-    """start, start + step, start + 2 * step, ...: no buffer (only file version 2.3, like the next three)."""
-
-    bits_per_value: int
-    start: int
-    step: int
-
-
-@dataclass(frozen=True, slots=True)
-class Delta(Encoding):
-    """`base`, and the differences between consecutive values."""
-
-    bits_per_value: int
-    base: int
-    deltas: Encoding
-
-
-@dataclass(frozen=True, slots=True)
-class DictionaryBlock(Encoding):
-    """Indices and the items that they refer to, in one buffer."""
-
-    indices: Encoding
-    items: Encoding
-    num_items: int
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetVariable(Encoding):
-    """Byte strings with encoded offsets in a separate buffer."""
-
-    offsets: Encoding
 
 
 @dataclass(frozen=True, slots=True)

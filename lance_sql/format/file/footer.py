@@ -73,8 +73,11 @@ def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
         raise CorruptFile("the file does not end like a data file: it is cut short, or another kind of file")
     file_version = file_versions.find((major, minor))
     if file_version is None:
+        name = file_versions.name_of((major, minor))
         known = ", ".join(version.name for version in file_versions.ALL)
-        raise UnsupportedFeature(f"data file version {major}.{minor} is not supported; supported versions: {known}")
+        raise UnsupportedFeature(
+            f"data file version {name} is not supported; supported versions: {known}{file_versions.way_out(name)}"
+        )
     layout = _FOOTER_V0_1 if file_version is file_versions.V0_1 else FOOTER
     if raw.nbytes < layout.size:
         raise CorruptFile(f"a file of {file_size} bytes is too short for a footer")

@@ -21,7 +21,7 @@ from lance_sql.format.encodings.fsst import MAX_EXPANSION
 from lance_sql.format.encodings.tree import General, List, OffsetList
 from lance_sql.format.file.footer import Footer, parse_entry
 from lance_sql.format.file.page_cache import KNOWN
-from lance_sql.format.layouts import wire_v2_1, wire_v2_3
+from lance_sql.format.layouts import wire_v2_1
 from lance_sql.format.layouts.tree import ArrayTree, Blob, ConstantLayout, FullZip, MiniBlock, PageLayout
 from lance_sql.format.proto import encodings_v2_0_pb2, file_pb2
 from lance_sql.format.schema import Field, Schema
@@ -346,8 +346,6 @@ def parse_layout(encoding: bytes) -> PageLayout:
     match message.type_url.rpartition("/")[2]:
         case "lance.encodings21.PageLayout":
             return wire_v2_1.layout_from_wire(message.value)
-        case "lance.encodings23.PlanarLayout":
-            return wire_v2_3.layout_from_wire(message.value)
         case "lance.encodings.ArrayEncoding":
             array = encodings_v2_0_pb2.ArrayEncoding.FromString(message.value)
             return ArrayTree((), wire_v2_0.encoding_from_wire(array))

@@ -7,9 +7,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.format.layouts import blob, constant, full_zip, mini_block, planar
+from lance_sql.format.layouts import blob, constant, full_zip, mini_block
 from lance_sql.format.layouts.page import Page
-from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, MiniBlock, PageLayout, Planar
+from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, MiniBlock, PageLayout
 from lance_sql.store import ByteRange
 
 
@@ -63,6 +63,5 @@ LAYOUTS: Final[Mapping[type[PageLayout], Opening]] = {
     MiniBlock: Opening(mini_block.head_ranges, mini_block.MiniBlockPage),
     FullZip: Opening(full_zip.head_ranges, full_zip.FullZipPage),
     ConstantLayout: Opening(constant.head_ranges, _open_constant),
-    Planar: Opening(planar.head_ranges, planar.PlanarPage),
     Blob: Opening(_blob_ranges, _open_blob),
 }

@@ -294,9 +294,10 @@ def file_version(snapshot: Snapshot) -> str:
     """
     version = snapshot.manifest.data_format
     if version not in file_versions.WRITTEN:
-        way_out = f" Copy it: lance_sql.write(lance_sql.open({snapshot.uri!r}), ...)"
+        is_read = file_versions.by_name(version) is not None
+        copy = f". Copy it: lance_sql.write(lance_sql.open({snapshot.uri!r}), ...)"
         raise UnsupportedFeature(
-            f"New data files of {snapshot.name} have version {version}, which this release does not write."
-            + (way_out if file_versions.by_name(version) is not None else "")
+            f"New data files of {snapshot.name} have version {version}, which this release does not write"
+            + (copy if is_read else file_versions.way_out(version))
         )
     return version
