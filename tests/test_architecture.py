@@ -87,6 +87,7 @@ PUBLIC = (
     "store.allowed_bases",
     "store.cached",
     "store.compared",
+    "store.process_options",
     "table.address",
     "table.version_names",
     "table.versions",

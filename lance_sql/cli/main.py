@@ -34,6 +34,8 @@ from lance_sql.cli import (
 from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.cli.paths import complete_paths
+from lance_sql.cli.storage import NAME as STORAGE
+from lance_sql.cli.storage import add_storage_option, storage_option
 from lance_sql.table.version_names import split_name
 
 _EPILOG = "A TABLE is a path or URI; TABLE@41 is version 41, and TABLE@name a tag or branch."
@@ -51,6 +53,8 @@ class DefaultQuery(click.Group):
             return super().invoke(context)
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        own = _own_options(arguments)
+        arguments = arguments[len(own) :]
         if arguments and arguments[0].lower() == "help":
             for verb in arguments[1:2]:
                 if verb not in self.commands:
@@ -63,7 +67,7 @@ class DefaultQuery(click.Group):
             if arguments[0].isidentifier() and arguments[1:] and not arguments[1].startswith("-"):
                 raise click.UsageError(f"No verb {arguments[0]!r}. Pass SQL as one argument, in quotes", context)
             arguments = ["query", *arguments]
-        return super().parse_args(context, arguments)
+        return super().parse_args(context, [*own, *arguments])
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the verbs by purpose, each with as much of its first sentence as fits."""
@@ -127,6 +131,14 @@ _GROUPS = (
 )
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 _ALIKE = 0.7
+
+
+def _own_options(arguments: list[str]) -> list[str]:
+    """Returns the arguments before the verb that are storage options."""
+    end = 0
+    while end < len(arguments) and arguments[end].partition("=")[0] == STORAGE:
+        end += 1 if "=" in arguments[end] else 2
+    return arguments[:end]
 
 
 @click.group(
@@ -354,3 +366,5 @@ for _verb in (
 ):
     main.add_command(_verb)
 complete_paths(main.commands.values())
+add_storage_option(main.commands.values())
+main.params.append(storage_option())

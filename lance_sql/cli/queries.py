@@ -8,6 +8,7 @@ import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.storage import add_storage_option
 from lance_sql.table.version_names import split_name
 
 
@@ -87,4 +88,6 @@ def _command(query: Any) -> click.Command:
             ),
             help=f"{parameter.help[0].upper()}{parameter.help[1:]}.",
         )(run)
-    return click.command(name=query.name, help=query.about)(run)
+    command = click.command(name=query.name, help=query.about)(run)
+    add_storage_option([command])
+    return command

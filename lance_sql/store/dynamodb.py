@@ -129,7 +129,8 @@ def _connect(options: Mapping[str, Any]) -> Any:
         "aws_secret_access_key": first("secret_access_key", "secret"),
         "aws_session_token": first("session_token", "token"),
     }
-    return boto3.client("dynamodb", **{name: value for name, value in arguments.items() if value is not None})
+    session = boto3.Session(profile_name=first("profile"))
+    return session.client("dynamodb", **{name: value for name, value in arguments.items() if value is not None})
 
 
 def _key(table: str, version: int) -> dict[str, dict[str, str]]:

@@ -69,8 +69,8 @@ class ObjectStore:
         self._obstore = _import(scheme)
         settings = to_object_store(scheme, bucket, self._options)
         self._client = _client(self._obstore, scheme, bucket, prefix.strip("/"), settings)
-        self._renews = settings.credentials is not None
-        self._bucket, self._endpoint = f"{scheme}://{bucket}", settings.endpoint
+        self._settings = settings
+        self._bucket = f"{scheme}://{bucket}"
         # Azure has no requests for the end of an object.
         self._has_suffixes = scheme in ("s3", "s3a", "gs", "gcs")
         # Directory buckets list names in their own order.
@@ -157,7 +157,7 @@ class ObjectStore:
             return
         conditional_puts.check(
             self._bucket,
-            self._endpoint,
+            None if self._settings.endpoint is None else self._settings.endpoint.address,
             self.uri,
             create=lambda probe: self._put(probe, b"", "create"),
             exists=self._exists,
@@ -361,7 +361,7 @@ class ObjectStore:
                 raise StoreError(f"{self.uri}: no such bucket") from error
             raise FileNotFoundError(path) from error
         except exceptions.BaseError as error:
-            raise to_error(self._obstore, self.uri, error, renews=self._renews) from error
+            raise to_error(self._obstore, self.uri, error, self._settings) from error
 
 
 class _WrongAnswerError(Exception):

@@ -19,6 +19,7 @@ from lance_sql.store.fsspec import FsspecStore
 from lance_sql.store.local import LocalStore
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.object_store import SCHEMES, ObjectStore
+from lance_sql.store.process_options import with_process_options
 from lance_sql.values.local_paths import checked, expanded
 
 # At least two letters: "C:\tables" is a path.
@@ -34,12 +35,12 @@ ALLOWED_BASES: Final = "allow_bases"
 def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
     """Opens the store at a path or URI: local for plain paths and file://, an object store for S3, Google Cloud Storage
     and Azure, and fsspec for every other scheme. It has a manifest store for s3+ddb:// or if one is given, and a disk
-    cache if the options name one.
+    cache if the options name one. Options of the process are added.
 
     raises: InvalidArgument if no file system supports the scheme, and for unknown options
     """
     text = os.fspath(uri)
-    options = dict(storage_options or {})
+    options = with_process_options(storage_options)
     manifests: ManifestStore | None = options.pop(_MANIFEST_STORE, None)
     options.pop(ALLOWED_BASES, None)
     file_uri = files_uri(text)

@@ -12,10 +12,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.store.endpoints import Endpoint, set_endpoint
 from lance_sql.store.profile_keys import profile_keys
+from lance_sql.store.profile_settings import VARIABLE, profile_settings
 
 _CLIENT: Final = frozenset(
     {
@@ -41,6 +44,7 @@ _CLIENT: Final = frozenset(
         "user_agent",
     }
 )
+_CERTIFICATE: Final = "root_certificate"
 # Options of other libraries that do not concern how a store is reached.
 _ELSEWHERE: Final = frozenset({"dynamodb_endpoint", "download_retry_count"})
 
@@ -50,7 +54,6 @@ _S3_WORDS: Final[Mapping[str, str]] = {
     "secret": "secret_access_key",
     "password": "secret_access_key",
     "token": "session_token",
-    "endpoint_url": "endpoint",
     "region_name": "region",
     "anon": "skip_signature",
 }
@@ -62,11 +65,6 @@ _AZURE_WORDS: Final[Mapping[str, str]] = {
     "tenant_id": "authority_id",
 }
 _PREFIXES: Final = {"s3": ("aws_",), "gs": ("google_",), "az": ("azure_storage_", "azure_")}
-_ENDPOINTS: Final = {
-    "s3": ("endpoint", "endpoint_url", "endpoint_url_s3"),
-    "gs": ("base_url",),
-    "az": ("endpoint",),
-}
 _FAMILY: Final = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"}
 _WORDS: Final = {"s3": _S3_WORDS, "gs": _GCS_WORDS, "az": _AZURE_WORDS}
 
@@ -79,15 +77,19 @@ class ClientSettings:
     client: dict[str, Any] = field(default_factory=dict)
     retry: dict[str, Any] = field(default_factory=dict)
     credentials: Any = None
-    endpoint: str | None = None
-    """Address of a server other than the provider's own."""
+    endpoint: Endpoint | None = None
+    """The server, if it is not the provider's own."""
+    keys_from: str = "none"
+    """The place of the keys, for messages."""
 
 
 def to_object_store(scheme: str, bucket: str, options: Mapping[str, Any]) -> ClientSettings:
-    """Converts storage options to the settings of the scheme's client.
+    """Converts storage options to the settings of the scheme's client. What they lack comes from the environment and,
+    for S3, from the profile.
 
     bucket: or container, as in the URI; `container@account.host` names an account of Azure
-    raises: InvalidArgument for an option that the scheme does not have
+    raises: InvalidArgument for an option that the scheme does not have, for an endpoint that is not an address, a
+        profile that does not exist, and a file of certificates that cannot be read
     """
     family = _FAMILY[scheme]
     settings = ClientSettings()
@@ -97,23 +99,59 @@ def to_object_store(scheme: str, bucket: str, options: Mapping[str, Any]) -> Cli
     account = bucket.partition("@")[2].partition(".")[0]
     if family == "az" and account:
         config.setdefault("account_name", account)
-    if str(config.get("endpoint", "")).startswith("http://"):
-        settings.client.setdefault("allow_http", True)
+    profile: dict[str, str] = {}
     if family == "s3":
-        settings.credentials = profile_keys(config)
-    settings.endpoint = _endpoint(family, config)
+        name = config.pop("profile", None)
+        profile = profile_settings(name)
+        settings.credentials = profile_keys(config, name)
+        settings.keys_from = _keys_from(config, name, settings.credentials)
+        if "region" in profile and not {"region", "default_region"} & config.keys() and not _has_region():
+            config["region"] = profile["region"]
+    settings.endpoint = set_endpoint(family, bucket, config, profile)
+    is_plain = settings.endpoint is not None and settings.endpoint.is_plain
+    if is_plain:
+        settings.client.setdefault("allow_http", True)
+    # parsing all certificates of a system takes milliseconds
+    _trust(settings, None if is_plain else family, profile)
     return settings
 
 
-def _endpoint(family: str, config: Mapping[str, Any]) -> str | None:
-    """Returns the address of the server, from the options or from the variables that the client reads."""
-    for name in _ENDPOINTS[family]:
-        found = config.get(name.lower()) or next(
-            (value for prefix in _PREFIXES[family] if (value := os.environ.get(f"{prefix}{name}".upper()))), None
+def _has_region() -> bool:
+    return bool(os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"))
+
+
+def _keys_from(config: Mapping[str, Any], profile: str | None, credentials: Any) -> str:
+    if "access_key_id" in config:
+        return "storage options"
+    if credentials is not None:
+        return f"the profile {profile or os.environ.get(VARIABLE) or 'default'!r} in ~/.aws"
+    return "AWS_ACCESS_KEY_ID" if os.environ.get("AWS_ACCESS_KEY_ID") else "none"
+
+
+def _trust(settings: ClientSettings, family: str | None, profile: Mapping[str, str]) -> None:
+    """Sets the certificates to trust, besides those of the system.
+
+    family: None if none are needed
+    raises: InvalidArgument for a file that cannot be read
+    """
+    given, setting = settings.client.get("root_certificate"), "storage option root_certificate"
+    if given is None and family == "s3":
+        variable = os.environ.get("AWS_CA_BUNDLE")
+        given, setting = (
+            (variable, "AWS_CA_BUNDLE")
+            if variable
+            else (profile.get("ca_bundle"), "ca_bundle of the profile in ~/.aws/config")
         )
-        if found:
-            return str(found)
-    return "emulator" if str(config.get("use_emulator", "")).lower() in ("true", "1") else None
+    if given is None:
+        return
+    if not isinstance(given, bytes) and "-----BEGIN" not in str(given):
+        try:
+            given = Path(given).expanduser().read_bytes()
+        except OSError as error:
+            raise InvalidArgument(
+                f"{setting}={str(given)!r} cannot be read: {error.strerror}: name a file with certificates in PEM form"
+            ) from error
+    settings.client["root_certificate"] = given
 
 
 def bare_name(family: str, name: str) -> str:
@@ -140,6 +178,9 @@ def _add(settings: ClientSettings, scheme: str, family: str, name: str, value: A
     short = bare_name(family, name)
     if short in _ELSEWHERE:
         return
+    if short in ("ca_bundle", "verify"):
+        # certificates, or whether to ask for some, by the names of Amazon's library
+        short, value = ("allow_invalid_certificates", not value) if isinstance(value, bool) else (_CERTIFICATE, value)
     if short in _CLIENT:
         settings.client[short] = _flag(value) if short.startswith(("allow_", "http1_", "http2_only")) else value
         return

@@ -9,50 +9,71 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
+
+from lance_sql.errors import InvalidArgument, missing_package
+from lance_sql.store.profile_settings import VARIABLE, paths
 
 _SHARE_OF_SLACK: Final = 10
 """Keys are renewed when 1/n of their time is left, where n is this number, at most `_MAX_SLACK`."""
 
 _MAX_SLACK: Final = timedelta(minutes=5)
-_FILES: Final = {"AWS_SHARED_CREDENTIALS_FILE": "credentials", "AWS_CONFIG_FILE": "config"}
-"""Variables with the paths of the files, and their names in ~/.aws."""
+_NAMED: Final = 8
+"""Limit of the profiles that a message lists."""
 
 
-def profile_keys(config: Mapping[str, Any]) -> ProfileKeys | None:
+def profile_keys(config: Mapping[str, Any], profile: str | None = None) -> ProfileKeys | None:
     """Returns the keys of the profile, which the client of S3 does not read itself. None if others are given.
 
     config: options of the client
+    profile: its name; by default that of $AWS_PROFILE, or else "default"
+    raises: InvalidArgument if a profile that was named does not exist or has no keys; MissingDependency without boto3
     """
-    if "access_key_id" in config or "skip_signature" in config or os.environ.get("AWS_ACCESS_KEY_ID"):
+    if "access_key_id" in config or "skip_signature" in config:
         return None
-    if "AWS_PROFILE" not in os.environ and not any(path.exists() for path in _paths()):
+    if profile is None and any(os.environ.get(variable) for variable in ("AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE")):
+        return None
+    named = profile or os.environ.get(VARIABLE)
+    if not named and not any(path.exists() for path in paths()):
         return None
     try:
         import boto3  # noqa: F401
         import obstore  # noqa: F401
-    except ImportError:
+    except ImportError as error:
+        if named:
+            raise missing_package(f"the profile {named!r} of S3 needs the package boto3", "object-stores") from error
         return None
-    keys = ProfileKeys()
+    keys = ProfileKeys(profile)
+    if profile and not keys.are_there:
+        raise InvalidArgument(f"{_setting(profile)} has no keys in ~/.aws: log in, or name another profile")
     return keys if keys.are_there else None
 
 
 class ProfileKeys:
     """Current keys of a profile, as obstore's clients ask for them before each request. Thread-safe.
 
+    profile: its name; None for that of the environment
     config: options of the client, from the profile
+    raises: InvalidArgument if it does not exist
     """
 
-    def __init__(self) -> None:
+    def __init__(self, profile: str | None = None) -> None:
         import boto3
+        from botocore.exceptions import BotoCoreError, ProfileNotFound
 
         self._lock = Lock()
-        self._make_session = boto3.Session
+        self._make_session = partial(boto3.Session, profile_name=profile)
         self._states = _file_states()
-        self._session: Any = self._make_session()
-        self._credentials: Any = self._session.get_credentials()
+        try:
+            self._session: Any = self._make_session()
+            self._credentials: Any = self._session.get_credentials()
+        except ProfileNotFound as error:
+            raise _unknown(profile) from error
+        except BotoCoreError as error:
+            raise InvalidArgument(f"{_setting(profile)} cannot be used: {error}: correct it") from error
         self._frozen: Any = None
         self._until: datetime | None = None
         region = self._session.region_name
@@ -110,14 +131,24 @@ class ProfileKeys:
         raise AssertionError
 
 
-def _paths() -> list[Path]:
-    folder = Path.home() / ".aws"
-    return [Path(os.environ.get(variable) or folder / name).expanduser() for variable, name in _FILES.items()]
+def _setting(profile: str | None) -> str:
+    name = profile or os.environ.get(VARIABLE)
+    if name is None:
+        return "The profile 'default' in ~/.aws"
+    return f"storage option profile={name!r}" if profile else f"{VARIABLE}={name!r}"
+
+
+def _unknown(profile: str | None) -> InvalidArgument:
+    import botocore.session
+
+    names = botocore.session.Session().available_profiles
+    known = ", ".join(map(repr, names[:_NAMED])) or "none"
+    return InvalidArgument(f"{_setting(profile)} is not a profile in ~/.aws, which has {known}: correct the name")
 
 
 def _file_states() -> tuple[tuple[int, int, int] | None, ...]:
     """Returns what changes when one of the files is rewritten."""
-    return tuple(_state(path) for path in _paths())
+    return tuple(_state(path) for path in paths())
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
