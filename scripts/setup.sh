@@ -140,7 +140,7 @@ if [ -n "$needed" ]; then
 fi
 
 build=$(cd "$venv" && pwd)/build
-if [ ! -f "$venv/installed.stamp" ] || [ -n "$(find pyproject.toml CMakeLists.txt -newer "$venv/installed.stamp")" ]; then
+if [ ! -f "$venv/installed.stamp" ] || [ ! -f "$build/build.ninja" ] || [ -n "$(find pyproject.toml CMakeLists.txt -newer "$venv/installed.stamp")" ]; then
     echo "lance-sql: building the kernels and installing this checkout into $venv"
     pip_install --no-build-isolation --no-deps --config-settings=build-dir="$build" --editable .
     touch "$venv/installed.stamp"
