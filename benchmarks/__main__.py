@@ -20,6 +20,7 @@ for name in (
     "first_answer",
     "writing",
     "operations",
+    "calls",
     "scale",
 ):
     print(f"\n{name}", flush=True)
