@@ -39,6 +39,7 @@ _FILES: Final = (".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 @click.argument("table")
 @click.argument("source")
 @click.option("--mode", type=click.Choice(("create", "append", "overwrite")), default="create", show_default=True)
+@click.option("--no-create", is_flag=True, help="Fail if the table does not exist.")
 @click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Data file version of a new table.")
 @click.option("--no-stable-row-ids", is_flag=True, help="Create the table without row history.")
 @click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
@@ -53,6 +54,7 @@ def write(
     table: str,
     source: str,
     mode: str,
+    no_create: bool,
     file_version: str | None,
     no_stable_row_ids: bool,
     max_rows_per_file: int | None,
@@ -89,6 +91,7 @@ def write(
             path,
             branch=branch,
             mode=mode,  # type: ignore[arg-type]  # click has checked the text
+            create=not no_create,
             file_version=file_version,
             stable_row_ids=False if no_stable_row_ids else None,
             max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,

@@ -216,7 +216,11 @@ class WriteJob:
                 return self.target.commit(fragments, summary.to_properties(), self._transaction)
         except TableExists:
             self._check_not_committed()
-            raise
+            if self.target.mode != "append":
+                raise
+            # another writer created it first
+            summary = dataclasses.replace(summary, operation="insert")
+            return self.target.beside().commit(fragments, summary.to_properties(), self._transaction)
 
     def _check_files(self, paths: Sequence[str]) -> None:
         """Checks that files still exist: an abort in another process may have removed them, or a cleanup, which treats

@@ -62,6 +62,7 @@ def _resolved(
 class WriteOptions(CommitOptions, total=False):
     """Keywords of `write` and `begin_write`; see `write`."""
 
+    create: bool
     file_version: str | None
     stable_row_ids: bool | None
     merge_schema: bool
@@ -104,12 +105,15 @@ def write(
     """Writes a table, or appends to one; a failed write leaves no files.
 
     uri: a path or URI; or a `Dataset`, whose branch is then used
-    data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,
-        whose named index becomes columns, a Spark frame or a lazy Polars frame, which are collected, a dict of columns,
-        a list of dicts, or record batches. Streams are written as they arrive
-    mode: "create" a table that must not exist, "append" to one that must, or "overwrite" all rows and columns of a
-        table, which is created when it does not exist
-    schema: of dicts or of record batches, if they do not define it
+    data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`); a dataset, fragment or
+        scanner of pyarrow or pylance; a Delta table, a table or scan of pyiceberg, a dataset of Hugging Face; a frame
+        of pandas or GeoPandas, whose named index becomes columns, of Spark, or a lazy one of Polars, which are
+        collected; a dict of columns, a list of dicts; or an iterable of record batches, tables, frames or dicts, such
+        as the chunks of pandas. Streams are written as they arrive
+    mode: "create" a table that must not exist; "append" to one, or "overwrite" all its rows and columns; both create a
+        table that does not exist
+    create: False raises TableNotFound if the table of "append" or "overwrite" does not exist
+    schema: of dicts, or of the parts of an iterable, if they do not define it
     branch: to append to, or to overwrite; main by default
     file_version: of the data files: "2.2" by default, "2.1" or "2.0"; a table keeps its version when rows are
         appended, unless another writer has already mixed versions in it
@@ -160,15 +164,16 @@ def _write_job(
     storage_options = with_manifest_store(options.get("storage_options"), options.get("manifest_store"))
     table_uri, branch, storage_options = _resolved(uri, branch, storage_options)
     compression, level = options.get("compression"), options.get("compression_level")
-    if mode == "append" and (compression is not None or level is not None):
-        raise InvalidArgument("Appended rows use the compression of the table: leave compression= out")
     limits = FileLimits(
         options.get("max_rows_per_file", MAX_ROWS_PER_FILE), options.get("max_bytes_per_file", MAX_BYTES_PER_FILE)
     )
     properties = check_properties(options.get("properties"))
     turn = once.turn(options.get("txn_app_id"), options.get("txn_version"))
-    snapshot = insert.existing(table_uri, mode, branch=branch, storage_options=storage_options)
+    create = options.get("create", True)
+    snapshot = insert.existing(table_uri, mode, create=create, branch=branch, storage_options=storage_options)
     table = snapshot.manifest.schema.arrow if mode == "append" and snapshot is not None else None
+    if table is not None and (compression is not None or level is not None):
+        raise InvalidArgument("Appended rows use the compression of the table: leave compression= out")
     target = insert.target(
         table_uri,
         mode,

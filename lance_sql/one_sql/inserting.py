@@ -69,7 +69,7 @@ class Insertion(Change):
         types = engine.column_types(Source(dataset))
         rows = _in_order(_prepared(self.query, [types.get(name) for name in names], engine).reader(), names, schema)
         if not self.overwrite:
-            return write(rows, path, mode="append")
+            return write(rows, path, mode="append", create=False)
         columns = pa.schema(map(declared_field, dataset.snapshot.manifest.schema.fields), schema.metadata)
         return begin_write(path, columns, mode="overwrite").write(rows)
 
@@ -116,6 +116,7 @@ class Creation(Change):
             rows,
             path,
             mode=self.mode,
+            create=self.mode != "append",
             compression=self.compression,
             compression_level=self.compression_level,
         )

@@ -28,6 +28,7 @@ from lance_sql.jobs.applying.history import AppliedHistory, has_commit_times
 from lance_sql.jobs.applying.latest import Latest
 from lance_sql.jobs.applying.target_rows import newest, opened
 from lance_sql.jobs.distributed import change_rows
+from lance_sql.writes.statements.source import is_typed
 
 __all__ = [
     "Application",
@@ -94,8 +95,10 @@ def apply_changes(
         is_in_order = sequence_by is None
         changes = missing(changes, newest(target, storage_options))
         given |= changes.properties
+    target_types = None if is_typed(changes) else newest(target, storage_options)
     source = read(
         changes,
+        table=None if target_types is None else target_types.schema,
         keys=keys,
         sequence_by=sequence_by,
         delete_when=delete_when,

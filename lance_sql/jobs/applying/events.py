@@ -96,6 +96,7 @@ class EventSource:
 def read(
     changes: object,
     *,
+    table: pa.Schema | None = None,
     keys: str | Sequence[str] | None,
     sequence_by: str | Sequence[str] | None,
     delete_when: str | None,
@@ -105,12 +106,14 @@ def read(
 ) -> EventSource:
     """Converts changes to events.
 
+    table: schema of the target, for values without Arrow types
     with_commit_times: if the changes are ordered by commits, add the times of the commits to the order
     raises: ColumnNotFound, InvalidArgument
     """
     feed = changes if isinstance(changes, ChangeFeed) else None
-    table = joinable(feed.scan().to_table() if feed is not None else to_reader(changes).read_all())
-    names = table.schema.names
+    given = feed.scan().to_table() if feed is not None else to_reader(changes, table=table).read_all()
+    rows = joinable(given)
+    names = rows.schema.names
     # rows of a feed that passed through an engine count as a feed
     is_feed = {CHANGE_TYPE, COMMIT_VERSION} <= set(names)
     if feed is not None and keys is None:
@@ -119,7 +122,7 @@ def read(
         raise InvalidArgument("The changes have no key: pass keys=['id']")
     chosen_keys = _names(keys, names, "keys")
     for name in chosen_keys:
-        check(name, table.schema.field(name).type)
+        check(name, rows.schema.field(name).type)
     sequence = _names(sequence_by or (), names, "sequence_by")
     is_by_commit = is_feed and not sequence
     has_commit_times = is_by_commit and with_commit_times and COMMIT_TIMESTAMP in names
@@ -134,34 +137,34 @@ def read(
         raise InvalidArgument(
             f"The key column {missing[0]!r} is not among the columns of the target: add it to columns="
         )
-    is_delete = np.zeros(table.num_rows, np.bool_)
+    is_delete = np.zeros(rows.num_rows, np.bool_)
     is_feed_delete = is_delete
     if is_feed:
-        kinds = table.column(CHANGE_TYPE)
+        kinds = rows.column(CHANGE_TYPE)
         is_feed_delete = is_delete = np.isin(kinds.to_numpy(zero_copy_only=False).astype(str), (DELETE, PREIMAGE))
     if delete_when is not None:
-        predicate = from_sql(delete_when, table.schema, table="the changes")
-        answers = [evaluate(predicate, batch).fill_null(False) for batch in table.to_batches()]
+        predicate = from_sql(delete_when, rows.schema, table="the changes")
+        answers = [evaluate(predicate, batch).fill_null(False) for batch in rows.to_batches()]
         if answers:
             is_delete = is_delete | np.concatenate([each.to_numpy(zero_copy_only=False) for each in answers])
     for name in sequence:
-        type = plain(table.schema.field(name).type)
+        type = plain(rows.schema.field(name).type)
         if pa.types.is_nested(type) or pa.types.is_interval(type):
             raise InvalidArgument(
                 f"sequence_by: the column {name!r} of type {type} has no order: pass columns of plain values"
             )
-        if table.column(name).null_count:
-            at = int(np.flatnonzero(table.column(name).is_null().to_numpy(zero_copy_only=False))[0])
-            key = table.slice(at, 1).select(list(chosen_keys)).to_pylist()[0]
+        if rows.column(name).null_count:
+            at = int(np.flatnonzero(rows.column(name).is_null().to_numpy(zero_copy_only=False))[0])
+            key = rows.slice(at, 1).select(list(chosen_keys)).to_pylist()[0]
             raise InvalidArgument(f"sequence_by: the column {name!r} is NULL in the change of {key}")
-    ordered = table.select(list(sequence)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(sequence))])
-    comes_after = is_feed_delete if not is_by_commit else np.zeros(table.num_rows, np.bool_)
-    events = Events(_nullable(table.select(wanted)), _nullable(ordered), is_delete, comes_after)
+    ordered = rows.select(list(sequence)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(sequence))])
+    comes_after = is_feed_delete if not is_by_commit else np.zeros(rows.num_rows, np.bool_)
+    events = Events(_nullable(rows.select(wanted)), _nullable(ordered), is_delete, comes_after)
     if is_feed:
-        versions = table.column(COMMIT_VERSION).to_numpy().astype(np.int64)
+        versions = rows.column(COMMIT_VERSION).to_numpy().astype(np.int64)
         # commits in order, and in each the removed rows before those that replace them
         order = np.lexsort((~is_feed_delete, versions))
-        numbers = number(table.select(list(chosen_keys)))
+        numbers = number(rows.select(list(chosen_keys)))
         of_commit = numbers * (int(versions.max(initial=0)) + 1) + versions
         is_replaced = is_feed_delete & np.isin(of_commit, of_commit[~is_feed_delete])
         events = events.take(order[~is_replaced[order]])

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.errors import InvalidArgument, RetryableConflict, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.format import file_versions
 from lance_sql.format.casts.null_columns import with_types_of
 from lance_sql.format.casts.table import TableCast
@@ -62,9 +62,9 @@ class Target:
     @property
     def operation(self) -> str:
         """Operation of the user, for the summary of the commit."""
-        if self.mode == "append":
-            return "insert"
-        return "create" if self.snapshot is None else "overwrite"
+        if self.snapshot is None:
+            return "create"
+        return "insert" if self.mode == "append" else "overwrite"
 
     def num_replaced_rows(self) -> int | None:
         """Returns the number of rows that an overwrite replaces; None if not recorded."""
@@ -85,8 +85,7 @@ class Target:
         uuid: of the transaction
         raises: as `committer.commit` and `committer.create`
         """
-        if self.mode == "append":
-            assert self.snapshot is not None
+        if self.mode == "append" and self.snapshot is not None:
             appended: Operation = Append(fragments)
             manifest = self.snapshot.manifest
             # an unpickled target has another schema object than its snapshot, with the same fields
@@ -108,6 +107,22 @@ class Target:
             uuid=uuid,
         )
 
+    def beside(self) -> Target:
+        """Returns the destination of an append to a table that another writer has created meanwhile.
+
+        raises: RetryableConflict if its columns or settings differ from those that the rows were written with
+        """
+        snapshot = open_snapshot(self.uri, storage_options=self.storage_options)
+        manifest = snapshot.manifest
+        check_writable(snapshot)
+        same = manifest.schema.fields == self.schema.fields and manifest.has_stable_row_ids == self.stable_row_ids
+        if not same or _appended_version(snapshot, None) != self.file_version:
+            raise RetryableConflict(
+                f"{snapshot.name} was created by another writer meanwhile, with other columns or settings: write the"
+                " rows again"
+            )
+        return replace(self, snapshot=snapshot, schema=manifest.schema)
+
     def was_tried(self, uuid: str) -> bool:
         """Whether the commit of a transaction may have succeeded, or may still succeed.
 
@@ -116,19 +131,24 @@ class Target:
         return was_tried(self.store(), 0 if self.snapshot is None else self.snapshot.version, uuid)
 
 
-def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mapping[str, Any] | None) -> Snapshot | None:
+def existing(
+    uri: str, mode: Mode, *, create: bool, branch: str | None, storage_options: Mapping[str, Any] | None
+) -> Snapshot | None:
     """Returns the newest version of the table to be written, None for a new table.
 
-    raises: TableNotFound for an append to a missing table; TableExists for a table to be created; InvalidArgument;
+    create: whether the table may be missing
+    raises: TableNotFound for a table that must exist; TableExists for a table to be created; InvalidArgument;
         UnsupportedFeature for a table with unsupported writer features
     """
     if mode not in ("create", "append", "overwrite"):
         raise InvalidArgument(f"mode={mode!r} is not one of 'create', 'append' and 'overwrite'")
+    if mode == "create" and not create:
+        raise InvalidArgument("create=False contradicts mode='create': pass mode='append' or mode='overwrite'")
     try:
         snapshot = open_snapshot(uri, branch=branch, storage_options=storage_options)
     except TableNotFound:
         _check_new(uri, storage_options)
-        if mode == "append" or branch is not None:
+        if not create or branch is not None:
             raise
         return None
     if mode == "create":
@@ -176,8 +196,7 @@ def target(
         )
     if snapshot is not None and stable_row_ids is not None:
         _check_row_ids(snapshot, stable_row_ids)
-    if mode == "append":
-        assert snapshot is not None
+    if mode == "append" and snapshot is not None:
         chosen = _appended_version(snapshot, wanted_version)
         fields = snapshot.manifest.schema
         if merge_schema:

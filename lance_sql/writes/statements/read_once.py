@@ -32,10 +32,15 @@ def check(source: object) -> None:
     """
     for stream in _streams(source):
         if _was_read(stream) or (isinstance(stream, GeneratorType) and getgeneratorstate(stream) == GEN_CLOSED):
-            raise InvalidArgument(
-                f"The {_kind(stream)} of rows was read before, wholly or until it failed, and cannot start again: pass"
-                " a new one, also for a retry"
-            )
+            raise refusal(_kind(stream))
+
+
+def refusal(kind: str) -> InvalidArgument:
+    """Returns the error of a source that was read."""
+    return InvalidArgument(
+        f"The {kind} of rows was read before, wholly or until it failed, and cannot start again: pass a new one, also"
+        " for a retry"
+    )
 
 
 def begin(source: object) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pytest
 
 import lance_sql
@@ -80,6 +81,12 @@ def arro3(fails: bool) -> Any:
     return module.RecordBatchReader.from_stream(pa.RecordBatchReader.from_batches(SCHEMA, batches(fails)))
 
 
+def folder(table: lance_sql.Dataset) -> Any:
+    place = f"{table.uri}.parquet"
+    pads.write_dataset(ROWS, place, format="parquet", existing_data_behavior="overwrite_or_ignore")
+    return pads.dataset(place)
+
+
 ONCE: dict[str, Callable[[bool], Any]] = {
     "reader": lambda fails: pa.RecordBatchReader.from_batches(SCHEMA, batches(fails)),
     "reader that goes on": lambda fails: pa.RecordBatchReader.from_batches(SCHEMA, GoesOn(fails)),
@@ -90,6 +97,10 @@ ONCE: dict[str, Callable[[bool], Any]] = {
     "wrapped reader": lambda fails: Wrapper(pa.RecordBatchReader.from_batches(SCHEMA, batches(fails))),
     "wrapped generator": lambda fails: Wrapper(batches(fails)),
     "iterable": lambda fails: Batches(batches(fails)),
+    "tables": lambda fails: (pa.table(batch) for batch in batches(fails)),
+    "dicts": lambda fails: (row for batch in batches(fails) for row in batch.to_pylist()),
+    "frames": lambda fails: (batch.to_pandas() for batch in batches(fails)),
+    "scanner": lambda fails: pads.Scanner.from_batches(batches(fails), schema=SCHEMA),
     "columns": lambda fails: {"id": values(fails), "v": [10] * 6},
     "all columns": lambda fails: {"id": values(fails), "v": (10 for _ in range(6))},
 }
@@ -103,6 +114,11 @@ AGAIN: dict[str, Callable[[lance_sql.Dataset], Any]] = {
     "answer": lambda table: lance_sql.sql(f"FROM '{table.uri}'", "duckdb"),
     "changes": lambda table: table.changes().scan(["id", "v"]),
     "pandas": lambda table: ROWS.to_pandas(),
+    "list of tables": lambda table: [ROWS.slice(0, 2), ROWS.slice(2)],
+    "list of frames": lambda table: [ROWS.slice(0, 2).to_pandas(), ROWS.slice(2).to_pandas()],
+    "arrow dataset": lambda table: pads.dataset(ROWS),
+    "arrow scanner": lambda table: pads.dataset(ROWS).scanner(),
+    "folder": folder,
     "polars": lambda table: pytest.importorskip("polars").from_arrow(ROWS),
     "relation": lambda table: pytest.importorskip("duckdb").sql("SELECT range AS id, 10::BIGINT AS v FROM range(6)"),
 }

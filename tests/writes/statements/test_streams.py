@@ -129,6 +129,6 @@ def test_changes_of_types_that_do_not_fit_leave_no_version(tmp_path: Path, scd: 
     path = str(tmp_path / "t.lance")
     lance_sql.apply_changes(path, {"id": [1], "v": [1], "at": [1]}, "id", sequence_by="at", scd=scd)
     version = lance_sql.open(path).version
-    with pytest.raises(InvalidArgument, match="v: string where int64 is expected"):
+    with pytest.raises(InvalidArgument, match="Column 'v', row 0: 'a' does not fit int64"):
         lance_sql.apply_changes(path, {"id": [1], "v": ["a"], "new": [5], "at": [2]}, "id", sequence_by="at", scd=scd)
     assert lance_sql.open(path).version == version

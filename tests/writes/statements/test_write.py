@@ -76,7 +76,7 @@ def test_anything_else_is_refused(tmp_path: Path, source: object) -> None:
 def test_modes(tmp_path: Path) -> None:
     path = tmp_path / "t"
     with pytest.raises(TableNotFound):
-        lance_sql.write(ROWS, path, mode="append")
+        lance_sql.write(ROWS, path, mode="append", create=False)
     assert lance_sql.write(ROWS, path, mode="overwrite").version == 1
     with pytest.raises(TableExists, match="append"):
         lance_sql.write(ROWS, path)
