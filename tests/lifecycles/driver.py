@@ -19,6 +19,7 @@ import sys
 import tempfile
 import traceback
 import urllib.parse
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -511,6 +512,8 @@ class Life:
             name = "u v.lance" if self.name == "t.lance" else "t.lance"
             table_folders.move(str(self.path), str(self.folder / name))
             self.name, self.backup = name, None
+            # a cursor that a restore has lost is known by the place of its table
+            self.drop_copies(job for job in CURSORS if job not in self.table.cursors)
 
     def do_drop(self) -> None:
         if self.random.random() < 0.3:
@@ -518,9 +521,9 @@ class Life:
             self.create()
             self.drop_copies()
 
-    def drop_copies(self) -> None:
+    def drop_copies(self, jobs: Iterable[str] = CURSORS) -> None:
         """Removes the targets of cursors, which another table would add its rows to."""
-        for job in CURSORS:
+        for job in jobs:
             if (self.folder / f"{job}.lance").exists():
                 table_folders.drop(str(self.folder / f"{job}.lance"))
 
