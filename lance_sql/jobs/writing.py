@@ -70,6 +70,7 @@ class WriteOptions(CommitOptions, total=False):
     max_bytes_per_file: int
     compression: str | Mapping[str, str] | None
     compression_level: int | None
+    config: Mapping[str, str] | None
     txn_app_id: str | None
     txn_version: int | None
     storage_options: Mapping[str, Any] | None
@@ -125,6 +126,7 @@ def write(
     compression: "zstd" or "lz4" for all columns, or for some by name; stored with the table, and used for appended
         rows, too
     compression_level: of "zstd"; 3 by default
+    config: keys of the table's config that the version which creates or overwrites it sets; see `Dataset.update_config`
     properties, job, progress: as for every change; see `Dataset.delete`
     txn_app_id, txn_version: make the write idempotent: an application assigns ascending numbers to its writes, and a
         write whose number, or a later one, the table already has is not repeated. The table's config has the last
@@ -183,5 +185,6 @@ def _write_job(
         stable_row_ids=options.get("stable_row_ids"),
         storage_options=storage_options,
         merge_schema=options.get("merge_schema", False),
+        config=options.get("config"),
     )
     return WriteJob(target, limits, properties, turn=turn, job=commit_origin.checked_job(options.get("job")))

@@ -16,7 +16,7 @@ from typing import Final
 import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql import in_catalogs, upkeep
+from lance_sql.one_sql import in_catalogs, table_properties, upkeep
 from lance_sql.one_sql.column_definitions import (
     COMMENT,
     arrow_type,
@@ -148,6 +148,7 @@ def _alter_column(read: TokenReader, path: str) -> Change:
 
 def _set_properties(read: TokenReader, path: str) -> Change:
     values = read.properties()
+    table_properties.check_later(values)
     return upkeep.Upkeep(path, lambda dataset, engine: dataset.update_config(values))
 
 

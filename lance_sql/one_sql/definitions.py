@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pyarrow as pa
 from sqlglot.dialects.dialect import Dialect
 
 import lance_sql.opening
@@ -19,6 +18,7 @@ from lance_sql.jobs.writing import write
 from lance_sql.one_sql import alterations, in_catalogs, upkeep
 from lance_sql.one_sql.column_definitions import COMMENT, ColumnDefinition, read_columns
 from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.table_properties import TableProperties, table_properties
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.one_sql.writing_statements import Change
@@ -33,7 +33,7 @@ class TableDefinition(Change):
     dialect: Dialect = field(compare=False)
     replace: bool = False
     if_not_exists: bool = False
-    config: tuple[tuple[str, str], ...] = ()
+    properties: TableProperties = field(default_factory=TableProperties)
 
     @property
     def replaces(self) -> bool:
@@ -54,9 +54,15 @@ class TableDefinition(Change):
                 return lance_sql.opening.open(path)
             except TableNotFound:
                 pass
-        schema = pa.schema([column.field(engine, self.dialect) for column in self.columns])
-        dataset = write(schema.empty_table(), path, mode="overwrite" if self.replace else "create")
-        return dataset.update_config(dict(self.config)) if self.config else dataset
+        schema = self.properties.schema([column.field(engine, self.dialect) for column in self.columns])
+        return write(
+            schema.empty_table(),
+            path,
+            mode="overwrite" if self.replace else "create",
+            file_version=self.properties.file_version,
+            stable_row_ids=self.properties.stable_row_ids,
+            config=self.properties.config,
+        )
 
 
 def alter_table(read: TokenReader) -> Change | Task | None:
@@ -88,15 +94,15 @@ def _made(read: TokenReader, path: str, *, replace: bool, if_not_exists: bool) -
     if read.next_words(1) != ("(",):
         return None
     columns = read_columns(read)
-    config: dict[str, str] = {}
+    properties: dict[str, str] = {}
     while not read.is_at_end:
         if read.accept("USING"):
             read.expect("LANCE")
         elif read.accept("COMMENT"):
             read.accept("=")
-            config[COMMENT] = read.value("a comment")
+            properties[COMMENT] = read.value("a comment")
         elif read.accept("TBLPROPERTIES"):
-            config |= read.properties()
+            properties |= read.properties()
         elif read.next_words(1) == ("AS",):
             raise UnsupportedFeature(
                 "CREATE TABLE (columns) AS is not supported: write CREATE TABLE 'x.lance' AS query, with the columns of"
@@ -109,7 +115,7 @@ def _made(read: TokenReader, path: str, *, replace: bool, if_not_exists: bool) -
             )
         else:
             read.end()
-    return TableDefinition(path, tuple(columns), read.dialect, replace, if_not_exists, tuple(config.items()))
+    return TableDefinition(path, tuple(columns), read.dialect, replace, if_not_exists, table_properties(properties))
 
 
 def comment(read: TokenReader) -> Change | None:

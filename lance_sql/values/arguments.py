@@ -1,9 +1,9 @@
-"""Checks of arguments of public functions: names of columns, numbers, ages, and keywords that a function lacks."""
+"""Checks of arguments of public functions: names of columns, numbers, ages, texts, and keywords."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -47,6 +47,20 @@ def check_keywords(function: str, given: Iterable[str], known: Sequence[str], *,
         else:
             hint = f"; it has {', '.join(known)}"
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def check_texts(values: object, what: str, *, may_be_none: bool = True) -> None:
+    """Makes sure that an argument is a dict of texts.
+
+    what: begins the message
+    may_be_none: whether values may be None, which removes a key
+    raises: InvalidArgument
+    """
+    if not isinstance(values, Mapping):
+        raise InvalidArgument(f"{what}: pass a dict, not {values!r}")
+    for key, value in values.items():
+        if not isinstance(key, str) or not (isinstance(value, str) or (value is None and may_be_none)):
+            raise InvalidArgument(f"{what}: {key!r} is {value!r}")
 
 
 def column_names(columns: Sequence[str] | None) -> list[str] | None:

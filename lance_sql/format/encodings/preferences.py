@@ -5,7 +5,7 @@ Readers ignore them. Unknown keys have no effect; a known key with an unknown va
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.encodings.tree import Compression
@@ -57,30 +57,30 @@ def from_metadata(metadata: Mapping[str, bytes]) -> Preferences:
     if not any(key.startswith(PREFIX) for key in metadata):
         return _NONE
 
-    def read(key: str, parse: Callable[[str], T]) -> T | None:
+    found: dict[str, Any] = dict.fromkeys(_PARSERS)
+    for key, parse in _PARSERS.items():
         given = metadata.get(PREFIX + key)
         if given is None:
-            return None
+            continue
         text = given.decode("utf-8", "replace").strip()
         try:
-            return parse(text.lower())
+            found[key] = parse(text.lower())
         except (KeyError, ValueError):
             raise InvalidArgument(f"the metadata {PREFIX + key}={text[:60]!r} is not supported") from None
-
-    scheme = read("compression", _one_of(_SCHEMES))
+    scheme = found["compression"]
     return Preferences(
         compression=scheme if isinstance(scheme, Compression) else None,
-        compression_level=read("compression-level", _number(-100, 100)),
+        compression_level=found["compression-level"],
         plain=scheme == "none",
         symbols=scheme == "fsst",
-        rle_threshold=read("rle-threshold", _share),
-        byte_stream_split=read("bss", _one_of({"on": True, "off": False, "auto": None})),
-        dictionary_divisor=read("dict-divisor", _number(1, 1 << 48)),
-        dictionary_ratio=read("dict-size-ratio", _positive_share),
-        dictionary_compression=read("dict-values-compression", _one_of(_DICTIONARY_SCHEMES)),
-        dictionary_compression_level=read("dict-values-compression-level", _number(-100, 100)),
-        full_zip=read("structural-encoding", _one_of({"fullzip": True, "miniblock": False})),
-        chunk_bytes=read("minichunk-size", _number(1, 1 << 30)),
+        rle_threshold=found["rle-threshold"],
+        byte_stream_split=found["bss"],
+        dictionary_divisor=found["dict-divisor"],
+        dictionary_ratio=found["dict-size-ratio"],
+        dictionary_compression=found["dict-values-compression"],
+        dictionary_compression_level=found["dict-values-compression-level"],
+        full_zip=found["structural-encoding"],
+        chunk_bytes=found["minichunk-size"],
     )
 
 
@@ -122,3 +122,20 @@ def _positive_share(text: str) -> float:
     if (share := _share(text)) == 0:
         raise ValueError(text)
     return share
+
+
+_PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
+    "compression": _one_of(_SCHEMES),
+    "compression-level": _number(-100, 100),
+    "rle-threshold": _share,
+    "bss": _one_of({"on": True, "off": False, "auto": None}),
+    "dict-divisor": _number(1, 1 << 48),
+    "dict-size-ratio": _positive_share,
+    "dict-values-compression": _one_of(_DICTIONARY_SCHEMES),
+    "dict-values-compression-level": _number(-100, 100),
+    "structural-encoding": _one_of({"fullzip": True, "miniblock": False}),
+    "minichunk-size": _number(1, 1 << 30),
+}
+
+KEYS: Final = tuple(_PARSERS)
+"""The options, without the prefix."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
@@ -27,6 +27,7 @@ from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.paths import DATA
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import split_name
+from lance_sql.values.arguments import check_texts
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import committer
 from lance_sql.writes.commit.operations import Append, Merge, Operation, Overwrite
@@ -45,6 +46,7 @@ class Target:
     snapshot: the newest version when it was opened; None for a new table
     schema: of the table after the write
     file_version: of the new data files
+    config: keys of the table's config that the same version sets
     """
 
     uri: str
@@ -54,6 +56,7 @@ class Target:
     file_version: str
     stable_row_ids: bool
     storage_options: Mapping[str, Any] | None
+    config: Mapping[str, str] = field(default_factory=dict)
 
     def store(self) -> Store:
         """Opens the store of the data files."""
@@ -94,7 +97,7 @@ class Target:
                     tuple(manifest.fragments), self.schema, preserves_nullability=True, new_fragments=fragments
                 )
             return committer.commit(self.snapshot, appended, properties=properties, uuid=uuid)
-        operation = Overwrite(fragments, self.schema, file_version=self.file_version)
+        operation = Overwrite(fragments, self.schema, self.config, file_version=self.file_version)
         if self.snapshot is not None:
             return committer.commit(self.snapshot, operation, properties=properties, uuid=uuid)
         return committer.create(
@@ -181,6 +184,7 @@ def target(
     stable_row_ids: bool | None,
     storage_options: Mapping[str, Any] | None,
     merge_schema: bool = False,
+    config: Mapping[str, str] | None = None,
 ) -> Target:
     """Returns the destination of rows with a schema.
 
@@ -188,6 +192,7 @@ def target(
     wanted_version: of the data files; a table that exists keeps its own unless it is overwritten or mixes versions
     stable_row_ids: fixed at creation, on unless False
     merge_schema: an append adds missing columns to the table
+    config: of a table that is created or overwritten
     raises: InvalidArgument for rows that do not fit; UnsupportedFeature
     """
     if wanted_version is not None and wanted_version not in file_versions.WRITTEN:
@@ -196,7 +201,11 @@ def target(
         )
     if snapshot is not None and stable_row_ids is not None:
         _check_row_ids(snapshot, stable_row_ids)
+    if config:
+        check_texts(config, "Config values are text", may_be_none=False)
     if mode == "append" and snapshot is not None:
+        if config:
+            raise InvalidArgument("Appended rows set no config: leave config= out, and call update_config")
         chosen = _appended_version(snapshot, wanted_version)
         fields = snapshot.manifest.schema
         if merge_schema:
@@ -212,7 +221,7 @@ def target(
             schema = with_types_of(schema, snapshot.manifest.schema.arrow)
         fields = from_arrow(schema, file_version=chosen)
         primary_key.check(fields)
-    return Target(uri, mode, snapshot, fields, chosen, stable_row_ids is not False, storage_options)
+    return Target(uri, mode, snapshot, fields, chosen, stable_row_ids is not False, storage_options, config or {})
 
 
 def write_fragments(

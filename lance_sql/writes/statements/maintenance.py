@@ -13,6 +13,7 @@ from lance_sql.table import identity, location, refs, versions
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile, VersionLike
+from lance_sql.values.arguments import check_texts
 from lance_sql.writes.commit import clones, recovery
 from lance_sql.writes.commit.operations import Restore, UpdateConfig, UpdateMap
 from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest, summarize, while_there
@@ -88,7 +89,7 @@ def update_config(
 
     raises: InvalidArgument for values that are not text; CommitConflict
     """
-    _check_texts(values, "Config values are text")
+    check_texts(values, "Config values are text")
     if not values:
         raise InvalidArgument("No key to set: pass at least one")
     operation = UpdateConfig(config=UpdateMap(dict(values)))
@@ -135,14 +136,6 @@ def _file(snapshot: Snapshot, version: VersionLike) -> VersionFile:
     return file
 
 
-def _check_texts(values: object, what: str) -> None:
-    if not isinstance(values, Mapping):
-        raise InvalidArgument(f"{what} must be a dict, not {values!r}")
-    for key, value in values.items():
-        if not isinstance(key, str) or not (value is None or isinstance(value, str)):
-            raise InvalidArgument(f"{what}: {key!r} is {value!r}")
-
-
 def update_field_metadata(
     snapshot: Snapshot, column: str, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
 ) -> Snapshot:
@@ -152,7 +145,7 @@ def update_field_metadata(
     raises: ColumnNotFound; InvalidArgument for values that are not text, and for keys that determine how values are
         stored; CommitConflict
     """
-    _check_texts(values, "Metadata of columns is text")
+    check_texts(values, "Metadata of columns is text")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot

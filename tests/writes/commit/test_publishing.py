@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_a_key_that_both_gave_is_a_conflict(table: Dataset) -> None:
     assert table.publish("load").count_rows("id = 5") == 2
 
 
-SAME = {
+SAME: dict[str, Callable[[Dataset], object]] = {
     "update": lambda table: table.update({"v": "'same'"}, "id = 2"),
     "delete": lambda table: table.delete("id = 2"),
     "insert": lambda table: lance_sql.write({"id": [9], "v": ["same"]}, table, mode="append"),
