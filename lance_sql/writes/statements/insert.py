@@ -119,6 +119,7 @@ class Target:
         manifest = snapshot.manifest
         check_writable(snapshot)
         same = manifest.schema.fields == self.schema.fields and manifest.has_stable_row_ids == self.stable_row_ids
+        same &= self.config.items() <= manifest.config.items()
         if not same or _appended_version(snapshot, None) != self.file_version:
             raise RetryableConflict(
                 f"{snapshot.name} was created by another writer meanwhile, with other columns or settings: write the"
