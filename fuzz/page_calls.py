@@ -240,7 +240,7 @@ def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: 
         [kernels.TestedColumn(column, parts, _test(values), zones)],
         [kernels.ComparedColumns(column, parts, column, parts, None if values["variable"] else order, 3, divisor)],
         [0, 1],
-        [kernels.DeliveredColumn(column, parts, True, [], [])],
+        [kernels.DeliveredColumn(column, parts, True, [], [], False)],
         [0],
         rows,
         np.unique(np.linspace(0, count, 5, dtype=np.int64)[1:]),
@@ -254,7 +254,7 @@ def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: 
     assert zones.num_known <= -(-num_rows // 8192)
 
 
-def _fail(in_test: bool, column: int, page: int | None, message: str) -> NoReturn:
+def _fail(in_test: bool, column: int, page: int | None, message: str, is_unsupported: bool) -> NoReturn:
     raise _Refused(message)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from typing import Any
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,8 @@ from google.protobuf.message import Message
 
 from fuzz.inputs import Values
 from fuzz.mutations import damage
+from lance_sql import _kernels
+from lance_sql._kernels import JsonResult, JsonStepKind
 from lance_sql.errors import LanceError, at
 from lance_sql.format.proto import row_ids_pb2, table_pb2, transaction_pb2
 from lance_sql.format.schema import Field, Schema, build, jsonb, types, wire
@@ -40,6 +43,14 @@ from lance_sql.writes.commit.operations import (
     UpdateMode,
 )
 from tests.damaged.messages import damage_message
+from tests.kernels import json_oracle
+
+_JSON_PATHS: Final[Sequence[Sequence[_kernels.JsonStep]]] = (
+    [],
+    [(JsonStepKind.KEY, "a", 0)],
+    [(JsonStepKind.EITHER, "1", 1)],
+    [(JsonStepKind.INDEX, "", 0), (JsonStepKind.LAST, "", 0)],
+)
 
 _WORDS = (
     "fixed_size_list", "dict", "timestamp", "decimal", "fixed_size_binary", "time32", "duration", "list", "struct",
@@ -256,7 +267,24 @@ def read_logical_type(values: Values) -> None:
 
 
 def read_json(values: Values) -> None:
-    jsonb.to_text(pa.array([data_of(values), None], pa.large_binary()))
+    """Reads a document in every way. Its text is that of the oracle, and its members are damaged at most if it is."""
+    document = data_of(values)
+    documents = pa.array([b"\x80\0\0\0", document, None], pa.large_binary())
+    # one of the functions of members, which differs from document to document
+    number = zlib.crc32(document)
+    path, result = _JSON_PATHS[number % len(_JSON_PATHS)], JsonResult(number // 100 % len(JsonResult))
+    _, fault = _kernels.json_members(documents, path, result, "a")
+    assert fault is None or fault[1] == 1
+    try:
+        expected = json_oracle.text_of(document)
+    except json_oracle.RefusedError:
+        expected = ""
+    try:
+        found = jsonb.to_text(documents).to_pylist()
+    except LanceError:
+        assert not expected
+        raise
+    assert found == ["[]", expected, None]
 
 
 def data_of(values: Values) -> bytes:

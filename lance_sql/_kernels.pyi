@@ -72,6 +72,47 @@ class IpcCodec(IntEnum):
     LZ4_FRAME = 0
     ZSTD = 1
 
+class JsonFaultKind(IntEnum):
+    """Why a JSON document is refused."""
+
+    DAMAGED = 0
+    UNSUPPORTED = 1
+    MISMATCH = 2
+    """Its member is valid, and cannot become the result."""
+
+class JsonResult(IntEnum):
+    """Result of a function of the members of JSON documents. NULL for a null, if nothing else is said."""
+
+    TEXT = 0
+    """JSON text; null is a text as well."""
+    STRING = 1
+    """A string as it is; others as JSON text."""
+    DOCUMENT = 2
+    """A document of its own; null is one as well."""
+    INTEGER = 3
+    """int64, rounded. Strings may be numbers; booleans are 0 and 1."""
+    FLOAT = 4
+    """float64, likewise."""
+    BOOLEAN = 5
+    """Strings may be true, false, yes and no."""
+    SCALAR = 6
+    """Text of a string, number or boolean."""
+    EXISTS = 7
+    """Whether there is one; null is one."""
+    LENGTH = 8
+    """int64: the items of a list; 0 for others."""
+    CONTAINS = 9
+    """Whether it is a list with an item that is a text, as JSON or as a string."""
+
+class JsonStepKind(IntEnum):
+    """Step of a path into JSON."""
+
+    KEY = 0
+    INDEX = 1
+    LAST = 2
+    EITHER = 3
+    """A member of an object, or an item of a list by the number that the key is."""
+
 class LevelCodec(IntEnum):
     """Encoding of levels, u16 each."""
 
@@ -580,6 +621,7 @@ class DeliveredColumn:
         strings that become indices of items
     lent: (page, bytes): bytes, as an array of uint8, are handed over without a copy where values lie in them as Arrow
         has them
+    is_json: whether values are JSON documents, of which batches have the texts
     """
 
     def __init__(
@@ -589,6 +631,7 @@ class DeliveredColumn:
         nullable: bool,
         items: Sequence[tuple[int, pa.Array | int]],
         lent: Sequence[tuple[int, pa.Array]],
+        is_json: bool,
     ) -> None: ...
 
 @final
@@ -619,7 +662,8 @@ class FragmentRows:
         struct, as the items of a list, or as the entries of a map; None is a column of NULLs, of Arrow's type for that
     rows: int64[k, 2], ascending
     ends: the number of rows before the end of each batch, int64[batches]
-    raise_failure: called with (in a test, number of the column, page or None, message); raises
+    raise_failure: called with (in a test, number of the column, page or None, message, whether it is unsupported
+        instead of damaged); raises
     raises: ValueError if the batches do not match the rows
     """
 
@@ -632,7 +676,7 @@ class FragmentRows:
         shapes: Sequence[Shape | None],
         rows: Buffer,
         ends: Buffer,
-        raise_failure: Callable[[bool, int, int | None, str], NoReturn],
+        raise_failure: Callable[[bool, int, int | None, str, bool], NoReturn],
         most_joined: int,
         evaluation: Evaluation | None = None,
     ) -> None: ...
@@ -884,6 +928,34 @@ def jsonb_from_text(offsets: Buffer, data: Buffer, valid: Buffer, out_offsets: B
 
     offsets: int64, one more than there are texts; valid: a byte for each text, 0 for one that is skipped
     out_offsets: as offsets; out: at least 4 bytes for each byte of text, and 24 for each text
+    """
+
+JsonFault: TypeAlias = tuple[int, int, str]
+"""Kind of fault, row and reason."""
+
+JsonStep: TypeAlias = tuple[JsonStepKind, str, int]
+"""Kind, key and index."""
+
+def json_texts(documents: pa.Array) -> tuple[NativeArray | None, JsonFault | None]:
+    """Returns the text of each document, a string array, or the first fault.
+
+    documents: large_binary
+    """
+
+def to_json_texts(chain: NativeArray) -> JsonFault | None:
+    """Replaces documents by their texts, inside structs and lists as well; returns the first fault.
+
+    chain: made by kernels; each array has at most one child. Inside others, a document without bytes is NULL
+    """
+
+def json_members(
+    documents: pa.Array, path: Sequence[JsonStep], result: JsonResult, wanted: str
+) -> tuple[NativeArray | None, JsonFault | None]:
+    """Returns the result for the member at a path of each document, NULL without one, or the first fault.
+
+    documents: large_binary
+    wanted: the text of JsonResult.CONTAINS
+    returns: texts and documents with offsets of 64 bits
     """
 
 # Dictionaries. `indices`: unsigned, of `index_bits` 8, 16, 32 or 64. All raise ValueError when an index is

@@ -1,4 +1,4 @@
-// Binds the kernels on plain arrays: blocks, dictionaries, lists, full-zip entries, selections, JSON.
+// Binds the kernels on plain arrays: blocks, dictionaries, lists, full-zip entries, selections.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -10,7 +10,6 @@
 #include "encodings/decode.h"
 #include "layouts/entries.h"
 #include "predicates/substrings.h"
-#include "schema/jsonb.h"
 
 using namespace nanobind::literals;
 
@@ -239,18 +238,6 @@ void bind_arrays(nb::module_& m) {
     bind_gather(m);
     bind_lists(m);
     bind_zip(m);
-}
-
-void bind_jsonb(nb::module_& m) {
-    m.def(
-        "jsonb_from_text",
-        [](const InputBuffer& offsets, const InputBuffer& data, const InputBuffer& valid,
-           const OutputBuffer& out_offsets, const OutputBuffer& out) {
-            Unlocked unlocked;
-            const JsonFault fault = jsonb_from_text(offsets, data, valid, out_offsets, out);
-            return std::pair(fault.index, fault.reason);
-        },
-        "offsets"_a, "data"_a, "valid"_a, "out_offsets"_a, "out"_a);
 }
 
 }  // namespace lance

@@ -34,6 +34,7 @@ struct DeliveredColumn {
     nb::object reader, parts;
     bool nullable;
     nb::object items, lent;
+    bool is_json;
 };
 
 // The rest of a filter.
@@ -142,7 +143,7 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
             const auto& given = nb::cast<const DeliveredColumn&>(each);
             held->objects.push_back(nb::borrow(each));
             wanted.push_back({&nb::cast<const BoundColumn&>(given.reader).reader, to_parts(given.parts, keep),
-                              given.nullable, to_items(given.items), to_lent(given.lent)});
+                              given.nullable, to_items(given.items), to_lent(given.lent), given.is_json});
         }
         return wanted;
     };
@@ -243,11 +244,11 @@ void bind_fragment_rows(nb::module_& m) {
         .def(
             "__init__",
             [](DeliveredColumn* self, nb::object reader, nb::object parts, bool nullable, nb::sequence items,
-               nb::sequence lent) {
-                new (self)
-                    DeliveredColumn{std::move(reader), std::move(parts), nullable, std::move(items), std::move(lent)};
+               nb::sequence lent, bool is_json) {
+                new (self) DeliveredColumn{std::move(reader), std::move(parts), nullable,
+                                           std::move(items),  std::move(lent),  is_json};
             },
-            "reader"_a, "parts"_a, "nullable"_a, "items"_a, "lent"_a);
+            "reader"_a, "parts"_a, "nullable"_a, "items"_a, "lent"_a, "is_json"_a);
     nb::class_<Evaluation>(m, "Evaluation")
         .def(
             "__init__",

@@ -19,7 +19,7 @@ namespace lance {
 void bind_arrays(nb::module_& m);
 void bind_bloom(nb::module_& m);
 void bind_encoding(nb::module_& m);
-void bind_jsonb(nb::module_& m);
+void bind_json(nb::module_& m);
 void bind_table(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pages(nb::module_& m);
@@ -42,6 +42,9 @@ void bind_numbers(nb::module_& m) {
     bind<Compression>(m);
     bind<FragmentColumn>(m);
     bind<IpcCodec>(m);
+    bind<JsonFaultKind>(m);
+    bind<JsonResult>(m);
+    bind<JsonStepKind>(m);
     bind<LevelCodec>(m);
     bind<LevelKind>(m);
     bind<Metric>(m);
@@ -264,7 +267,7 @@ NB_MODULE(_kernels, m) {
     lance::bind_arrays(m);
     lance::bind_bloom(m);
     lance::bind_encoding(m);
-    lance::bind_jsonb(m);
+    lance::bind_json(m);
     lance::bind_table(m);
     lance::bind_files(m);
     lance::bind_zones(m);

@@ -14,6 +14,7 @@
 #include "encodings/value_codec.h"
 #include "predicates/filter_loops.h"
 #include "predicates/pair_matching.h"
+#include "schema/json_columns.h"
 #include "search/distance_loops.h"
 #include "search/word_dictionary.h"
 #include "stream/batch_shape.h"
@@ -70,6 +71,34 @@ struct Shared<IpcCodec> {
     static constexpr const char* kName = "IpcCodec";
     static constexpr Member<IpcCodec> kMembers[] = {
         {"NONE", IpcCodec::kNone}, {"LZ4_FRAME", IpcCodec::kLz4Frame}, {"ZSTD", IpcCodec::kZstd}};
+};
+
+template <>
+struct Shared<JsonFaultKind> {
+    static constexpr const char* kName = "JsonFaultKind";
+    static constexpr Member<JsonFaultKind> kMembers[] = {{"DAMAGED", JsonFaultKind::kDamaged},
+                                                         {"UNSUPPORTED", JsonFaultKind::kUnsupported},
+                                                         {"MISMATCH", JsonFaultKind::kMismatch}};
+};
+
+template <>
+struct Shared<JsonResult> {
+    static constexpr const char* kName = "JsonResult";
+    static constexpr Member<JsonResult> kMembers[] = {
+        {"TEXT", JsonResult::kText},         {"STRING", JsonResult::kString}, {"DOCUMENT", JsonResult::kDocument},
+        {"INTEGER", JsonResult::kInteger},   {"FLOAT", JsonResult::kFloat},   {"BOOLEAN", JsonResult::kBoolean},
+        {"SCALAR", JsonResult::kScalar},     {"EXISTS", JsonResult::kExists}, {"LENGTH", JsonResult::kLength},
+        {"CONTAINS", JsonResult::kContains},
+    };
+};
+
+template <>
+struct Shared<JsonStepKind> {
+    static constexpr const char* kName = "JsonStepKind";
+    static constexpr Member<JsonStepKind> kMembers[] = {{"KEY", JsonStepKind::kKey},
+                                                        {"INDEX", JsonStepKind::kIndex},
+                                                        {"LAST", JsonStepKind::kLast},
+                                                        {"EITHER", JsonStepKind::kEither}};
 };
 
 template <>

@@ -67,7 +67,7 @@ class PythonSource : public BatchSource {
         nb::object page = nb::none();
         if (failure.number != kUnknownPage) page = nb::cast(failure.number);
         static_cast<const PythonFragmentRows&>(fragment).held->raise(failure.in_test, failure.column, page,
-                                                                     failure.what());
+                                                                     failure.what(), failure.is_unsupported);
         throw std::runtime_error(failure.what());
     }
 

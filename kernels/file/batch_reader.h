@@ -22,12 +22,17 @@ using FilterSteps = FilterStep::All;
 
 // Position of a failure in a batch.
 struct PageFailure : std::invalid_argument {
-    PageFailure(bool in_test, size_t column, size_t number, const std::string& message)
-        : std::invalid_argument(message), in_test(in_test), column(column), number(number) {}
+    PageFailure(bool in_test, size_t column, size_t number, const std::string& message, bool is_unsupported = false)
+        : std::invalid_argument(message),
+          in_test(in_test),
+          column(column),
+          number(number),
+          is_unsupported(is_unsupported) {}
 
     bool in_test;
-    size_t column;  // after those of all tests, the two of each pair
-    size_t number;  // of the page
+    size_t column;        // after those of all tests, the two of each pair
+    size_t number;        // of the page
+    bool is_unsupported;  // rather than damaged
 };
 
 // Rows of an open column of a file, which become one array.

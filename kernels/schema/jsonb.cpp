@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/jsonb_value.h"
+#include "system/utf8.h"
+
 namespace lance {
 
 namespace {
 
-constexpr uint32_t kScalar = 1, kObject = 2, kArray = 4;
-constexpr uint32_t kNull = 0, kString = 1, kNumber = 2, kFalse = 3, kTrue = 4, kNested = 5;
-constexpr int kMaxDepth = 200;
 constexpr size_t kMaxPayload = (size_t{1} << 28) - 1;
 // Of any double.
 constexpr size_t kMostDigits = 767;
@@ -47,7 +47,7 @@ class Parser {
         const Entry entry = value(0);
         space();
         if (at_ != end_) throw Invalid{"there is more behind the value"};
-        if (entry.type != kNested) pack(kScalar, 0, {entry}, 0);
+        if (entry.type != JsonType::kNested) pack(JsonKind::kScalar, 0, {entry}, 0);
         return arena_;
     }
 
@@ -77,9 +77,9 @@ class Parser {
             case '{': return object(depth);
             case '[': return array(depth);
             case '"': return string();
-            case 'n': return word("null", kNull);
-            case 't': return word("true", kTrue);
-            case 'f': return word("false", kFalse);
+            case 'n': return word("null", JsonType::kNull);
+            case 't': return word("true", JsonType::kTrue);
+            case 'f': return word("false", JsonType::kFalse);
             default: return number();
         }
     }
@@ -102,7 +102,7 @@ class Parser {
             while (take(','));
             expect(']', "a list is not closed");
         }
-        return pack(kArray, items.size(), items, base);
+        return pack(JsonKind::kArray, items.size(), items, base);
     }
 
     Entry object(int depth) {
@@ -131,11 +131,11 @@ class Parser {
             entries.push_back(members[i].first);
         }
         for (const auto& member : members) entries.push_back(member.second);
-        return pack(kObject, members.size(), entries, base);
+        return pack(JsonKind::kObject, members.size(), entries, base);
     }
 
     static void check(int depth) {
-        if (depth > kMaxDepth) throw Invalid{"more than 200 levels"};
+        if (depth > kMostJsonLevels) throw Invalid{"more than 200 levels"};
     }
 
     // Replaces the bytes after `base` by a value with these entries.
@@ -150,7 +150,7 @@ class Parser {
         for (const Entry& entry : entries) packed_.append(arena_, entry.start, entry.length);
         arena_.resize(base);
         arena_ += packed_;
-        return {kNested, base, arena_.size() - base};
+        return {JsonType::kNested, base, arena_.size() - base};
     }
 
     Entry string() {
@@ -167,7 +167,7 @@ class Parser {
             escape();
         }
         ++at_;
-        return {kString, start, arena_.size() - start};
+        return {JsonType::kString, start, arena_.size() - start};
     }
 
     void escape() {
@@ -252,7 +252,7 @@ class Parser {
         }
         const size_t start = arena_.size();
         if (!is_integer || !integer(first)) floating(first);
-        return {kNumber, start, arena_.size() - start};
+        return {JsonType::kNumber, start, arena_.size() - start};
     }
 
     // Whether the digits are an integer of 64 bits, which is stored then.
@@ -331,26 +331,6 @@ class Parser {
     std::string packed_;
     std::string digits_;
 };
-
-// Whether the bytes are UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
-bool is_utf8(Bytes text) {
-    const uint8_t* at = text.data();
-    const uint8_t* end = at + text.size();
-    while (at != end) {
-        const uint8_t lead = *at++;
-        if (lead < 0x80) continue;
-        const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
-        if (lead < 0xC2 || lead > 0xF4 || end - at < more) return false;
-        const uint8_t least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-        const uint8_t most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-        if (*at < least || *at > most) return false;
-        for (int i = 1; i < more; ++i) {
-            if (at[i] < 0x80 || at[i] > 0xBF) return false;
-        }
-        at += more;
-    }
-    return true;
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "arrow/arrow_node.h"
+#include "schema/json_columns.h"
 #include "stream/string_items.h"
 
 namespace lance {
@@ -167,10 +168,30 @@ void read_all(const std::vector<StreamedColumn>& columns, const std::vector<int6
     for (size_t i = 0; i < made.size(); ++i) arrays[indices[i]] = made[i];
 }
 
-// The columns of a batch.
+// The page of the passing row at a position. flags: of all chosen rows; none if all of them pass
+size_t page_at(const ColumnReader& reader, const std::vector<int64_t>& chosen, Bytes flags, int64_t position) {
+    int64_t number = 0;
+    for (size_t i = 0; i < chosen.size(); i += 2) {
+        for (int64_t row = chosen[i]; row < chosen[i + 1]; ++row, ++number) {
+            const bool passes = flags.empty() || flags[static_cast<size_t>(number)] != 0;
+            if (passes && position-- == 0) return static_cast<size_t>(reader.pages_of(row, row + 1).first);
+        }
+    }
+    return kUnknownPage;
+}
+
+// The columns of a batch. flags: of all chosen rows; none if all of them are read
 HeldArrays assembled(const std::vector<StreamedColumn>& columns, const std::vector<StreamedShape>& shapes,
-                     const std::vector<int64_t>& chosen, HeldArrays read, int64_t num_rows) {
+                     const std::vector<int64_t>& chosen, Bytes flags, HeldArrays read, int64_t num_rows) {
     for (size_t i = 0; i < columns.size(); ++i) {
+        if (columns[i].is_json) {
+            try {
+                to_json_texts(read.arrays[i]);
+            } catch (const JsonFailure& failure) {
+                throw PageFailure(false, i, page_at(*columns[i].reader, chosen, flags, failure.row), failure.what(),
+                                  failure.kind == JsonFaultKind::kUnsupported);
+            }
+        }
         if (columns[i].items.empty()) continue;
         ArrowArray* leaf = &read.arrays[i];
         while (leaf->n_children == 1) leaf = leaf->children[0];
@@ -311,7 +332,7 @@ HeldArrays FragmentRows::read_passing(const std::vector<StreamedColumn>& columns
         note_decided(filter_, size_of(flags), num_rows);
         if (num_rows == 0) return {};
     }
-    return assembled(columns, shapes, chosen, std::move(read), num_rows);
+    return assembled(columns, shapes, chosen, flags, std::move(read), num_rows);
 }
 
 // The same, of the columns that the rest of the filter is evaluated on.
@@ -321,7 +342,8 @@ HeldArrays FragmentRows::read_evaluated(const std::vector<int64_t>& chosen, Muta
         return read_passing(evaluation_->columns, evaluation_->shapes, chosen, flags, num_rows);
     } catch (const PageFailure& failure) {
         if (failure.in_test) throw;
-        throw PageFailure(false, columns_.size() + failure.column, failure.number, failure.what());
+        throw PageFailure(false, columns_.size() + failure.column, failure.number, failure.what(),
+                          failure.is_unsupported);
     }
 }
 
@@ -333,7 +355,7 @@ HeldArrays FragmentRows::read_flagged(const std::vector<int64_t>& chosen, Mutabl
     } else if (!columns_.empty()) {
         read_columns({}, {}, column_rows(columns_, chosen), flags, read.arrays);
     }
-    return assembled(columns_, shapes_, chosen, std::move(read), num_rows);
+    return assembled(columns_, shapes_, chosen, flags, std::move(read), num_rows);
 }
 
 std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
@@ -345,7 +367,7 @@ std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
     if (!has_filter) {
         HeldArrays read;
         read_all(columns_, chosen, read.arrays);
-        return to_struct(assembled(columns_, shapes_, chosen, std::move(read), num_rows), num_rows);
+        return to_struct(assembled(columns_, shapes_, chosen, {}, std::move(read), num_rows), num_rows);
     }
     std::ranges::fill(flags, uint8_t{1});
     if (!evaluation_) {

@@ -27,6 +27,7 @@ struct StreamedColumn {
     bool nullable;                     // whether what it is the first column of may be NULL in a batch
     std::vector<StreamedItems> items;  // ascending; none if values are passed unchanged
     std::vector<LentBytes> lent;       // of parts whose values may be passed unchanged
+    bool is_json = false;              // whether values are documents, of which batches have the texts
 };
 
 struct StreamedTest {

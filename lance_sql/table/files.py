@@ -229,8 +229,9 @@ class TableFiles:
 @lru_cache(maxsize=4096)
 def _chain(leaf: Leaf) -> Chain | None:
     """Returns the conversion of a leaf's column to Arrow; None if it depends on the file."""
-    if is_json(leaf.field):
-        return Chain(leaf.type, leaf.outer, pa.large_binary(), jsonb.to_text_inside if leaf.outer else jsonb.to_text)
+    if is_json(leaf.field) and pa.types.is_string(leaf.type):
+        finish = jsonb.to_text_inside if leaf.outer else jsonb.to_text
+        return Chain(leaf.type, leaf.outer, pa.large_binary(), finish, is_json=True)
     return None if leaf.field.is_blob_v2 else Chain(leaf.type, leaf.outer)
 
 

@@ -21,7 +21,7 @@ class DamagedError(Exception):
     pass
 
 
-def refuse(in_test: bool, column: int, page: int | None, message: str) -> NoReturn:
+def refuse(in_test: bool, column: int, page: int | None, message: str, is_unsupported: bool) -> NoReturn:
     raise DamagedError(message)
 
 
@@ -62,7 +62,7 @@ def streamed(
         [],
         [],
         [],
-        [kernels.DeliveredColumn(column, [], nullable, [], []) for column in columns],
+        [kernels.DeliveredColumn(column, [], nullable, [], [], False) for column in columns],
         [shape],
         ranges,
         ends,

@@ -41,7 +41,7 @@ NAN, INFINITY = math.nan, math.inf
 WIDE = [Decimal(-(2**100)), Decimal(2**100), Decimal(-1), Decimal(0), Decimal(1), Decimal(2**64)]
 
 
-def refuse(in_test: bool, column: int, page: int | None, message: str) -> NoReturn:
+def refuse(in_test: bool, column: int, page: int | None, message: str, is_unsupported: bool) -> NoReturn:
     raise ValueError(f"{in_test} {column} {page} {message}")
 
 
@@ -71,7 +71,7 @@ def comparing(left: Made, right: Made, order: kernels.ValueOrder | None, outcome
         [],
         [kernels.ComparedColumns(*one, *another, order, outcomes, divisor)],
         [0],
-        [kernels.DeliveredColumn(*rows, True, [], [])],
+        [kernels.DeliveredColumn(*rows, True, [], [], False)],
         [0],
         ROWS,
         np.array([700, len(CHOSEN)], np.int64),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
+import pyarrow as pa
+
 from lance_sql.format.file.column_pages import pages_with
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.native_columns import NativeColumn, NativeRows
@@ -47,6 +49,7 @@ def open_rows(
     *,
     is_nested: bool,
     opening: Opening | None = None,
+    texts: pa.DataType | None = None,
 ) -> NativeRows:
     """Opens the pages of some rows of a column, and returns the rows.
 
@@ -54,6 +57,7 @@ def open_rows(
     pages: opens pages by number
     opening: opens the columns that are read with this one
     is_nested: as for `NativeColumn`
+    texts: as for `NativeRows`
     raises: CorruptFile, UnsupportedFeature
     """
     cache_key = key_of(file, key, chain, is_nested=is_nested)
@@ -67,7 +71,7 @@ def open_rows(
         if is_kept:
             file.page_cache.keep(cache_key, column)
     if column.is_all_open:
-        return column.rows_of(rows)
+        return column.rows_of(rows, texts)
     numbers: Sequence[int] = range(*column.reader.pages_of(*row_ranges.bounds(rows)))
     if not all(map(column.is_open, numbers)):
         numbers = pages_with(row_starts(), rows)
@@ -75,7 +79,7 @@ def open_rows(
         for number, page in zip(missing, pages(missing), strict=True):
             with where(number):
                 column.open(number, page)
-    return NativeRows(column, rows, numbers)
+    return NativeRows(column, rows, numbers, texts)
 
 
 def key_of(file: FileReader, key: object, chain: Chain, *, is_nested: bool) -> Hashable:

@@ -156,14 +156,14 @@ class OpeningTogether:
                 if isinstance(column, LeafColumn) and column.is_plain:
                     self._by_file.setdefault(column.file, []).append(column)
         closed = [column for column in self._by_file.pop(file, ()) if not column.is_open(self._rows)]
-        formats = [format_of(column.chain.leaf) for column in closed]
+        formats = [format_of(column.kernel_type) for column in closed]
         wanted = [(column, format) for column, format in zip(closed, formats, strict=True) if format is not None]
         if not wanted:
             return
         readers = _opened(file, [(column.index, format) for column, format in wanted], self._rows)
         for (column, _), reader in zip(wanted, readers, strict=True):
             if reader is not None:
-                column.adopt(reader, _form(column.chain.leaf))
+                column.adopt(reader, _form(column.kernel_type))
 
 
 def _opened(

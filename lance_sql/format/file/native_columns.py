@@ -121,9 +121,12 @@ class NativeColumn:
         """Whether every page is open."""
         return self._num_closed == 0
 
-    def rows_of(self, rows: RowRanges) -> NativeRows:
-        """Returns some rows of open pages."""
-        return NativeRows(self, rows, range(*self.reader.pages_of(*row_ranges.bounds(rows))))
+    def rows_of(self, rows: RowRanges, texts: pa.DataType | None = None) -> NativeRows:
+        """Returns some rows of open pages.
+
+        texts: as for `NativeRows`
+        """
+        return NativeRows(self, rows, range(*self.reader.pages_of(*row_ranges.bounds(rows))), texts)
 
     def open(self, number: int, page: KnownPage) -> None:
         """Opens a page. Does nothing if it is open, because another thread may be reading it."""
@@ -231,8 +234,13 @@ class NativeColumn:
         is_other = form is None or (self._is_nested and (form.items is not None or form.makes_items))
         return None if is_other else form
 
-    def imported(self, array: _kernels.NativeArray, form: Form) -> pa.Array:
-        """Imports an array that the kernels have made of rows in a form."""
+    def imported(self, array: _kernels.NativeArray, form: Form, texts: pa.DataType | None = None) -> pa.Array:
+        """Imports an array that the kernels have made of rows in a form.
+
+        texts: the type of the array if documents have become texts
+        """
+        if texts is not None:
+            return pa.Array._import_from_c(array.address, texts)
         if self._is_nested:
             return pa.Array._import_from_c(array.address, self._chain.type)
         return form.finish(pa.Array._import_from_c(array.address, form.type), self.leaf)
@@ -321,11 +329,15 @@ class _ColumnTest:
 
 @dataclass(frozen=True, slots=True)
 class NativeRows:
-    """Some rows of a column, and their pages; see `LocatedRows`."""
+    """Some rows of a column, and their pages; see `LocatedRows`.
+
+    texts: the type of the column with the texts of its JSON documents; None for a column that is read as it is stored
+    """
 
     column: NativeColumn
     rows: RowRanges
     pages: Sequence[int]
+    texts: pa.DataType | None = None
 
     @property
     def reader(self) -> _kernels.ColumnReader:

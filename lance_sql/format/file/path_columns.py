@@ -229,8 +229,11 @@ class PathColumn:
 
     def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
         """See `Column`; only inside structs."""
-        leaf, chain = self.leaf, self.chain
+        leaf, chain = self.leaf, self.chain.in_kernels
         if self.lists or self.characters is not None or chain.stored is not None or chain.finish is not None:
+            return None
+        if self.chain.is_json and chain.outer and not is_nested:
+            # tests see documents without bytes, which are NULL
             return None
         if leaf.is_blob or not (nested.is_possible(chain) if is_nested else chain.is_in_structs):
             return None
@@ -243,6 +246,7 @@ class PathColumn:
             rows,
             leaf.open_pages,
             is_nested=is_nested and bool(chain.outer),
+            texts=self.chain.type if self.chain.is_json else None,
         )
 
     def are_null(self, page: int, depth: int) -> bool | None:

@@ -28,7 +28,9 @@ from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
+from lance_sql.format.schema import jsonb
 from lance_sql.store import ByteRange, requests
+from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
@@ -177,7 +179,9 @@ def _pieces(column: Column, rows: RowRanges, opening: Opening) -> list[_Piece]:
     if native is None:
         return [_PythonPiece(column, rows)]
     return [
-        _PythonPiece(column, part) if form is None else _NativePiece(NativeRows(native.column, part, pages), form)
+        _PythonPiece(column, part)
+        if form is None
+        else _NativePiece(NativeRows(native.column, part, pages, native.texts), form)
         for form, part, pages in native.column.pieces(rows, native.pages)
     ]
 
@@ -202,11 +206,25 @@ def _read(columns: Sequence[Sequence[_Piece]]) -> list[pa.Array]:
             _, index, page, message = failure
             with native[index].rows.column.where(page):
                 raise CorruptFile(message)
-    imported = iter([each.rows.column.imported(array, each.form) for array, each in zip(made, native, strict=True)])
+    imported = iter([_imported(array, each) for array, each in zip(made, native, strict=True)])
     own = iter(decoded)
     return [
         concat([next(imported) if isinstance(piece, _NativePiece) else next(own) for piece in each]) for each in columns
     ]
+
+
+def _imported(array: _kernels.NativeArray, piece: _NativePiece) -> pa.Array:
+    """Imports the array of a piece; JSON documents become texts.
+
+    raises: CorruptFile and UnsupportedFeature with the file, column and page
+    """
+    rows = piece.rows
+    fault = _kernels.to_json_texts(array) if rows.texts is not None else None
+    if fault is not None:
+        row = int(row_ranges.expand(rows.rows)[fault[1]])
+        with rows.column.where(rows.reader.pages_of(row, row + 1)[0]):
+            raise jsonb.error_of(fault)
+    return rows.column.imported(array, piece.form, rows.texts)
 
 
 def _fetch(

@@ -5,8 +5,11 @@ which every struct has only the child that leads to the leaf. Chains of sibling 
 (`join`). Maps take the form of lists of entries here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -42,16 +45,23 @@ class Chain:
     outer: from the inside; each a struct, list, large_list or fixed_size_list with the previous type as its only child
     stored: the type in the page, if it differs (blob descriptors, binary JSON)
     finish: converts stored values to the leaf's type
+    is_json: whether stored values are JSON documents, whose text the kernels write
     """
 
     leaf: pa.DataType
     outer: tuple[pa.DataType, ...] = ()
     stored: pa.DataType | None = None
     finish: Callable[[pa.Array], pa.Array] | None = None
+    is_json: bool = False
 
     @property
     def type(self) -> pa.DataType:
         return self.outer[-1] if self.outer else self.leaf
+
+    @property
+    def in_kernels(self) -> Chain:
+        """The chain of the values that the kernels read from pages: documents, of JSON."""
+        return of_documents(self) if self.is_json else self
 
     @property
     def items_per_row(self) -> int:
@@ -96,6 +106,23 @@ class Chain:
         kinds = [False, *(pa.types.is_list(type) or pa.types.is_large_list(type) for type in self.outer)]
         if kinds != [layer.is_list for layer in layers]:
             raise CorruptFile(f"a page with layers {[layer.name for layer in layers]} cannot hold {self.type}")
+
+
+@lru_cache(maxsize=1024)
+def of_documents(chain: Chain) -> Chain:
+    """Returns the chain with the stored documents of JSON instead of their text."""
+    type = chain.stored
+    outer = []
+    for around in chain.outer:
+        if pa.types.is_struct(around):
+            type = pa.struct([around.field(0).with_type(type)])
+        elif pa.types.is_fixed_size_list(around):
+            type = pa.list_(around.value_field.with_type(type), around.list_size)
+        else:
+            make = pa.large_list if pa.types.is_large_list(around) else pa.list_
+            type = make(around.value_field.with_type(type))
+        outer.append(type)
+    return Chain(chain.stored, tuple(outer))
 
 
 def unravel(

@@ -31,6 +31,11 @@ values = st.recursive(
 )
 
 
+def text_of(stored: bytes) -> str:
+    (text,) = jsonb.to_text(pa.array([stored], pa.large_binary())).to_pylist()
+    return str(text)
+
+
 def encode(value: object) -> bytes:
     """A model of the writer."""
     if isinstance(value, list):
@@ -87,12 +92,12 @@ def _integer(value: int) -> bytes:
     ],
 )
 def test_samples_of_the_format(stored: str, text: str) -> None:
-    assert jsonb.text_of(bytes.fromhex(stored)) == text
+    assert text_of(bytes.fromhex(stored)) == text
 
 
 @given(values)
 def test_every_value_comes_back(value: object) -> None:
-    assert json.loads(jsonb.text_of(encode(value))) == value
+    assert json.loads(text_of(encode(value))) == value
 
 
 @given(st.binary(max_size=60))
@@ -122,7 +127,7 @@ def test_nulls_stay_nulls() -> None:
 
 def test_other_kinds_of_numbers_are_refused() -> None:
     with pytest.raises(UnsupportedFeature, match="0x10"):
-        jsonb.text_of(bytes.fromhex("20000000 20000001 10"))
+        text_of(bytes.fromhex("20000000 20000001 10"))
 
 
 def test_depth_is_bounded() -> None:
@@ -130,16 +135,16 @@ def test_depth_is_bounded() -> None:
     for _ in range(5000):
         value = struct.pack(">II", 4 << 29 | 1, 5 << 28 | len(value)) + value
     with pytest.raises(LanceError, match="levels deep"):
-        jsonb.text_of(value)
+        text_of(value)
 
 
 def test_a_count_that_the_bytes_cannot_hold_is_refused() -> None:
     with pytest.raises(CorruptFile, match="cannot have 536870911 entries"):
-        jsonb.text_of(b"\x9f\xff\xff\xff" + b"\0" * 100)
+        text_of(b"\x9f\xff\xff\xff" + b"\0" * 100)
 
 
 def test_infinity_is_not_json() -> None:
-    assert jsonb.text_of(encode(math.inf)) == "null"
+    assert text_of(encode(math.inf)) == "null"
 
 
 def test_slices_of_texts_with_nulls() -> None:

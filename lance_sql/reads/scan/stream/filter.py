@@ -240,7 +240,7 @@ class EncodedFilter:
         """Whether values can be compared: not on pages that Python reads, of several kinds, or with items."""
         native = self.columns[column_index].native
         form = native.column.form(native.pages)
-        return form is not None and form.items is None
+        return form is not None and form.items is None and native.texts is None
 
     def _paired(self, pair: _Pair) -> int:
         self._pairs.append(pair)
@@ -289,6 +289,9 @@ class EncodedFilter:
 
     def _answer(self, column_index: int, test: ValueTest) -> int | None:
         native = self.columns[column_index].native
+        if native.texts is not None and test.wants_null is None:
+            # a test of texts, and the pages have documents
+            return None
         answer = native.column.test(test, native.pages)
         if answer is None:
             return None

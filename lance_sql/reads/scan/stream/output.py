@@ -41,12 +41,14 @@ class OutputLeaf:
     """A leaf of an output column.
 
     items: see `NativeColumn.items`
+    is_json: whether values are JSON documents, of which batches have the texts
     """
 
     column: NativeColumn
     name: str
     nullable: bool
     items: Items
+    is_json: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class _CachedOutput:
     leaves: with the cache key of each column, whose entry counts its memory
     """
 
-    leaves: Sequence[tuple[Hashable, str, bool]]
+    leaves: Sequence[tuple[Hashable, str, bool, bool]]
     shapes: Sequence[_kernels.Shape | None]
     borders: frozenset[int]
 
@@ -84,11 +86,11 @@ class _CachedOutput:
     def output(self, cache: PageCache) -> Output | None:
         """Returns the columns; None if one is no longer cached."""
         leaves = []
-        for key, name, nullable in self.leaves:
+        for key, name, nullable, is_json in self.leaves:
             column = cache.get(key)
             if not isinstance(column, NativeColumn) or not column.is_all_open or column.all_items is None:
                 return None
-            leaves.append(OutputLeaf(column, name, nullable, column.all_items))
+            leaves.append(OutputLeaf(column, name, nullable, column.all_items, is_json))
         return Output(leaves, self.shapes, self.borders)
 
 
@@ -113,7 +115,7 @@ def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | 
     if delivered is not None and all(leaf.column.is_all_open for leaf in delivered.leaves):
         everything = _everything(plan, fragment, rows, delivered)
         if everything is not None:
-            leaves = [(leaf.column.key, leaf.name, leaf.nullable) for leaf in everything.leaves]
+            leaves = [(leaf.column.key, leaf.name, leaf.nullable, leaf.is_json) for leaf in everything.leaves]
             cache.keep(key, _CachedOutput(leaves, everything.shapes, everything.borders))
     return delivered
 
@@ -224,7 +226,7 @@ class _OutputBuilder:
         items = native.column.items(native.pages) if native is not None else None
         if native is None or items is None:
             return None
-        self.leaves.append(OutputLeaf(native.column, arrow.name, arrow.nullable, items))
+        self.leaves.append(OutputLeaf(native.column, arrow.name, arrow.nullable, items, native.texts is not None))
         self.borders.update(first for first, _ in items[1:])
         return len(self.leaves) - 1
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.file import page_parts
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages
@@ -38,7 +38,7 @@ from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
 Decode: TypeAlias = Callable[[Iterable[FragmentRun]], Iterator[pa.RecordBatch]]
-Fail: TypeAlias = Callable[[bool, int, "int | None", str], NoReturn]
+Fail: TypeAlias = Callable[[bool, int, "int | None", str, bool], NoReturn]
 
 SECONDS_TO_SETTLE = 2.0
 """Maximum time to wait at exit for threads of an engine inside a stream."""
@@ -144,7 +144,7 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
     data = page_parts.fetch([*tested, *wanted])
     columns = [
         _kernels.DeliveredColumn(
-            leaf.column.reader, parts, leaf.nullable, _around(leaf.items, rows), leaf.column.lent(parts)
+            leaf.column.reader, parts, leaf.nullable, _around(leaf.items, rows), leaf.column.lent(parts), leaf.is_json
         )
         for leaf, parts in zip(leaves, data[len(tested) :], strict=True)
     ]
@@ -198,12 +198,13 @@ def _failing(tests: Sequence[InPages], leaves: Sequence[tuple[str, InPages]]) ->
     leaves: the name and the error location of each
     """
 
-    def fail(in_test: bool, index: int, page: int | None, message: str) -> NoReturn:
+    def fail(in_test: bool, index: int, page: int | None, message: str, is_unsupported: bool) -> NoReturn:
+        error = UnsupportedFeature(message) if is_unsupported else CorruptFile(message)
         if page is None:
             with at(column=leaves[index][0]):
-                raise CorruptFile(message)
+                raise error
         with tests[index](page) if in_test else leaves[index][1](page):
-            raise CorruptFile(message)
+            raise error
 
     return fail
 
