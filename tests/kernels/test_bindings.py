@@ -11,8 +11,8 @@ from lance_sql import _kernels
 
 ROOT = Path(__file__).parents[2]
 
-FOR_TESTS = {"use_compression_libraries", "JsonResult", "JsonStepKind", "json_members"}
-"""How tests come to a machine without the libraries of compression; members of JSON, for filters to come."""
+FOR_TESTS = {"use_compression_libraries"}
+"""How tests come to a machine without the libraries of compression."""
 
 
 def in_module() -> set[str]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from lance_sql.format.file.column_pages import value_bytes
 from lance_sql.format.file.read_columns import Column
 from lance_sql.format.schema import Field, Schema, arrow_field
+from lance_sql.format.schema.types import is_json
 from lance_sql.reads.scan import lineage
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.fragment_scans import FragmentScan, FragmentScans
@@ -31,6 +32,7 @@ from lance_sql.reads.scan.predicates import (
     null_tests,
     num_bytes,
 )
+from lance_sql.reads.scan.predicates.json_functions import DOCUMENT, documents_of
 from lance_sql.reads.scan.projection import OutputColumn, filter_fields, restrict
 from lance_sql.reads.scan.pruning import SOURCES, Evidence
 from lance_sql.table.fragment import Fragment
@@ -122,6 +124,14 @@ class ReadPlan:
             for column in self.columns
             if column.field is not None and not column.path and column.arrow.type != arrow_field(column.field).type
         }
+
+    @cached_property
+    def documents(self) -> Mapping[int, pa.DataType]:
+        """Types of columns of JSON that the filter needs as documents instead of text, by field id."""
+        if self.residual is None or not any(map(is_json, self.filter_fields)):
+            return {}
+        names = documents_of(self.residual)
+        return {field.id: DOCUMENT for field in self.filter_fields if is_json(field) and field.name in names}
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.schema import Field
 from lance_sql.reads.scan import masks, system_columns
@@ -35,14 +35,22 @@ def _read_evaluated(plan: ReadPlan, batch: Batch, predicate: Predicate) -> pa.Re
     names = {path[0] for path in predicate.columns}
     fields = [field for field in plan.filter_fields if field.name in names]
     system = [name for name in plan.filter_system_columns if name in names]
-    arrays = _read_fields(plan, fields, batch)
+    documents = plan.documents
+    arrays = _read_fields(fields, batch, {**plan.delivered, **documents})
     arrays += [_system_column(name, batch) for name in system]
     columns = [*(field.name for field in fields), *system]
     if len(batch) == 1 and not batch[0].is_short:
         for field, array in zip(fields, arrays, strict=False):
             learning.learn_values(batch[0].fragment, field, batch[0].rows, array)
-    passed = evaluate_in_order(predicate, record_batch(arrays, columns, _num_rows(batch)))
-    return _read_passed(plan, batch, passed, dict(zip(fields, arrays, strict=False)))
+    rows = record_batch(arrays, columns, _num_rows(batch))
+    try:
+        passed = evaluate_in_order(predicate, rows)
+    except (CorruptFile, UnsupportedFeature) as error:
+        name = next((field.name for field in fields if field.id in documents), None)
+        error.located(None, name, None, batch[0].fragment.files.label)
+        raise
+    known = {field: array for field, array in zip(fields, arrays, strict=False) if field.id not in documents}
+    return _read_passed(plan, batch, passed, known)
 
 
 def _read_passed(
@@ -61,7 +69,7 @@ def _read_passed(
     chosen = {field: selection.filter_array(array, mask) for field, array in known.items() if field in wanted}
     missing = [field for field in wanted if field not in chosen]
     if masks.num_runs(mask) * ROWS_PER_RUN > num_rows:
-        arrays = _read_fields(plan, missing, batch)
+        arrays = _read_fields(missing, batch, plan.delivered)
         chosen.update(zip(missing, (selection.filter_array(array, mask) for array in arrays), strict=True))
         missing = []
     if missing or plan.delivers_system_columns:
@@ -82,7 +90,7 @@ def _assemble(plan: ReadPlan, batch: Batch, known: Mapping[Field, pa.Array]) -> 
     """Returns the projected columns of the batch; `known` contains the fields that have been read."""
     wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
     missing = [field for field in wanted if field not in known]
-    fields = {**known, **dict(zip(missing, _read_fields(plan, missing, batch), strict=True))}
+    fields = {**known, **dict(zip(missing, _read_fields(missing, batch, plan.delivered), strict=True))}
     others = [column.name for column in plan.columns if column.field is None and not column.is_null]
     return _to_batch(plan, _num_rows(batch), fields, {name: _system_column(name, batch) for name in others})
 
@@ -105,22 +113,26 @@ def _to_batch(
     return record_batch(arrays, [column.arrow for column in plan.columns], num_rows)
 
 
-def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:
+def _read_fields(fields: Sequence[Field], batch: Batch, delivered: Mapping[int, pa.DataType]) -> list[pa.Array]:
+    """Reads one array for each field.
+
+    delivered: other types for top-level leaf fields, by field id
+    """
     if not fields:
         return []
     if batch[0].is_short:
-        return _read_short(plan, fields, batch)
-    parts = [piece.fragment.read(fields, piece.rows, plan.delivered) for piece in batch]
+        return _read_short(fields, batch, delivered)
+    parts = [piece.fragment.read(fields, piece.rows, delivered) for piece in batch]
     return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
 
 
-def _read_short(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:
+def _read_short(fields: Sequence[Field], batch: Batch, delivered: Mapping[int, pa.DataType]) -> list[pa.Array]:
     """Reads the fields of short pieces, whose files are read together if possible."""
-    small = small_fragments.read([piece.fragment for piece in batch], fields, plan.delivered)
+    small = small_fragments.read([piece.fragment for piece in batch], fields, delivered)
     if None not in small.starts and len(small.columns[0]) == _num_rows(batch):
         return list(small.columns)
     parts = [
-        piece.fragment.read(fields, piece.rows, plan.delivered)
+        piece.fragment.read(fields, piece.rows, delivered)
         if start is None
         else [column.take(pa.array(row_ranges.expand(piece.rows) + start)) for column in small.columns]
         for piece, start in zip(batch, small.starts, strict=True)

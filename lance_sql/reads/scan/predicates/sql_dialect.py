@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
 
 class FilterSql(DuckDB):
     """Dialect like DuckDB's SQL. DuckDB itself rejects backticks, so no text changes its meaning."""
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """Returns a path as it is written: 'a.b' and '$.a.b' differ."""
+        return path
 
     class Tokenizer(DuckDB.Tokenizer):
         """Tokens of DuckDB, and names in backticks."""

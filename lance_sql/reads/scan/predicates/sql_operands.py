@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
-from . import column_names, constants, literals, positions, sql_functions, terms
+from . import column_names, constants, literals, positions, sql_functions, sql_json, terms
 from .common_type import common_type, type_of
 from .constants import Constant, Day, Instant, Span, is_decimal, is_text, plain_type
 from .sql_operand import Known, Operand, Typed, check_arguments, refuse, shown
@@ -270,6 +271,8 @@ def _anonymous(operands: Operands, node: exp.Expr) -> Operand:
         return _calendar_part(operands, node, name, arguments[0])
     if name in ("date_part", "datepart") and len(arguments) == 2 and arguments[0].is_string:
         return _calendar_part(operands, node, arguments[0].name, arguments[1])
+    if name in sql_json.FUNCTIONS:
+        return sql_json.call(operands, node)
     raise refuse(node)
 
 
@@ -280,6 +283,9 @@ def _cast(operands: Operands, node: exp.Expr) -> Operand:
         raise refuse(node)
     if isinstance(operand, Known):
         return Known(_cast_constant(operand.value, target, node))
+    member = sql_json.cast(operand, target)
+    if member is not None:
+        return member
     if isinstance(target, pa.BaseExtensionType) or not terms.castable(operand.type, target):
         raise refuse(node)
     target = pa.large_string() if is_text(target) else target
@@ -344,6 +350,7 @@ _TYPES: Final[Mapping[Any, pa.DataType]] = {
     exp.DataType.Type.TIMESTAMP_NS: pa.timestamp("ns"),
     exp.DataType.Type.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
 }
+_JSON: Final = frozenset({"this", "expression"})
 _UNARY: Final = frozenset({"this"})
 _BINARY: Final = frozenset({"this", "expression"})
 _OPERANDS: Final[Mapping[type[exp.Expr], tuple[_Translate, frozenset[str]]]] = {
@@ -387,5 +394,9 @@ _OPERANDS: Final[Mapping[type[exp.Expr], tuple[_Translate, frozenset[str]]]] = {
     exp.DateTrunc: (_truncate, frozenset({"this", "unit", "unabbreviate"})),
     exp.Coalesce: (_coalesce, frozenset({"this", "expressions"})),
     exp.Cast: (_cast, frozenset({"this", "to"})),
+    exp.JSONExtract: (partial(sql_json.extract, "json_extract"), _JSON),
+    exp.JSONExtractScalar: (partial(sql_json.extract, "json_extract_string"), _JSON),
+    exp.Lambda: (sql_json.arrow, frozenset({"this", "expressions"})),
+    exp.JSONArrayContains: (sql_json.array_contains, frozenset({"this", "expression", "json_type"})),
     exp.Anonymous: (_anonymous, frozenset({"this", "expressions"})),
 }

@@ -14,6 +14,7 @@ import pyarrow as pa
 from . import integer_division
 from .constants import is_bytes, is_decimal, is_text, plain_type
 from .function import Function, Types
+from .json_functions import JSON_FUNCTIONS
 from .list_functions import LIST_FUNCTIONS
 from .text_functions import TEXT_FUNCTIONS
 
@@ -214,5 +215,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "cast": Function(lambda types: None, _cast),
     **TEXT_FUNCTIONS,
     **LIST_FUNCTIONS,
+    **JSON_FUNCTIONS,
     **{f"trunc_{unit}": Function(_truncated, _truncate(unit)) for unit in _TRUNCATIONS},
 }

@@ -78,6 +78,8 @@ class Call:
     def __str__(self) -> str:
         if self.function == "cast":
             return f"CAST({self.arguments[0]} AS {self.type})"
+        if self.function in _JSON_CASTS:
+            return f"CAST(json_extract({', '.join(map(str, self.arguments))}) AS {_JSON_CASTS[self.function]})"
         return f"{self.function}({', '.join(map(str, self.arguments))})"
 
 
@@ -235,6 +237,7 @@ class Opaque(Predicate):
 
 
 _SHOWN_VALUES: Final = 20
+_JSON_CASTS: Final = {"json_integer": "BIGINT", "json_float": "DOUBLE", "json_boolean": "BOOLEAN"}
 _NODE_BYTES: Final = 64
 _MATCH_NAMES: Final = {"prefix": "starts_with", "suffix": "ends_with", "contains": "contains"}
 _EPOCH: Final = datetime.datetime(1970, 1, 1)

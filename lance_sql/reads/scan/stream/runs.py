@@ -168,7 +168,9 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
         _failing(tests.located(), [(leaf.name, leaf.column.where) for leaf in leaves]),
         # evaluating many rows takes as long in one batch as in several, which threads share
         run.most_joined if numbers or last is None else 0,
-        last.evaluation(columns[num_delivered:], inputs.shapes) if last is not None else None,
+        last.evaluation(columns[num_delivered:], inputs.shapes, [leaf.column.where for leaf in inputs.leaves])
+        if last is not None
+        else None,
     )
     used = [each.column for each in tested] + [leaf.column for leaf in leaves]
     return PreparedRun(
