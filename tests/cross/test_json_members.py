@@ -155,9 +155,9 @@ def condition(draw: random.Random, values: list[Any]) -> tuple[str, bool, Callab
             found = convert(of(value))
             if found is MISSING:
                 return None
-            return (
-                compare(as_bytes(found), as_bytes(constant)) if isinstance(constant, str) else compare(found, constant)
-            )
+            # strings are compared by bytes
+            is_text = isinstance(constant, str)
+            return compare(found.encode(), constant.encode()) if is_text else compare(found, constant)
 
         return answer
 
