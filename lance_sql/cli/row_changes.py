@@ -6,7 +6,7 @@ Replacing or removing rows asks for confirmation; without a terminal it needs `-
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -24,10 +24,11 @@ from lance_sql.cli.agreement import (
     yes_option,
 )
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.folders import has_rows
 from lance_sql.cli.sources import source_rows
 
 if TYPE_CHECKING:
-    pass
+    from lance_sql.dataset import Dataset
 
 where_option = click.option("--where", "-w", metavar="SQL", help="Filter on the rows.")
 
@@ -65,11 +66,13 @@ def write(
 ) -> None:
     """Writes the rows of SOURCE to TABLE.
 
-    SOURCE is a file or URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query. Overwriting a
-    table asks for confirmation.
+    SOURCE is a file or URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query; or a folder of
+    Parquet, CSV or JSON files, a Delta or an Iceberg table. Folders named KEY=VALUE become columns. If the command ends
+    early, the same command goes on with a folder. Overwriting a table asks for confirmation.
 
     \b
     lance-sql write events.lance events.parquet
+    lance-sql write events.lance exports/events
     lance-sql write events.lance "SELECT * FROM 'new.csv' WHERE id > 7" --mode append
     """
     import pyarrow as pa
@@ -82,23 +85,38 @@ def write(
     path, branch = path_and_branch(table)
     if mode == "overwrite" and not _overwriting_is_agreed(path, branch, yes):
         return
-    with (
-        source_rows(source, fits_a_table=mode == "append") as reader,
-        progress.counted(reader, "rows read", hidden=quiet) as batches,
-    ):
-        written = lance_sql.write(
-            pa.RecordBatchReader.from_batches(reader.schema, batches),
-            path,
-            branch=branch,
-            mode=mode,  # type: ignore[arg-type]  # click has checked the text
-            create=not no_create,
-            file_version=file_version,
-            stable_row_ids=False if no_stable_row_ids else None,
-            max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
-            compression=compression,
-            compression_level=compression_level,
-        )
+    options: dict[str, Any] = {
+        "branch": branch,
+        "mode": mode,
+        "create": not no_create,
+        "file_version": file_version,
+        "stable_row_ids": False if no_stable_row_ids else None,
+        "max_rows_per_file": max_rows_per_file or MAX_ROWS_PER_FILE,
+        "compression": compression,
+        "compression_level": compression_level,
+    }
+    if has_rows(source):
+        written = _moved(source, path, options, quiet=quiet)
+    else:
+        with (
+            source_rows(source, fits_a_table=mode == "append") as reader,
+            progress.counted(reader, "rows read", hidden=quiet) as batches,
+        ):
+            written = lance_sql.write(pa.RecordBatchReader.from_batches(reader.schema, batches), path, **options)
     done(written, f"{count(written.count_rows(), 'row')}")
+
+
+def _moved(source: str, path: str, options: dict[str, Any], *, quiet: bool) -> Dataset:
+    """Writes the rows of a folder of another format."""
+    import lance_sql
+    from lance_sql.cli import folders, moving
+    from lance_sql.cli.interrupts import interruptible
+
+    connection = lance_sql.connect()
+    with interruptible(connection):
+        folder = folders.open_folder(source, connection)
+        job = lance_sql.begin_write(path, folder.schema, **options)
+        return moving.move(folder, source, job, options, hidden=quiet)
 
 
 @click.command()
