@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any, Final
 
 import pyarrow as pa
-from sqlglot import TokenType
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql.dialects import dialect_of, tokenize
+from lance_sql.one_sql.dialects import dialect_of
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.named_tables import looked_up_in
+from lance_sql.one_sql.parameters import by_name, put
 from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb, of_lance
 from lance_sql.providers import attached
@@ -88,34 +88,7 @@ def _named(text: str, parameters: Any) -> tuple[str, Mapping[str, Any]]:
 
     raises: InvalidArgument if the numbers of values and parameters differ
     """
-    if isinstance(parameters, Mapping):
-        given = {str(name).lower(): value for name, value in parameters.items()}
-    elif isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes):
-        given = {str(number): value for number, value in enumerate(parameters, 1)}
-    else:
-        raise InvalidArgument("Parameters must be a list of values, or a dict of values by name")
+    given = by_name(parameters)
     values = {f"{_PARAMETER}{number}": value for number, value in enumerate(given.values(), 1)}
-    names = dict(zip(given, values, strict=True))
-    given_text = f"{len(given)} values are given for the parameters of {text.strip()[:200]}"
-    pieces, start, count = [], 0, 0
-    used = set()
-    tokens = tokenize(text, dialect_of("duckdb"))
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        if token.token_type == TokenType.PLACEHOLDER:
-            count += 1
-            name, end = str(count), token.end
-        elif token.token_type == TokenType.PARAMETER and following is not None:
-            name, end = following.text.lower(), following.end
-        else:
-            continue
-        if name not in names:
-            shown = text[token.start : end + 1]
-            raise InvalidArgument(f"{given_text}: no value for {shown}")
-        used.add(name)
-        # it may adjoin a word
-        pieces += [text[start : token.start], f" ${names[name]} "]
-        start = end + 1
-    unused = [name for name in names if name not in used]
-    if unused:
-        raise InvalidArgument(f"{given_text}: no parameter {unused[0]}")
-    return "".join([*pieces, text[start:]]), values
+    names = dict(zip(given, (f"${name}" for name in values), strict=True))
+    return put(text, dialect_of("duckdb"), names), values

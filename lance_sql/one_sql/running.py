@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.dialects import dialect_of
 from lance_sql.one_sql.engines import Engine, engine_of
 from lance_sql.one_sql.named_tables import looked_up_in
+from lance_sql.one_sql.parameters import with_values
 from lance_sql.one_sql.query_rows import Rows
 from lance_sql.one_sql.statements import understand
 from lance_sql.one_sql.writing_statements import Change
@@ -20,6 +22,7 @@ from lance_sql.table.commit_summary import CommitSummary
 
 def sql(
     text: str,
+    parameters: Sequence[Any] | Mapping[str, Any] | str | None = None,
     engine: str | None = None,
     *,
     dialect: str | None = None,
@@ -41,6 +44,8 @@ def sql(
     write by the verbs of `Dataset`, in one commit, which keeps the ids of rows and records the statement.
 
     text: one statement
+    parameters: values for `?` or `$1` in order, or for `$name` by name (also `:name` in Spark's dialect), as literals
+        of the text; or, in place of values, the engine
     engine: "duckdb", "datafusion", "spark", or "sail" for Spark's SQL without Java; the one that `connection` or
         `session` belongs to, else "duckdb"
     dialect: the dialect of the text, by its name in sqlglot; the engine's own by default
@@ -59,16 +64,23 @@ def sql(
 
     >>> lance_sql.sql("SELECT count(*) AS n FROM 'examples/orders.lance' VERSION AS OF 4", "datafusion").to_pylist()
     [{'n': 400}]
+    >>> lance_sql.sql("SELECT status FROM 'examples/orders.lance' WHERE id = $id", {"id": 2}).fetchall()
+    [('shipped',)]
     """
+    if isinstance(parameters, str):
+        if engine is not None:
+            raise InvalidArgument(f"The engine is given twice, {parameters!r} and {engine!r}: leave one of them out")
+        engine, parameters = parameters, None
     wanted = engine_of(engine, connection, session, dialect)
     # DataFusion uses other names and functions for the typed text
     in_own_words = wanted.is_spoken and wanted.name != "datafusion"
     with looked_up_in(attached.Names(wanted.target)), reporting(progress):
-        return _run(text, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
+        return _run(text, parameters, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
 
 
 def _run(
     text: str,
+    parameters: object,
     wanted: Engine,
     dialect: str | None,
     in_own_words: bool,
@@ -77,11 +89,14 @@ def _run(
     dry_run: bool,
     job: str | None,
 ) -> Rows | Written:
-    statement = understand(
-        text, dialect_of(wanted.name if dialect is None else dialect.lower()), in_own_words=in_own_words
-    )
+    name = wanted.name if dialect is None else dialect.lower()
+    spoken = dialect_of(name)
+    given = text if parameters is None else with_values(text, parameters, spoken, name)
+    statement = understand(given, spoken, in_own_words=in_own_words)
     if statement.change is not None:
-        return write(statement.change, wanted, statement.text, all_rows=all_rows, dry_run=dry_run, job=job)
+        # the commit records the text without the values
+        recorded = statement.text if parameters is None else text
+        return write(statement.change, wanted, recorded, all_rows=all_rows, dry_run=dry_run, job=job)
     if statement.task is not None:
         answer = statement.task.perform(wanted, dry_run=dry_run)
         return Rows(wanted.name, text.strip(), answer.to_reader)
