@@ -2,7 +2,8 @@
 
 ADD COLUMN c INTEGER, DROP COLUMN c, RENAME COLUMN a TO b, ALTER COLUMN c TYPE BIGINT, ALTER COLUMN c SET NOT NULL,
 ALTER COLUMN c COMMENT '..', RENAME TO u, SET TBLPROPERTIES ('key' = 'value'), UNSET TBLPROPERTIES ('key'),
-CREATE TAG x [AS OF VERSION 4], CREATE BRANCH y, DROP TAG x, DROP BRANCH y, EXECUTE optimize, EXECUTE expire_snapshots
+CREATE TAG x [AS OF VERSION 4], CREATE BRANCH y [AS OF BRANCH z], DROP TAG x, DROP BRANCH y, CREATE INDEX, DROP INDEX,
+SET UNENFORCED PRIMARY KEY (a, b), EXECUTE optimize, EXECUTE expire_snapshots
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from lance_sql.one_sql.token_reader import TableName, TokenReader
 from lance_sql.one_sql.writing_statements import Change, column_in
 from lance_sql.providers.attached import Place
 from lance_sql.table import address
+from lance_sql.writes.statements import maintenance
 
 
 def set_comment(path: str, column: str | None, text: str | None) -> Change:
@@ -59,7 +61,7 @@ def alter(read: TokenReader, table: TableName, if_exists: bool) -> Change | Task
             alteration = action(read, path)
             read.end()
             return alteration
-    raise read.surprised("ADD, DROP, RENAME, ALTER, SET, CREATE TAG or CREATE BRANCH")
+    raise read.surprised("ADD, DROP, RENAME, ALTER, SET, CREATE TAG, CREATE BRANCH or CREATE INDEX")
 
 
 def _add(read: TokenReader, path: str) -> Change:
@@ -158,20 +160,37 @@ def _unset_properties(read: TokenReader, path: str) -> Change:
     return upkeep.Upkeep(path, lambda dataset, engine: dataset.update_config(dict.fromkeys(names)))
 
 
+def _set_primary_key(read: TokenReader, path: str) -> Change:
+    names = read.names("a column")
+
+    def work(dataset: Dataset, engine: Engine) -> Dataset:
+        snapshot = maintenance.set_primary_key(dataset.snapshot, [column_of(name, dataset) for name in names])
+        return Dataset(snapshot)
+
+    return upkeep.Upkeep(path, work)
+
+
 def _create_name(read: TokenReader, path: str, kind: str, *, replace: bool = False) -> Task:
     if_not_exists = read.accept("IF", "NOT", "EXISTS")
     name = read.name(f"a {kind}")
     version: int | str | None = None
+    branch: str | None = None
     if read.accept("AS", "OF"):
-        read.accept("VERSION")
-        version = read.version()
+        if read.accept("BRANCH"):
+            branch = read.name("a branch")
+            version = read.version() if read.accept("VERSION") else None
+        else:
+            read.accept_one("VERSION", "TAG")
+            version = read.version()
 
     def work() -> object:
         dataset = lance_sql.opening.open(path)
         names = dataset.tags() if kind == "tag" else dataset.branches()
         if name in names and if_not_exists:
             return None
-        if version is not None:
+        if branch is not None:
+            dataset = lance_sql.opening.open(path, branch=branch, version=version)
+        elif version is not None:
             dataset = lance_sql.opening.open(path, version=upkeep.version_of(dataset, "VERSION", version))
         if kind == "branch":
             return dataset.create_branch(name)
@@ -207,6 +226,11 @@ _ACTIONS: Final[dict[tuple[str, ...], Callable[[TokenReader, str], Change | Task
     ("CREATE", "BRANCH"): lambda read, path: _create_name(read, path, "branch"),
     ("DROP", "TAG"): lambda read, path: _drop_name(read, path, "tag"),
     ("DROP", "BRANCH"): lambda read, path: _drop_name(read, path, "branch"),
+    ("CREATE", "INDEX"): lambda read, path: upkeep.create_index_of(read, path, replace=False),
+    ("CREATE", "OR", "REPLACE", "INDEX"): lambda read, path: upkeep.create_index_of(read, path, replace=True),
+    ("OPTIMIZE", "INDEX"): lambda read, path: upkeep.optimize_index_of(read, path),
+    ("DROP", "INDEX"): lambda read, path: upkeep.drop_index_of(read, path),
+    ("SET", "UNENFORCED", "PRIMARY", "KEY"): _set_primary_key,
     ("ADD",): _add,
     ("DROP",): _drop,
     ("RENAME",): _rename,

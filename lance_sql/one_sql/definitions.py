@@ -1,14 +1,17 @@
 """CREATE TABLE with columns, and COMMENT ON.
 
 CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR COMMENT '..')
+CREATE TABLE [IF NOT EXISTS] t [USING lance] [TBLPROPERTIES (..)] AS SELECT .., REPLACE TABLE t AS SELECT ..
 CREATE TABLE t SHALLOW CLONE s
 COMMENT ON TABLE t IS '..', COMMENT ON COLUMN t.c IS '..'
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 import lance_sql.opening
@@ -18,6 +21,7 @@ from lance_sql.jobs.writing import write
 from lance_sql.one_sql import alterations, in_catalogs, upkeep
 from lance_sql.one_sql.column_definitions import COMMENT, ColumnDefinition, read_columns
 from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.inserting import Creation
 from lance_sql.one_sql.table_properties import TableProperties, table_properties
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
@@ -33,6 +37,7 @@ class TableDefinition(Change):
     dialect: Dialect = field(compare=False)
     replace: bool = False
     if_not_exists: bool = False
+    if_exists: bool = False
     properties: TableProperties = field(default_factory=TableProperties)
 
     @property
@@ -43,12 +48,16 @@ class TableDefinition(Change):
         try:
             there = self.table()
         except TableNotFound:
+            if self.if_exists:
+                raise
             return False
         if not self.replace and not self.if_not_exists:
             raise TableExists(f"Table {self.path!r} exists already, at version {there.version}: use CREATE OR REPLACE")
         return True
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
+        if self.if_exists:
+            lance_sql.opening.open(path)
         if self.if_not_exists:
             try:
                 return lance_sql.opening.open(path)
@@ -72,30 +81,57 @@ def alter_table(read: TokenReader) -> Change | Task | None:
     return None if table.path is None else alterations.alter(read, table, if_exists)
 
 
-def create_table(read: TokenReader) -> Change | None:
-    """Reads CREATE TABLE with columns or CLONE; returns None for others."""
-    replace = "REPLACE" in read.spelling
+def create_table(read: TokenReader, query: Callable[[str], exp.Expr]) -> Change | None:
+    """Reads CREATE TABLE with columns, CLONE, or clauses before AS; returns None for others.
+
+    query: parses a query
+    """
     if_not_exists = read.accept("IF", "NOT", "EXISTS")
     table = read.table()
-    if read.next_words(1) == ("AS",) or (table.path is None and table.place is None):
+    is_plain = read.next_words(1) == ("AS",) and not if_not_exists and read.spelling[0] == "CREATE"
+    if is_plain or (table.path is None and table.place is None):
         return None
     path = table.text if table.path is None else address.of_newest(table.path)
-    change = _made(read, path, replace=replace, if_not_exists=if_not_exists)
+    change = _made(read, path, query, if_not_exists=if_not_exists)
     if change is None or table.path is not None or table.place is None:
         return change
     return in_catalogs.made(table.place, path, change)
 
 
-def _made(read: TokenReader, path: str, *, replace: bool, if_not_exists: bool) -> Change | None:
+def _made(read: TokenReader, path: str, query: Callable[[str], exp.Expr], *, if_not_exists: bool) -> Change | None:
+    replace, if_exists = "REPLACE" in read.spelling, read.spelling[0] == "REPLACE"
     if read.accept("SHALLOW", "CLONE"):
         return upkeep.clone(read, path, is_shallow=True)
     if read.accept("DEEP", "CLONE") or read.accept("CLONE"):
         return upkeep.clone(read, path, is_shallow=False)
+    if read.next_words(1)[:1] in (("AS",), ("USING",), ("COMMENT",), ("TBLPROPERTIES",)):
+        properties = _properties(read)
+        read.expect("AS")
+        rows = query(read.rest("a query"))
+        return Creation(
+            path,
+            rows,
+            "overwrite" if replace else "create",
+            if_not_exists=if_not_exists,
+            if_exists=if_exists,
+            properties=properties,
+        )
     if read.next_words(1) != ("(",):
         return None
-    columns = read_columns(read)
+    columns = tuple(read_columns(read))
+    properties = _properties(read)
+    if not read.is_at_end:
+        raise UnsupportedFeature(
+            "CREATE TABLE (columns) AS is not supported: write CREATE TABLE 'x.lance' AS query, with the columns of"
+            " the query"
+        )
+    return TableDefinition(path, columns, read.dialect, replace, if_not_exists, if_exists, properties)
+
+
+def _properties(read: TokenReader) -> TableProperties:
+    """Reads USING lance, COMMENT and TBLPROPERTIES, up to AS or the end."""
     properties: dict[str, str] = {}
-    while not read.is_at_end:
+    while not read.is_at_end and read.next_words(1) != ("AS",):
         if read.accept("USING"):
             read.expect("LANCE")
         elif read.accept("COMMENT"):
@@ -103,11 +139,6 @@ def _made(read: TokenReader, path: str, *, replace: bool, if_not_exists: bool) -
             properties[COMMENT] = read.value("a comment")
         elif read.accept("TBLPROPERTIES"):
             properties |= read.properties()
-        elif read.next_words(1) == ("AS",):
-            raise UnsupportedFeature(
-                "CREATE TABLE (columns) AS is not supported: write CREATE TABLE 'x.lance' AS query, with the columns of"
-                " the query"
-            )
         elif read.next_words(1)[0] in ("PARTITIONED", "CLUSTER", "LOCATION", "WITH", "OPTIONS"):
             word = read.next_words(1)[0]
             raise UnsupportedFeature(
@@ -115,7 +146,7 @@ def _made(read: TokenReader, path: str, *, replace: bool, if_not_exists: bool) -
             )
         else:
             read.end()
-    return TableDefinition(path, tuple(columns), read.dialect, replace, if_not_exists, table_properties(properties))
+    return table_properties(properties)
 
 
 def comment(read: TokenReader) -> Change | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
 from lance_sql.one_sql.named_tables import SUFFIX
 from lance_sql.one_sql.references import path_of, place_of
+from lance_sql.one_sql.table_properties import TableProperties
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.providers.sources import Source
 from lance_sql.table import address
@@ -80,12 +81,17 @@ class Creation(Change):
 
     query: returns the rows and columns of the table
     mode, compression, compression_level: of `lance_sql.write`
+    if_not_exists: leaves an existing table alone; if_exists: only replaces one
+    properties: of the table
     """
 
     query: exp.Expr
     mode: Literal["create", "append", "overwrite"]
     compression: str | None = None
     compression_level: int | None = None
+    if_not_exists: bool = False
+    if_exists: bool = False
+    properties: TableProperties = field(default_factory=TableProperties)
 
     @property
     def replaces(self) -> bool:
@@ -95,10 +101,10 @@ class Creation(Change):
         try:
             existing = self.table()
         except TableNotFound:
-            if self.mode == "append":
+            if self.mode == "append" or self.if_exists:
                 raise
             return False
-        if self.mode == "create":
+        if self.mode == "create" and not self.if_not_exists:
             raise TableExists(
                 f"Table {self.path!r} exists already, at version {existing.version}: use CREATE OR REPLACE TABLE,"
                 " INSERT INTO, or another path"
@@ -107,11 +113,13 @@ class Creation(Change):
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         # refuses an existing table in the words of SQL
-        _ = self.begins_with_table()
+        if self.begins_with_table() and self.if_not_exists:
+            return lance_sql.opening.open(path)
         rows = engine.prepare(as_query(self.query)).reader()
         if self.mode != "append":
             # an engine derives NOT NULL from literals and counts, which later rows need not keep
-            rows = rows.cast(pa.schema([*map(nullable, rows.schema)], rows.schema.metadata))
+            wanted = self.properties.schema([*map(nullable, rows.schema)])
+            rows = rows.cast(wanted.with_metadata(rows.schema.metadata))
         return write(
             rows,
             path,
@@ -119,6 +127,9 @@ class Creation(Change):
             create=self.mode != "append",
             compression=self.compression,
             compression_level=self.compression_level,
+            file_version=self.properties.file_version,
+            stable_row_ids=self.properties.stable_row_ids,
+            config=self.properties.config,
         )
 
 

@@ -164,6 +164,8 @@ _SHOWN: Final[dict[str, Callable[[Dataset], pa.Table]]] = {
     "COLUMNS": metadata_tables.columns,
     "TBLPROPERTIES": _config,
     "HISTORY": lambda dataset: _newest_first(metadata_tables.versions(dataset)),
+    "TAG": metadata_tables.tags,
     "TAGS": metadata_tables.tags,
+    "BRANCH": metadata_tables.branches,
     "BRANCHES": metadata_tables.branches,
 }

@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-_SHOWN: Final = ("BRANCHES", "COLUMNS", "HISTORY", "INDEX", "INDEXES", "KEYS", "TAGS", "TBLPROPERTIES")
+_SHOWN: Final = ("BRANCH", "BRANCHES", "COLUMNS", "HISTORY", "INDEX", "INDEXES", "KEYS", "TAG", "TAGS", "TBLPROPERTIES")
 _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "alter index": ("ALTER INDEX",),
     "alter table": ("ALTER TABLE",),
     "analyze": ("ANALYZE",),
     "apply changes": ("APPLY CHANGES INTO", "AUTO CDC INTO"),
     "comment": ("COMMENT ON",),
     "create index": ("CREATE INDEX", "CREATE OR REPLACE INDEX"),
-    "create table": ("CREATE TABLE", "CREATE OR REPLACE TABLE"),
+    "create table": ("CREATE TABLE", "CREATE OR REPLACE TABLE", "REPLACE TABLE"),
     "create view": ("CREATE MATERIALIZED VIEW", "CREATE OR REPLACE MATERIALIZED VIEW"),
     "describe": ("DESC", "DESC TABLE", "DESCRIBE", "DESCRIBE TABLE"),
     "detail": ("DESC DETAIL", "DESCRIBE DETAIL"),
@@ -26,6 +27,7 @@ _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "history": ("DESC HISTORY", "DESCRIBE HISTORY"),
     "optimize": ("OPTIMIZE",),
     "refresh view": ("REFRESH MATERIALIZED VIEW",),
+    "reindex": ("REINDEX", "REINDEX TABLE"),
     "restore": ("RESTORE", "RESTORE TABLE"),
     "show": tuple(f"SHOW {kind}" for kind in _SHOWN),
     "show create table": ("SHOW CREATE TABLE",),
@@ -34,7 +36,7 @@ _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 STATEMENTS: Final = {spelling: verb for verb, spellings in _SPELLINGS.items() for spelling in spellings}
 """Verb by first words."""
-OF_ENGINES: Final = ("ALTER", "ANALYZE", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DROP", "SHOW", "VACUUM")
+OF_ENGINES: Final = ("ALTER", "ANALYZE", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DROP", "REINDEX", "SHOW", "VACUUM")
 """First words that statements of engines have as well."""
 REFUSED: Final[Mapping[str, str]] = {
     r"CALL\s+(\w+\.)*(rollback_to_(snapshot|timestamp)|set_current_snapshot)\b": (
@@ -96,7 +98,7 @@ _WORDS: Final = re.compile(
 )
 _OF_NO_ENGINE: Final = re.compile(
     rf"(^|;)\s*(({_any((*_OWN, *_SPELLINGS['detail'], *_SPELLINGS['history']))})\b"
-    rf"|VACUUM\s+\S+\s+RETAIN|{'|'.join(REFUSED)})",
+    rf"|VACUUM\s+\S+\s+(RETAIN|WITH)|VACUUM\s+LANCE|REPLACE\s+TABLE|{'|'.join(REFUSED)})",
     re.IGNORECASE,
 )
 

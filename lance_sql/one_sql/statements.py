@@ -118,6 +118,8 @@ def _about_table(read: TokenReader, in_own_words: bool) -> Change | Task | None:
             return questions.describe(read, describes=in_own_words and isinstance(read.dialect, LanceDuckDB))
         if verb == "apply changes":
             return applying.apply(read, partial(_query, dialect=read.dialect, in_own_words=in_own_words))
+        if verb == "create table":
+            return definitions.create_table(read, partial(_query, dialect=read.dialect, in_own_words=in_own_words))
         return _VERBS[verb](read)
     except InvalidArgument:
         if read.is_of_lance or read.first_word not in OF_ENGINES:
@@ -127,11 +129,11 @@ def _about_table(read: TokenReader, in_own_words: bool) -> Change | Task | None:
 
 
 _VERBS: Final[Mapping[str, Callable[[TokenReader], Change | Task | None]]] = {
+    "alter index": upkeep.alter_index,
     "alter table": definitions.alter_table,
     "analyze": upkeep.analyze,
     "comment": definitions.comment,
     "create index": upkeep.create_index,
-    "create table": definitions.create_table,
     "create view": materializing.create,
     "detail": questions.detail,
     "drop index": upkeep.drop_index,
@@ -140,6 +142,7 @@ _VERBS: Final[Mapping[str, Callable[[TokenReader], Change | Task | None]]] = {
     "history": questions.history,
     "optimize": upkeep.optimize,
     "refresh view": materializing.refresh,
+    "reindex": upkeep.reindex,
     "restore": upkeep.restore,
     "show": questions.show,
     "show create table": questions.show_create_table,

@@ -10,6 +10,7 @@ from datetime import timedelta
 import pyarrow as pa
 
 import lance_sql.opening
+from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 from lance_sql.one_sql.engines import Engine
 from lance_sql.table import table_folders
@@ -62,13 +63,16 @@ class Answer(Task):
 class Cleanup(Task):
     """VACUUM.
 
-    older_than: of `Dataset.cleanup`
+    older_than, retain_versions: of `Dataset.cleanup`
     is_rehearsal: the statement has DRY RUN
+    before_version: remove no version from this one on
     """
 
     path: str
-    older_than: timedelta | None
+    older_than: timedelta | str | None
     is_rehearsal: bool
+    retain_versions: int | None = None
+    before_version: int | None = None
 
     @property
     def changes(self) -> bool:
@@ -84,8 +88,23 @@ class Cleanup(Task):
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
         return pa.Table.from_pylist([self._row(dry_run=dry_run or self.is_rehearsal)], schema=_CLEANUP)
 
+    def _retained(self, dataset: Dataset) -> int | None:
+        """Returns how many of the newest versions stay.
+
+        raises: InvalidArgument for a number that is no version
+        """
+        before = self.before_version
+        if before is None:
+            return self.retain_versions
+        if not isinstance(before, int) or not 0 < before <= dataset.version:
+            raise InvalidArgument(
+                f"before_version = {before!r} is not a version of {self.path}, up to {dataset.version}"
+            )
+        return sum(each.version >= before for each in dataset.versions())
+
     def _row(self, *, dry_run: bool) -> dict[str, object]:
-        plan = lance_sql.opening.open(self.path).cleanup(older_than=self.older_than, dry_run=dry_run)
+        dataset = lance_sql.opening.open(self.path)
+        plan = dataset.cleanup(older_than=self.older_than, retain_versions=self._retained(dataset), dry_run=dry_run)
         counts = (len(plan.versions), len(plan.files), plan.num_bytes)
         return {
             "path": self.path,

@@ -1,10 +1,12 @@
 """Statements on a whole table, in the syntax of Delta Lake, Iceberg, Trino, DuckDB and others.
 
-OPTIMIZE t                                                    Dataset.compact
+OPTIMIZE t [WITH (target_rows = 1000000)]                     Dataset.compact
 VACUUM t RETAIN 168 HOURS [DRY RUN]                           Dataset.cleanup
+VACUUM t WITH (before_version = 3)                            Dataset.cleanup
 RESTORE [TABLE] t TO VERSION AS OF 4, TO TIMESTAMP AS OF ..   Dataset.restore
 CREATE INDEX [name] ON t [USING btree] (column) [WITH (..)]   Dataset.create_index
 DROP INDEX name ON t                                          Dataset.drop_index
+REINDEX t, ALTER INDEX name ON t OPTIMIZE                     Dataset.optimize_indices
 ANALYZE [TABLE] t [COMPUTE STATISTICS FOR COLUMNS a, b]       Dataset.analyze
 DROP TABLE [IF EXISTS] t
 CREATE TABLE t SHALLOW CLONE s [VERSION AS OF 4]              Dataset.shallow_clone
@@ -17,9 +19,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import lance_sql.opening
@@ -35,6 +37,25 @@ from lance_sql.values.durations import parse_age
 
 _OFFICIAL: Final = {"metric_type": "metric"}
 """Options that have other names in DuckDB's Lance extension."""
+
+_OF_COMPACT: Final = {
+    "target_rows": "target_rows",
+    "target_rows_per_fragment": "target_rows",
+    "max_deleted_share": "max_deleted_share",
+    "materialize_deletions_threshold": "max_deleted_share",
+}
+_OF_OPTIMIZE_INDEX: Final = {"retrain": "rebuild"}
+_OF_CLEANUP: Final = {
+    "before_version": "before_version",
+    "before_timestamp_millis": "before_timestamp_millis",
+    "older_than": "older_than",
+    "retain_versions": "retain_versions",
+    "retain_n_versions": "retain_versions",
+}
+"""Options of OPTIMIZE, OPTIMIZE INDEX and VACUUM by their names in SQL, also those of lance-spark, and in Python."""
+
+_LAST_MILLISECOND: Final = 253_402_300_800_000
+"""The first one of the year 10000."""
 
 _UNITS: Final = {"HOUR": "hours", "HOURS": "hours", "DAY": "days", "DAYS": "days"}
 
@@ -74,24 +95,32 @@ def optimize(read: TokenReader) -> Change:
         raise UnsupportedFeature(
             "OPTIMIZE .. ZORDER BY is not supported, because rows keep their order: use CREATE INDEX"
         )
+    options = _renamed(_options(read), _OF_COMPACT, "OPTIMIZE") if read.accept("WITH") else {}
     read.end()
-    return Upkeep(path, lambda dataset, engine: dataset.compact())
+    return Upkeep(path, lambda dataset, engine: dataset.compact(**options))
 
 
 def vacuum(read: TokenReader) -> Task | None:
     if read.is_at_end:
         return None
+    read.accept("LANCE")
     table = read.table()
     if table.path is None:
-        if read.next_words(1) not in (("RETAIN",), ("DRY",)):
+        if read.next_words(1) not in (("RETAIN",), ("DRY",), ("WITH",)):
             return None
         raise UnsupportedFeature(
             f"VACUUM .. RETAIN applies to Lance tables; {table.text} is not one: write its path in quotes, such as"
             " 'x.lance'"
         )
     read.accept_one("FULL", "LITE")
-    older_than = None
-    if read.accept("RETAIN"):
+    older_than, before, retained = None, None, None
+    if read.accept("WITH"):
+        options = _renamed(_options(read), _OF_CLEANUP, "VACUUM")
+        before, retained = options.get("before_version"), options.get("retain_versions")
+        older_than = options.get("older_than")
+        if (moment := options.get("before_timestamp_millis")) is not None:
+            older_than = datetime.now(UTC) - datetime.fromtimestamp(_milliseconds(moment), UTC)
+    elif read.accept("RETAIN"):
         number = read.value("a number of hours")
         unit = read.accept_one(*_UNITS)
         if unit is None or not number.replace(".", "", 1).isdecimal():
@@ -99,7 +128,16 @@ def vacuum(read: TokenReader) -> Task | None:
         older_than = timedelta(**{_UNITS[unit]: float(number)})
     dry_run = read.accept("DRY", "RUN")
     read.end()
-    return Cleanup(address.of_newest(table.path), older_than, dry_run)
+    return Cleanup(address.of_newest(table.path), older_than, dry_run, retained, before)
+
+
+def _milliseconds(moment: object) -> float:
+    """
+    raises: InvalidArgument for what is no time
+    """
+    if not isinstance(moment, int) or not 0 <= moment < _LAST_MILLISECOND:
+        raise InvalidArgument(f"before_timestamp_millis = {moment!r} is not a time in milliseconds since 1970")
+    return moment / 1000
 
 
 def restore(read: TokenReader) -> Change:
@@ -143,6 +181,17 @@ def create_index(read: TokenReader) -> Change | None:
     path = read.table().path
     if path is None:
         return None
+    return _index(read, address.of_newest(path), name, if_not_exists, replace="REPLACE" in read.spelling)
+
+
+def create_index_of(read: TokenReader, path: str, *, replace: bool) -> Change:
+    """Parses the rest of ALTER TABLE path CREATE INDEX, of lance-spark."""
+    if_not_exists = read.accept("IF", "NOT", "EXISTS")
+    name = None if read.next_words(1) in (("USING",), ("(",)) else read.name("the name of an index")
+    return _index(read, path, name, if_not_exists, replace=replace)
+
+
+def _index(read: TokenReader, path: str, name: str | None, if_not_exists: bool, *, replace: bool) -> Change:
     kind = _using(read)
     read.expect("(")
     column = read.name("a column")
@@ -152,14 +201,18 @@ def create_index(read: TokenReader) -> Change | None:
     kind = kind or _using(read) or "btree"
     options = _options(read) if read.accept("WITH") else {}
     read.end()
+    for option in options:
+        if option in inspect.signature(Dataset.create_index).parameters:
+            raise InvalidArgument(f"CREATE INDEX .. WITH has no option {option!r}")
+    chosen = {_OFFICIAL.get(option, option): value for option, value in options.items()}
 
     def work(dataset: Dataset, engine: Engine) -> Dataset | None:
         index_names = {index.name for index in dataset.indices()}
         if if_not_exists and (name or f"{column}_idx") in index_names:
             return None
-        return dataset.create_index(column, kind, name=name, replace="REPLACE" in read.spelling, **options)
+        return dataset.create_index(column, kind, name=name, replace=replace, **chosen)
 
-    return Upkeep(address.of_newest(path), work)
+    return Upkeep(path, work)
 
 
 def _options(read: TokenReader) -> dict[str, Any]:
@@ -168,18 +221,27 @@ def _options(read: TokenReader) -> dict[str, Any]:
     read.expect("(")
     while not read.accept(")"):
         name = read.name("the name of an option").lower()
-        if name in inspect.signature(Dataset.create_index).parameters:
-            raise InvalidArgument(f"CREATE INDEX .. WITH has no option {name!r}")
         read.expect("=")
         text = read.value("a value")
         try:
-            options[_OFFICIAL.get(name, name)] = json.loads(text.lower())
+            options[name] = json.loads(text.lower())
         except ValueError:
-            options[_OFFICIAL.get(name, name)] = text
+            options[name] = text
         if not read.accept(","):
             read.expect(")")
             break
     return options
+
+
+def _renamed(options: dict[str, Any], names: Mapping[str, str], statement: str) -> dict[str, Any]:
+    """Returns options by their names in Python.
+
+    raises: UnsupportedFeature for an option that is not among the names
+    """
+    for option in options:
+        if option not in names:
+            raise UnsupportedFeature(f"{statement} .. WITH has no option {option!r}. Options: {', '.join(names)}")
+    return {names[option]: value for option, value in options.items()}
 
 
 def _using(read: TokenReader) -> str | None:
@@ -195,13 +257,51 @@ def drop_index(read: TokenReader) -> Change | None:
     read.expect("ON")
     path = read.own_table("DROP INDEX .. ON")
     read.end()
+    return _without_index(address.of_newest(path), name, if_exists)
 
+
+def drop_index_of(read: TokenReader, path: str) -> Change:
+    """Parses the rest of ALTER TABLE path DROP INDEX, of lance-spark."""
+    if_exists = read.accept("IF", "EXISTS")
+    return _without_index(path, read.name("the name of an index"), if_exists)
+
+
+def _without_index(path: str, name: str, if_exists: bool) -> Change:
     def work(dataset: Dataset, engine: Engine) -> Dataset | None:
         if if_exists and name not in {index.name for index in dataset.indices()}:
             return None
         return dataset.drop_index(name)
 
-    return Upkeep(address.of_newest(path), work, f"drop the index {name}")
+    return Upkeep(path, work, f"drop the index {name}")
+
+
+def reindex(read: TokenReader) -> Change | None:
+    """Parses REINDEX [TABLE] path."""
+    read.accept("TABLE")
+    path = None if read.is_at_end else read.table().path
+    if path is None:
+        return None
+    read.end()
+    return Upkeep(address.of_newest(path), lambda dataset, engine: dataset.optimize_indices())
+
+
+def optimize_index_of(read: TokenReader, path: str) -> Change:
+    """Parses the rest of ALTER TABLE path OPTIMIZE INDEX, of lance-spark."""
+    name = read.name("the name of an index")
+    options = _renamed(_options(read), _OF_OPTIMIZE_INDEX, "OPTIMIZE INDEX") if read.accept("WITH") else {}
+    return Upkeep(path, lambda dataset, engine: dataset.optimize_indices(name, **options))
+
+
+def alter_index(read: TokenReader) -> Change | None:
+    """Parses ALTER INDEX name ON path OPTIMIZE."""
+    name = read.name("the name of an index")
+    if not read.accept("ON"):
+        # of an engine, where an index is named without its table
+        return None
+    path = read.own_table("ALTER INDEX .. ON")
+    read.expect("OPTIMIZE")
+    read.end()
+    return Upkeep(address.of_newest(path), lambda dataset, engine: dataset.optimize_indices(name))
 
 
 def analyze(read: TokenReader) -> Change | None:

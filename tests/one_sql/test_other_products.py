@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +22,7 @@ from lance_sql.cli import agreement, main
 from lance_sql.cli.shell import Shell
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
+from lance_sql.format.schema.primary_key import primary_key
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,53 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("SHOW INDEX IN 't.lance'", Answers(())),
         ("SHOW TABLES IN '.'", Answers(("t",))),
     ],
+    "lance-spark and the Lance extension of DuckDB": [
+        (
+            "ALTER TABLE 't.lance' CREATE INDEX by_id USING btree (id)",
+            Does(lambda table: [index.name for index in table.indices()] == ["by_id"]),
+        ),
+        ("ALTER TABLE 't.lance' CREATE INDEX by_id USING btree (id) WITH (nothing = 'x')", Refuses("nothing")),
+        ("ALTER TABLE 't.lance' DROP INDEX IF EXISTS nothing", ids(2, 3, 4)),
+        ("ALTER TABLE 't.lance' DROP INDEX nothing", Refuses("nothing")),
+        ("ALTER TABLE 't.lance' OPTIMIZE INDEX nothing WITH (retrain = true)", Refuses("nothing")),
+        ("ALTER TABLE 't.lance' OPTIMIZE INDEX nothing WITH (num_indices_to_merge = 0)", Refuses("Options: retrain")),
+        ("ALTER INDEX nothing ON 't.lance' OPTIMIZE", Refuses("nothing")),
+        ("REINDEX 't.lance'", ids(2, 3, 4)),
+        ("OPTIMIZE 't.lance' WITH (target_rows_per_fragment = 2)", ids(2, 3, 4)),
+        ("OPTIMIZE 't.lance' WITH (num_threads = 2)", Refuses("Options: target_rows")),
+        ("VACUUM 't.lance' WITH (before_version = 3)", Does(lambda table: len(table.versions()) == 2)),
+        ("VACUUM LANCE 't.lance' WITH (retain_n_versions = 1)", Does(lambda table: len(table.versions()) == 1)),
+        ("VACUUM 't.lance' WITH (older_than = '0d')", Does(lambda table: len(table.versions()) == 1)),
+        ("VACUUM 't.lance' WITH (before_timestamp_millis = 0)", Does(lambda table: len(table.versions()) == 4)),
+        ("VACUUM 't.lance' WITH (before_version = 9)", Refuses("up to 4")),
+        ("VACUUM 't.lance' WITH (delete_unverified = true)", Refuses("Options: before_version")),
+        (
+            "ALTER TABLE 't.lance' CREATE BRANCH b AS OF BRANCH main VERSION 2",
+            Does(lambda table: table.branches()["b"].version == 2),
+        ),
+        ("ALTER TABLE 't.lance' CREATE TAG b AS OF BRANCH main", Does(lambda table: table.tags()["b"].version == 4)),
+        ("ALTER TABLE 't.lance' CREATE BRANCH b AS OF TAG nothing", Refuses("nothing")),
+        ("SHOW BRANCH IN 't.lance'", Answers(())),
+        ("SHOW TAG IN 't.lance'", Answers(())),
+        ("REPLACE TABLE 't.lance' AS SELECT 9 AS id", ids(9)),
+        ("REPLACE TABLE 'nothing.lance' AS SELECT 9 AS id", Refuses("nothing.lance")),
+        ("REPLACE TABLE 't.lance' (id INT)", columns("id")),
+        ("REPLACE TABLE 'nothing.lance' (id INT)", Refuses("nothing.lance")),
+        ("CREATE TABLE 'c.lance' USING lance AS SELECT 9 AS id", exists("c.lance", 1)),
+        ("CREATE TABLE IF NOT EXISTS 't.lance' AS SELECT 9 AS id", ids(2, 3, 4)),
+        ("CREATE TABLE IF NOT EXISTS 'c.lance' AS SELECT 9 AS id", exists("c.lance", 1)),
+        (
+            "CREATE TABLE 'c.lance' USING lance TBLPROPERTIES ('v.arrow.fixed-size-list.size' = '2', 'a' = 'b')"
+            " AS SELECT 1 AS id, [1.5::FLOAT, NULL] AS v",
+            Does(lambda table: is_with_vectors(lance_sql.open("c.lance"))),
+        ),
+        (
+            "ALTER TABLE 'key.lance' SET UNENFORCED PRIMARY KEY (b, a)",
+            Does(lambda table: primary_key(lance_sql.open("key.lance").snapshot.manifest.schema) == ("b", "a")),
+        ),
+        ("ALTER TABLE 't.lance' SET UNENFORCED PRIMARY KEY (id)", Refuses("may be NULL")),
+        ("ALTER TABLE 'key.lance' SET UNENFORCED PRIMARY KEY (a, a)", Refuses("twice")),
+    ],
     "Snowflake and BigQuery": [
         ("SELECT id FROM 't.lance' AT (OFFSET => -60)", Refuses("AT (TIMESTAMP => ")),
         ("SELECT id FROM 't.lance' BEFORE (STATEMENT => '8e5d')", Refuses("AT (")),
@@ -181,6 +230,11 @@ CASES = [
 
 def config(table: Dataset) -> dict[str, str]:
     return dict(table.snapshot.manifest.config)
+
+
+def is_with_vectors(table: Dataset) -> bool:
+    is_vector = str(table.schema.field("v").type).endswith("[2]")
+    return is_vector and config(table) == {"a": "b"} and table.version == 1
 
 
 def comment(table: Dataset, column: str) -> str | None:
@@ -259,6 +313,9 @@ def test_statements(
     table = lance_sql.open("t.lance")
     if "plain.lance" in text:
         lance_sql.write({"n": [1]}, "plain.lance")
+    if "key.lance" in text:
+        names = [pa.field(name, pa.int64(), nullable=False) for name in "ab"]
+        lance_sql.write({"a": [1], "b": [2]}, "key.lance", schema=pa.schema(names))
     for info in table.versions():
         text = text.replace(f"{{{info.version}}}", str(info.timestamp))
     if isinstance(expected, Refuses):

@@ -29,4 +29,4 @@ def test_a_connection_parses_no_plain_query(text: str) -> None:
 
 
 def test_each_verb_has_a_reader() -> None:
-    assert set(STATEMENTS.values()) == {*statements._VERBS, "describe", "apply changes"}
+    assert set(STATEMENTS.values()) == {*statements._VERBS, "describe", "apply changes", "create table"}

@@ -540,7 +540,6 @@ def test_merges_do_what_duckdb_does(target: list[int], source: list[int], upsert
             "WHERE",
         ),
         ("INSERT INTO 't.lance' (amount) BY NAME SELECT 5 AS id", None, "BY NAME"),
-        ("CREATE TABLE IF NOT EXISTS 't.lance' AS SELECT 5 AS id", None, "EXISTS"),
     ],
 )
 def test_no_part_of_a_statement_is_passed_over(text: str, dialect: str | None, says: str) -> None:

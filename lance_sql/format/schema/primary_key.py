@@ -7,7 +7,7 @@ Source: table format, unenforced primary key; Field.unenforced_primary_key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -54,15 +54,23 @@ def check(schema: Schema) -> None:
     raises: InvalidArgument for fields with members or items, inside lists, or nullable
     """
     for path in _paths(schema.fields, ()):
-        if not is_key(path[-1]):
-            continue
-        name = ".".join(field.name for field in path)
-        if path[-1].children:
-            raise InvalidArgument(f"Column {name!r} is nested: it cannot be in the primary key")
-        if any(field.is_list for field in path):
-            raise InvalidArgument(f"Column {name!r} is in a list: it cannot be in the primary key")
-        if any(field.nullable for field in path):
-            raise InvalidArgument(f"Column {name!r} may be NULL: it cannot be in the primary key")
+        if is_key(path[-1]):
+            check_path(path)
+
+
+def check_path(path: Sequence[Field]) -> None:
+    """Makes sure that a field can be in a key.
+
+    path: from the column to the field
+    raises: InvalidArgument
+    """
+    name = ".".join(field.name for field in path)
+    if path[-1].children:
+        raise InvalidArgument(f"Column {name!r} is nested: it cannot be in the primary key")
+    if any(field.is_list for field in path):
+        raise InvalidArgument(f"Column {name!r} is in a list: it cannot be in the primary key")
+    if any(field.nullable for field in path):
+        raise InvalidArgument(f"Column {name!r} may be NULL: it cannot be in the primary key")
 
 
 def outside(field: pa.Field) -> pa.Field:

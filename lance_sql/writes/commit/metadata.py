@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Final
 
 from lance_sql.errors import CommitConflict, InvalidArgument
-from lance_sql.format.schema import Field, Schema
+from lance_sql.format.schema import Field, Schema, primary_key
 from lance_sql.table.manifest import Manifest
 from lance_sql.writes.commit.operations import UpdateConfig, UpdateMap
-
-_PRIMARY_KEY: Final = "lance-schema:unenforced-primary-key"
 
 
 def changed(manifest: Manifest, operation: UpdateConfig) -> Manifest:
     """Returns the manifest with changed config and metadata.
 
-    raises: CommitConflict for a missing field; InvalidArgument if the primary key would change
+    raises: CommitConflict for a missing field; InvalidArgument if the primary key would change, and for a new one that
+        is not possible
     """
     schema = manifest.schema
     unknown = set(operation.field_metadata) - set(schema.by_id)
@@ -26,8 +24,11 @@ def changed(manifest: Manifest, operation: UpdateConfig) -> Manifest:
     if operation.field_metadata or operation.schema_metadata is not None:
         fields = tuple(_with_metadata(field, operation.field_metadata) for field in schema.fields)
         schema = Schema(fields, _changed_bytes(schema.metadata, operation.schema_metadata))
-        if _primary_key(schema) != _primary_key(manifest.schema):
-            raise InvalidArgument("the primary key of a table is set at its creation, and cannot change")
+        before = _primary_key(manifest.schema)
+        if _primary_key(schema) != before:
+            if before:
+                raise InvalidArgument("the primary key of a table cannot change once it is set")
+            primary_key.check(schema)
     return dataclasses.replace(
         manifest,
         schema=schema,
@@ -37,11 +38,12 @@ def changed(manifest: Manifest, operation: UpdateConfig) -> Manifest:
 
 
 def _primary_key(schema: Schema) -> dict[int, dict[str, bytes]]:
-    """Returns the primary key metadata of the fields, by field id."""
-    return {
-        field.id: {key: value for key, value in field.metadata.items() if key.startswith(_PRIMARY_KEY)}
+    """Returns the primary key metadata of the fields that have any, by field id."""
+    of_fields = {
+        field.id: {key: value for key, value in field.metadata.items() if key.startswith(primary_key.KEY)}
         for field in schema.by_id.values()
     }
+    return {id: metadata for id, metadata in of_fields.items() if metadata}
 
 
 def _with_metadata(field: Field, changes: Mapping[int, UpdateMap]) -> Field:

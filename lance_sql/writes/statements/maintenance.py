@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from lance_sql.errors import InvalidArgument, VersionNotFound
-from lance_sql.format.schema import Field
+from lance_sql.format.schema import Field, primary_key
 from lance_sql.format.schema.from_arrow import BLOB_KEY, STORED_EXTENSIONS
 from lance_sql.table import identity, location, refs, versions
 from lance_sql.table.commit_summary import check_properties
@@ -156,6 +156,33 @@ def update_field_metadata(
                     f"{key!r} determines how the values of column {column!r} are stored: add a column with it instead"
                 )
         return session.commit(UpdateConfig(field_metadata={field.id: UpdateMap(dict(values))}), RowCounts())
+
+    return on_latest(snapshot, "update_config", change, properties, max_attempts=1)
+
+
+def set_primary_key(
+    snapshot: Snapshot, columns: Sequence[str], properties: Mapping[str, str] | None = None
+) -> Snapshot:
+    """Declares the primary key of the newest version, in this order. Its uniqueness is not checked.
+
+    columns: `a.b` is a member of a struct
+    raises: ColumnNotFound; InvalidArgument for a table that has a key, a column that is named twice, and a column that
+        may be NULL or is nested; CommitConflict
+    """
+    if len(set(columns)) < len(columns):
+        raise InvalidArgument(f"The key names a column twice: {', '.join(columns)}")
+
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
+        schema = latest.manifest.schema
+        if key := primary_key.primary_key(schema):
+            raise InvalidArgument(f"{latest.label} has the primary key {', '.join(key)}, which cannot be changed")
+        updates = {}
+        for number, column in enumerate(columns, 1):
+            path = schema.resolve(column, table=latest.label)
+            primary_key.check_path(path)
+            updates[path[-1].id] = UpdateMap({primary_key.KEY: "true", primary_key.POSITION: str(number)})
+        return session.commit(UpdateConfig(field_metadata=updates), RowCounts())
 
     return on_latest(snapshot, "update_config", change, properties, max_attempts=1)
 
