@@ -186,7 +186,9 @@ def __getattr__(name: str) -> object:
 
         return version("lance-sql")
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from lance_sql.values.guessed_names import OF_MODULE, unknown_name
+
+        raise unknown_name(f"module {__name__!r}", name, __all__, OF_MODULE)
     value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
     globals()[name] = value
     return value

@@ -32,8 +32,10 @@ from lance_sql.table.indices import IndexSummary, summaries
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionInfo, VersionLike
-from lance_sql.values.arguments import check_keywords, check_number, column_names
-from lance_sql.values.local_paths import shown
+from lance_sql.values.arguments import check_number, column_names
+from lance_sql.values.guessed_names import OF_DATASET
+from lance_sql.values.keywords import check_keywords
+from lance_sql.values.local_paths import place_text, shown
 from lance_sql.values.records import NamedRecords, Records
 from lance_sql.writes import statements
 
@@ -71,6 +73,8 @@ class Dataset(ArrowDataset):
     >>> orders.scan(["id", "_row_created_at_version"], "status = 'open'").to_table().column_names
     ['id', '_row_created_at_version']
     """
+
+    guessed_names = OF_DATASET
 
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
@@ -486,7 +490,7 @@ class Dataset(ArrowDataset):
         """Deletes rows. Every change applies to the newest version of the branch, whichever version this handle reads,
         and returns a handle on the version that it made, or on the newest one if nothing changes.
 
-        where: as the filter of `scan`
+        where: as the filter of `scan`; "true" for all rows
         options: of every change: `properties` are stored with the transaction, `job` names the job that the commit is a
             part of, and `progress` is called with the number of rows done and their total for each step
         raises: as `scan`; CommitConflict when other writers keep changing the same rows
@@ -499,11 +503,12 @@ class Dataset(ArrowDataset):
     def update(
         self, values: Mapping[str, Any], where: Filter | None = None, **options: Unpack[CommitOptions]
     ) -> Dataset:
-        """Sets columns in the rows that pass the filter, or in all. The rows keep their ids.
+        """Sets columns in the rows that pass the filter. The rows keep their ids.
 
+        where: as the filter of `scan`; "true" for all rows
         values: new values by column: text is an SQL expression in DuckDB's dialect, an Arrow expression is one, any
             other value is a constant. Expressions see the row before the update, and no other row
-        raises: as `delete`; InvalidArgument for values that the column type cannot hold
+        raises: as `delete`; InvalidArgument for values that the column type cannot hold, and without a filter
 
         >>> orders.update({"amount": "amount + 1"}, "status = 'open'").version
         2
@@ -876,7 +881,7 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.writes.commit import clones
 
-        return Dataset(clones.shallow_clone(self.snapshot, os.fspath(uri)))
+        return Dataset(clones.shallow_clone(self.snapshot, place_text(uri)))
 
     def cleanup(
         self,

@@ -270,3 +270,8 @@ def _damage(error: BaseException) -> str | None:
     if arrow is not None and isinstance(error, arrow.ArrowException):
         return str(error) or type(error).__name__
     return None
+
+
+def sentence(message: str) -> str:
+    """Returns a message with one mark at its end, so that another sentence can follow."""
+    return message if message.endswith((".", "?", "!")) else f"{message}."

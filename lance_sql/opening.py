@@ -16,10 +16,12 @@ from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_cache_folder, with_manifest_store
 from lance_sql.table.open_snapshot import open_named
 from lance_sql.table.versions import VersionLike
+from lance_sql.values.keywords import suggests_keywords
 
 _LOG: Final = logging.getLogger("lance_sql")
 
 
+@suggests_keywords
 def open(
     uri: str | os.PathLike[str],
     *,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import duckdb
 import pytest
@@ -77,8 +79,16 @@ def modules() -> Iterator[ModuleType]:
     yield lance_sql
 
 
+class _Finder(doctest.DocTestFinder):
+    """Also finds functions that a decorator of another module wraps."""
+
+    def _from_module(self, module: Any, object: Any) -> bool:
+        found: bool = super()._from_module(module, inspect.unwrap(object))  # type: ignore[misc]  # not in its stubs
+        return found
+
+
 def docstrings() -> list[doctest.DocTest]:
-    finder = doctest.DocTestFinder(exclude_empty=True)
+    finder = _Finder(exclude_empty=True)
     tests = [test for module in modules() for test in finder.find(module, extraglobs={"lance_sql": lance_sql})]
     return [test for test in tests if test.examples]
 

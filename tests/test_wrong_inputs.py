@@ -177,7 +177,7 @@ WRONG = [
     Wrong(
         "setting a column that there is not",
         "No column 'nme' in orders.lance version 3. Closest: 'name'",
-        lambda: orders().update({"nme": "'x'"}),
+        lambda: orders().update({"nme": "'x'"}, "true"),
         ("update", "orders.lance", "nme='x'", "--where", "id = 1", "--yes"),
     ),
     Wrong(
@@ -300,7 +300,7 @@ WRONG = [
     ),
     Wrong(
         "tables whose rows nobody knows to be the same",
-        "pass key columns (key=['id'], --key id)",
+        "pass the columns that identify a row, such as key=['id'] (--key id)",
         lambda: lance_sql.diff("orders.lance@1", "plain.lance"),
         ("diff", "orders.lance@1", "plain.lance"),
     ),

@@ -13,10 +13,13 @@ import os
 from collections.abc import Mapping
 
 from lance_sql.catalogs.contract import Catalog, TableEntry
+from lance_sql.values.keywords import suggests_keywords
+from lance_sql.values.local_paths import place_text
 
 __all__ = ["Catalog", "TableEntry", "catalog"]
 
 
+@suggests_keywords
 def catalog(
     place: str | os.PathLike[str] | Catalog, *, token: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Catalog:
@@ -31,7 +34,7 @@ def catalog(
     """
     if isinstance(place, Catalog):
         return place
-    text = os.fspath(place)
+    text = place_text(place, "the place of a catalog")
     if text.startswith(("http://", "https://")):
         from lance_sql.catalogs.rest import RestCatalog
 

@@ -11,7 +11,6 @@ records the changes and is idempotent, so neither case writes a row twice.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from lance_sql.table import address, cursor_files, cursor_ids
 from lance_sql.table.cursor_files import CursorRecord, Origin
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values.local_paths import shown
+from lance_sql.values.local_paths import place_text, shown
 from lance_sql.values.records import Record
 from lance_sql.writes.commit import consumed
 from lance_sql.writes.commit.consumed import Consumed
@@ -372,7 +371,7 @@ class _Target:
             if isinstance(self._table, Snapshot):
                 latest = self._table.latest()
             else:
-                uri = address.of_newest(os.fspath(self._table), self._storage_options)  # type: ignore[call-overload]  # fspath raises
+                uri = address.of_newest(place_text(self._table), self._storage_options)
                 latest = open_snapshot(uri, storage_options=self._storage_options)
             return consumed.position(latest.manifest.config, record.id)
         except TableNotFound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from lance_sql.cli import signposts
 from lance_sql.cli.streams import OutputError, ReaderGoneError, drop_results
 from lance_sql.cli.termination import ENDING, Terminated
 
@@ -40,45 +42,35 @@ def in_one_line() -> Iterator[None]:
         raise click.UsageError(f"{message}{end} See '{error.ctx.command_path} --help'.") from None
 
 
-_OTHER_OPTIONS: Final = {
-    "--set": "New values are arguments: update TABLE \"status='paid'\" --where ..",
-    "--from": "Versions of a range are arguments, as in changes TABLE 5 6; others take --since",
-    "--to": "Versions of a range are arguments, as in changes TABLE 5 6",
-    "--version": "A version follows the table: TABLE@41",
-    "--tag": "A tag follows the table: TABLE@TAG",
-    "--as-of": "A time follows the table: TABLE@yesterday",
-}
-"""Options of other tools, and what to write here."""
-
-_SAME: Final = {
-    "--limit": ("-k", "--rows"),
-    "--rows": ("--limit", "-k"),
-    "--where": ("--filter",),
-    "--filter": ("--where",),
-    "--key": ("--keys", "--on"),
-    "--on": ("--key", "--keys"),
-}
-"""Options of other verbs, and those that mean the same here."""
+_CONDITION: Final = re.compile(r"^[\w.\"]+\s*(=|<|>|!=|<=|>=)")
 
 
 def _with_way_out(error: click.UsageError, context: click.Context) -> str:
     """Returns the message of an error of usage, with the arguments or names that the verb takes."""
     if isinstance(error, click.NoSuchOption):
-        name = error.option_name
-        if name in _OTHER_OPTIONS:
-            return f"No such option {name!r}. {_OTHER_OPTIONS[name]}"
-        known = {option for parameter in context.command.params for option in parameter.opts}
-        if same := [option for option in _SAME.get(name, ()) if option in known]:
-            return f"No such option {name!r}: use {same[0]!r}"
-        if name in ("--yes", "-y"):
-            return f"No such option {name!r}: this verb does not ask, leave it out"
+        name, verb = error.option_name, context.info_name or ""
+        known = frozenset(option for parameter in context.command.params for option in parameter.opts)
+        if (way := signposts.of_option(verb, name, known)) is not None:
+            return f"No such option {name!r}. {way}"
     message = error.format_message()
     if message.startswith("No such command") and isinstance(context.command, click.Group):
         return f"{message.rstrip('.')}: use {', '.join(context.command.list_commands(context))}"
+    if message.startswith("No such option") and "Did you mean" not in message:
+        longest = [max(parameter.opts, key=len) for parameter in context.command.params if parameter.opts[0][0] == "-"]
+        return f"{message.rstrip('.')}. It has {', '.join(longest)}"
+    if (extra := _EXTRA.match(message)) is not None and _CONDITION.match(extra[1]) and _has(context, "--where"):
+        return f'{message.rstrip(".")}: --where "{extra[1]}"'
     if message.startswith(("Missing argument", "Got unexpected extra argument")):
         pieces = [context.command_path, *context.command.collect_usage_pieces(context)]
         return f"{message.rstrip('.')}: {' '.join(pieces)}"
     return message
+
+
+_EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)\.?$", re.DOTALL)
+
+
+def _has(context: click.Context, option: str) -> bool:
+    return any(option in parameter.opts for parameter in context.command.params)
 
 
 @contextmanager

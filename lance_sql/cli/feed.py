@@ -104,6 +104,7 @@ def changes(
         "trust_snapshots": trust_snapshots,
         "origin": origin or job is not None,
     }
+    tables.check_job(dataset, None if follow else job)
     where = tables.of_job(where, job, "_commit_job")
     if name is not None:
         if start is not None or since is not None:

@@ -12,15 +12,26 @@ from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, quiet_option, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.runtime.terminal_text import one_line
+from lance_sql.table.version_names import looks_like_table
 from lance_sql.values.local_paths import shown
 
 
-@click.group()
+class _OfATable(click.Group):
+    """Group whose verb may be omitted before a table, which then lists its indices."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        first = arguments[0] if arguments else ""
+        if first and not first.startswith("-") and first not in self.commands and looks_like_table(first):
+            arguments = ["list", *arguments]
+        return super().parse_args(context, arguments)
+
+
+@click.group(cls=_OfATable)
 def index() -> None:
     """Lists, creates, drops and updates indices.
 
     \b
-    lance-sql index list events.lance
+    lance-sql index events.lance
     lance-sql index create events.lance user_id btree
     lance-sql index create events.lance embedding ivf_pq --option metric=cosine
     lance-sql index update events.lance

@@ -39,7 +39,9 @@ def history(
     """
     from lance_sql.cli import tables
 
-    commits = tables.open_table(table, branch=branch).history(limit, since=since, job=job)
+    dataset = tables.open_table(table, branch=branch)
+    tables.check_job(dataset, job)
+    commits = dataset.history(limit, since=since, job=job)
     if html is not None:
         screen.write_page(html, commits.to_html())
         return
@@ -154,6 +156,7 @@ def row_history(
     origin = origin or job is not None
     where = tables.of_job(where, job, "valid_from_job", "valid_to_job")
     dataset = tables.open_table(table, branch=branch)
+    tables.check_job(dataset, job)
     histories = dataset.row_history(tables.bound(start), tables.bound(end), origin=origin)
     if html is not None:
         screen.write_page(html, histories.to_html(where))

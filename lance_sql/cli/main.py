@@ -29,6 +29,7 @@ from lance_sql.cli import (
     salvage,
     screen,
     search,
+    signposts,
     upkeep,
 )
 from lance_sql.cli.agreement import dry_run_option, yes_option
@@ -93,6 +94,8 @@ class DefaultQuery(click.Group):
         """
         if argument.startswith("-") or any(character.isspace() for character in argument):
             return
+        if (there := signposts.VERBS.get(argument.lower())) is not None and not os.path.isdir(argument):
+            raise click.UsageError(f"No verb {argument!r}: {there}", context)
         if os.path.isdir(argument) or argument.rstrip("/").endswith(".lance"):
             raise click.UsageError(
                 f"Add a verb for {argument}: lance-sql describe {argument}, or lance-sql \"FROM '{argument}'\".",

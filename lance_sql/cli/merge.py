@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -67,35 +67,45 @@ def merge(
 
     if yes and not dry_run:
         merged = change(dataset)
-        done(merged, change_in_words(merged) or "no row changed")
+        done(merged, change_in_words(merged, is_done=True) or "no row changed")
         return
     what = rehearse(dataset, lambda copy: change_in_words(change(copy)))
     if what is None:
         click.echo("Nothing to merge: no row would change.", err=True)
     elif agreed(f"{what} in {named(dataset)} version {dataset.version}", dry_run, yes):
         merged = change(dataset)
-        done(merged, change_in_words(merged) or "no row changed")
+        done(merged, change_in_words(merged, is_done=True) or "no row changed")
 
 
-def change_in_words(dataset: Dataset) -> str | None:
-    """Describes the changed rows of the last change; None if there are none."""
+_BE: Final = (("are", "is"), ("were", "was"))
+
+
+def change_in_words(dataset: Dataset, *, is_done: bool = False) -> str | None:
+    """Describes the changed rows of the last change, to be made or made; None if there are none."""
     change = dataset.last_change
     return (
         None
         if change is None
-        else counts_in_words(change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal)
+        else counts_in_words(
+            change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal, is_done=is_done
+        )
     )
 
 
 def counts_in_words(
-    inserted: int | None, updated: int | None, deleted: int | None, equal: int | None = None
+    inserted: int | None, updated: int | None, deleted: int | None, equal: int | None = None, *, is_done: bool = False
 ) -> str | None:
-    """Describes numbers of rows; None if no row changes."""
-    counts = (("insert", inserted), ("update", updated), ("delete", deleted))
+    """Describes numbers of rows; None if no row changes.
+
+    is_done: the change was made
+    """
+    verbs = ("inserted", "updated", "deleted") if is_done else ("insert", "update", "delete")
+    counts = zip(verbs, (inserted, updated, deleted), strict=True)
     said = [f"{what} {count:,} {'row' if count == 1 else 'rows'}" for what, count in counts if count]
     if said and equal:
         said.append(
-            f"leave {equal:,} equal {'row' if equal == 1 else 'rows'} as {'it is' if equal == 1 else 'they are'}"
+            f"{'left' if is_done else 'leave'} {equal:,} equal {'row' if equal == 1 else 'rows'} as"
+            f" {'it' if equal == 1 else 'they'} {_BE[is_done][equal == 1]}"
         )
     return ", ".join(said) or None
 

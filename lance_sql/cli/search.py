@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--column", help="Vector column.")
 @click.option("--text-column", help="Text column.")
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="Number of rows.")
-@click.option("--filter", "where", metavar="SQL", help="Filter, applied before ranking.")
+@click.option("--where", "-w", metavar="SQL", help="Filter, applied before ranking.")
 @click.option("--since", metavar="WHEN", help="Search only rows that changed after this version, tag or time.")
 @click.option(
     "--changes-since",
@@ -67,7 +67,7 @@ def search(
     \b
     lance-sql search articles.lance "quick fox"
     lance-sql search images.lance --vector '[0.1, 0.9, 0.3]'
-    lance-sql search images.lance@41 --like-row 17 -k 5 --filter "kind = 'cat'"
+    lance-sql search images.lance@41 --like-row 17 -k 5 --where "kind = 'cat'"
     lance-sql search articles.lance "quick fox" --changes-since 41
     lance-sql search articles.lance "quick fox" --html found.html
     """

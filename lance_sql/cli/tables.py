@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.runtime.terminal_text import one_line
-from lance_sql.table.version_names import as_version, split_name
+from lance_sql.table.version_names import as_version, no_commit_of, split_name
 from lance_sql.values.sql_text import literal
 
 if TYPE_CHECKING:
@@ -42,13 +42,15 @@ def existing_cursor(dataset: Dataset, name: str) -> Cursor:
 
     raises: VersionNotFound if there is none; InvalidArgument for one of another branch
     """
-    from lance_sql.errors import VersionNotFound
+    from lance_sql.errors import VersionNotFound, sentence
     from lance_sql.table.version_names import unknown_name
 
     cursors = dataset.cursors()
     if name not in cursors:
         unknown = unknown_name("cursor", name, dataset.snapshot.name, cursors)
-        raise VersionNotFound(f"{unknown}. To create it: lance-sql cursors TABLE {one_line(name)} --start earliest")
+        raise VersionNotFound(
+            f"{sentence(unknown)} To create it: lance-sql cursors TABLE {one_line(name)} --start earliest"
+        )
     return dataset.cursor(name)
 
 
@@ -58,6 +60,19 @@ def of_job(where: str | None, job: str | None, *columns: str) -> str | None:
         return where
     by_job = " OR ".join(f"{column} = {literal(job)}" for column in columns)
     return by_job if where is None else f"({by_job}) AND ({where})"
+
+
+def check_job(dataset: Dataset, job: str | None) -> None:
+    """Makes sure that a commit of the table is of a job.
+
+    raises: VersionNotFound
+    """
+    from lance_sql.errors import VersionNotFound
+
+    if job is None or dataset.history(job=job):
+        return
+    known = sorted({each.job for each in dataset.history() if each.job})
+    raise VersionNotFound(no_commit_of(dataset.snapshot.name, job, known))
 
 
 def bound(text: str | None) -> int | str | None:

@@ -66,9 +66,10 @@ def _engine(connection: Any) -> Engine:
     return Engine("duckdb", connection, is_spoken=True)
 
 
-def _change_in_words(written: Written) -> str | None:
+def _change_in_words(written: Written, *, is_done: bool = False) -> str | None:
     change = written.change
-    return counts_in_words(change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal)
+    counts = change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal
+    return counts_in_words(*counts, is_done=is_done)
 
 
 def _change(change: Change, text: str, engine: Engine, consent: Consent, *, quiet: bool) -> None:
@@ -91,7 +92,7 @@ def _change(change: Change, text: str, engine: Engine, consent: Consent, *, quie
     with progress.shown("rows written", hidden=quiet):
         written = write(change, engine, text, all_rows=True)
     if written.dataset is not None:
-        done(written.dataset, _change_in_words(written) or _without_rows(written.change.operation))
+        done(written.dataset, _change_in_words(written, is_done=True) or _without_rows(written.change.operation))
 
 
 def _without_rows(operation: str) -> str:

@@ -25,7 +25,7 @@ from lance_sql.cli.agreement import (
 )
 from lance_sql.cli.errors import reports_errors
 from lance_sql.runtime.terminal_text import one_line
-from lance_sql.table.version_names import split_name
+from lance_sql.table.version_names import as_version, split_name
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
@@ -158,6 +158,8 @@ def tag(table: str, name: str | None, version: str | None, move: bool, remove: b
     if version is not None:
         if remove:
             raise click.UsageError("Leave the version out: --delete removes the tag of any version.")
+        if name is not None and as_version(name) is not None and as_version(version) is None:
+            raise click.UsageError(f"NAME comes before VERSION: lance-sql tag {table} {version} {name}.")
         path, branch = path_and_branch(table)
         dataset = tables.open_version(path, int(version) if version.lstrip("-").isdigit() else version, branch=branch)
     else:
@@ -171,6 +173,8 @@ def tag(table: str, name: str | None, version: str | None, move: bool, remove: b
         if agreed(f"remove the tag {name!r}{_named(dataset, name)}", dry_run, yes):
             dataset.delete_tag(name)
             click.echo(f"Removed tag {name!r}.", err=True)
+    elif as_version(name) is not None:
+        raise click.UsageError(f"A tag needs a name: lance-sql tag {table} NAME {name}.")
     elif not move and dry_run:
         click.echo(f"Would tag version {dataset.version} as {name!r}.", err=True)
     elif not move:

@@ -26,7 +26,7 @@ from lance_sql.store.open import absolute, with_manifest_store
 from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
-from lance_sql.values.arguments import check_keywords
+from lance_sql.values.keywords import check_keywords, suggests_keywords
 from lance_sql.writes.commit_options import CommitOptions
 from lance_sql.writes.statements import insert, once
 from lance_sql.writes.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
@@ -77,6 +77,7 @@ class WriteOptions(CommitOptions, total=False):
     manifest_store: ManifestStore | None
 
 
+@suggests_keywords
 def begin_write(
     uri: str | os.PathLike[str] | Dataset,
     schema: pa.Schema,
@@ -94,6 +95,7 @@ def begin_write(
     return _write_job(uri, mode, branch, options, lambda _: schema)
 
 
+@suggests_keywords
 def write(
     data: object,
     uri: str | os.PathLike[str] | Dataset,
@@ -141,6 +143,7 @@ def write(
     1
     """
     check_keywords("write", options, tuple(WriteOptions.__annotations__))
+    _check_order(data, uri)
     rows: list[pa.RecordBatchReader] = []
 
     def schema_of(table: pa.Schema | None) -> pa.Schema:
@@ -150,6 +153,14 @@ def write(
     job = _write_job(uri, mode, branch, options, schema_of)
     with reporting(options.get("progress")):
         return job.write(rows[0])
+
+
+def _check_order(data: object, uri: object) -> None:
+    """
+    raises: InvalidArgument for a path in the place of the rows
+    """
+    if isinstance(data, str | os.PathLike) and not isinstance(uri, str | os.PathLike | Dataset):
+        raise InvalidArgument(f"Rows come first, then the path: lance_sql.write(rows, {os.fspath(data)!r})")
 
 
 def _write_job(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lance_sql.one_sql import spellings
 from lance_sql.providers import attach
 from lance_sql.providers import connect as connect_engine
+from lance_sql.values.keywords import suggests_keywords
 
 if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
@@ -46,6 +47,7 @@ def _has_stem(text: str) -> bool:
     return any(f"{stem}." in lowered.replace(f"{stem}.lance", "") or f'{stem}".' in lowered for stem in stems)
 
 
+@suggests_keywords
 def connect(
     database: str = ":memory:",
     *,

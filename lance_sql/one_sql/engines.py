@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 import re
@@ -128,6 +129,8 @@ class Engine:
             if not is_typed and self.is_spoken:
                 raise _mistake(self.title, error) from error
             if self.is_spoken and self.name != "datafusion":
+                if (unknown := _UNKNOWN_TABLE.search(str(error))) is not None:
+                    error.add_note(_OF_TABLES.format(unknown[1]))
                 raise
             raise UnsupportedFeature(f"{self.title} does not run this statement: {_line(error)}") from error
         if counted is not None:
@@ -198,6 +201,11 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
                 " engine= out"
             )
         name = _MODULES[module]
+    if name is not None and not isinstance(name, str):
+        raise InvalidArgument(
+            f"engine={name!r:.100} is not the name of an engine: pass 'duckdb', 'datafusion', 'spark' or 'sail', and a"
+            " connection as connection= or session="
+        )
     if name not in ENGINES:
         raise InvalidArgument(f"engine={name!r} is not one of {', '.join(map(repr, (*ENGINES, 'sail')))}")
     return Engine(name, _provider(name).target(given), dialect in (None, name))
@@ -249,7 +257,15 @@ def _opened_by_workers(table_reference: Reference) -> Source:
     return opened(table_reference)
 
 
+_UNKNOWN_TABLE: Final = re.compile(r"Table with name (\S+) does not exist!")
+_OF_TABLES: Final = (
+    "A Lance table is a path in quotes, such as FROM '{0}.lance'. For a variable of Python, use"
+    " lance_sql.connect().sql(..), which sees variables, or lance_sql.register(connection, '{0}', {0})"
+)
 _UNKNOWN_COLUMN: Final = re.compile(r'column "(.+?)" not found|No field named (?:.*\.)?"?(\w+)|name `(.+?)` cannot be')
+
+
+_QUOTED: Final = re.compile(r'"([^"]+)"')
 
 
 def _mistake(engine: str, error: Exception) -> InvalidArgument:
@@ -257,8 +273,14 @@ def _mistake(engine: str, error: Exception) -> InvalidArgument:
     unknown = _UNKNOWN_COLUMN.search(str(error))
     kind = InvalidArgument if unknown is None else ColumnNotFound
     name = "" if unknown is None else next(filter(None, unknown.groups()), "")
-    # a plain name may have been meant as a text
-    hint = f" Text has single quotes: '{name}'" if name.isidentifier() else ""
+    known = (
+        [] if unknown is None else [each.rpartition(".")[2] for each in _QUOTED.findall(str(error)[unknown.end() :])]
+    )
+    if close := difflib.get_close_matches(name, known, n=1):
+        hint = f" Did you mean {close[0]!r}?"
+    else:
+        # a plain name may have been meant as a text
+        hint = f" Text has single quotes: '{name}'" if name.isidentifier() else ""
     return kind(f"{engine} cannot compute this: {_line(error)}{hint}")
 
 

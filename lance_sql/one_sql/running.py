@@ -18,8 +18,10 @@ from lance_sql.providers import attached
 from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import CommitSummary
+from lance_sql.values.keywords import suggests_keywords
 
 
+@suggests_keywords
 def sql(
     text: str,
     parameters: Sequence[Any] | Mapping[str, Any] | str | None = None,

@@ -21,7 +21,9 @@ from pyarrow._fs import LocalFileSystem
 
 from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.values.arguments import check_keywords, column_names
+from lance_sql.values.arguments import column_names
+from lance_sql.values.guessed_names import OF_ROWS, RowsGuessed
+from lance_sql.values.keywords import check_keywords
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -117,12 +119,14 @@ def _unreadable() -> _dataset.FileSystemDataset:
     return _dataset.FileSystemDataset([fragment], pa.schema([]), kind, place)
 
 
-class ArrowDataset(_dataset.UnionDataset):  # type: ignore[misc]  # untyped base
+class ArrowDataset(RowsGuessed, _dataset.UnionDataset):  # type: ignore[misc]  # untyped base
     """A `pyarrow.dataset.Dataset` whose rows Arrow cannot scan itself.
 
     Overrides all methods of the base class that would. Functions of Arrow in C++, such as `Scanner.from_dataset`, get a
     dataset whose scan fails; without one they would crash the process.
     """
+
+    guessed_names = OF_ROWS
 
     def __init__(self) -> None:
         _dataset.UnionDataset.__init__(self, pa.schema([]), [_unreadable()])

@@ -20,7 +20,7 @@ from lance_sql.store.local import LocalStore
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.object_store import SCHEMES, ObjectStore
 from lance_sql.store.process_options import with_process_options
-from lance_sql.values.local_paths import checked, expanded
+from lance_sql.values.local_paths import checked, expanded, place_text
 
 # At least two letters: "C:\tables" is a path.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -39,7 +39,7 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
 
     raises: InvalidArgument if no file system supports the scheme, and for unknown options
     """
-    text = os.fspath(uri)
+    text = place_text(uri)
     options = with_process_options(storage_options)
     manifests: ManifestStore | None = options.pop(_MANIFEST_STORE, None)
     options.pop(ALLOWED_BASES, None)
@@ -88,7 +88,7 @@ def absolute(uri: str | os.PathLike[str]) -> str:
 
     raises: InvalidArgument for text that cannot be a path
     """
-    text = os.fspath(uri)
+    text = place_text(uri)
     path = local_path(text)
     return text if path is None else os.path.abspath(path)
 

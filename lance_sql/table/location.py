@@ -13,13 +13,14 @@ from lance_sql.store import Store, check_path, open_store
 from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import address, refs, versions
 from lance_sql.table.paths import DATA
-from lance_sql.table.version_names import as_version, unknown_name
+from lance_sql.table.version_names import as_version, unknown_name, unknown_version
 from lance_sql.table.versions import VersionFile, VersionLike
 from lance_sql.values import moments
 from lance_sql.values.local_paths import shown
 
 MAIN = "main"
 
+_OTHER_FORMATS: Final = frozenset((".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".orc", ".avro"))
 _MAX_NEIGHBOURS: Final = 8
 """Maximum number of tables that a message lists."""
 
@@ -57,6 +58,7 @@ def locate(
     raises: TableNotFound, VersionNotFound, InvalidArgument, CorruptFile
     """
     _check_arguments(version, tag, branch, as_of)
+    given = {"tag"} if tag is not None else set()
     root, own_branch = address.resolve(uri, storage_options)
     options: dict[str, Any] = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
     options["storage_options"] = storage_options
@@ -70,7 +72,7 @@ def locate(
             if own_branch is None and (linked := address.resolve_links(root, storage_options)) is not None:
                 return locate(linked.place, **options)
             _check_table(main, uri)
-            raise VersionNotFound(_unknown_tag(main, tag, table))
+            raise VersionNotFound(_unknown_tag(main, tag, table, is_tag="tag" in given))
         if branch not in (None, ref.branch or MAIN):
             raise InvalidArgument(f"The tag {tag!r} names version {ref.version} of branch {ref.branch or MAIN!r}")
         branch, version = ref.branch, ref.version
@@ -173,10 +175,16 @@ def _as_of(store: Store, when: datetime | date | timedelta | str, where: str) ->
     raise VersionNotFound(f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}")
 
 
-def _unknown_tag(main: Store, tag: str, table: str) -> str:
-    if tag in refs.branches(main):
+def _unknown_tag(main: Store, tag: str, table: str, *, is_tag: bool) -> str:
+    """
+    is_tag: the user named a tag, not a version of any kind
+    """
+    branches = refs.branches(main)
+    if tag in branches:
         return f"No tag {tag[:100]!r} in {table}, but a branch of that name: pass branch={tag!r} (--branch {tag})"
-    return unknown_name("tag", tag, table, refs.tags(main))
+    if is_tag:
+        return unknown_name("tag", tag, table, refs.tags(main))
+    return unknown_version(tag, table, refs.tags(main), branches)
 
 
 def _unknown_branch(main: Store, branch: str, table: str) -> str:
@@ -206,6 +214,9 @@ def _check_table(main: Store, uri: str) -> None:
     else:
         reason = "no _versions directory"
     message = f"No Lance table at {shown(uri)!r} ({reason})"
+    if path is not None and os.path.isfile(path) and os.path.splitext(path)[1].lower() in _OTHER_FORMATS:
+        # a table of a similar name is not the intended one
+        raise TableNotFound(f"{message}. To write its rows to a table: lance-sql write new.lance {shown(uri)}")
     if path is not None and _has_data_files(path):
         # a table of a similar name is not the intended one
         raise TableNotFound(

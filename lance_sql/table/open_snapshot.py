@@ -31,6 +31,7 @@ from lance_sql.table.files import LEARNS
 from lance_sql.table.snapshot import Snapshot, read_manifest
 from lance_sql.table.version_names import split_name
 from lance_sql.table.versions import VersionFile, VersionLike
+from lance_sql.values.local_paths import place_text
 
 MOST_SNAPSHOTS: Final = 16
 
@@ -153,7 +154,7 @@ def open_snapshot(
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for an unreadable
         manifest - an older version is never returned instead
     """
-    text = os.fspath(uri)
+    text = place_text(uri)
     storage_options = with_comparison(with_allowed(storage_options, None))
     root, main, store, found_branch, file, is_latest = location.locate(
         text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
@@ -208,7 +209,7 @@ def open_named(uri: str | os.PathLike[str], **options: Any) -> Snapshot:
     """
     if any(options.get(name) is not None for name in ("version", "tag", "branch", "as_of")):
         return open_snapshot(uri, **options)
-    path, version, name = split_name(os.fspath(uri))
+    path, version, name = split_name(place_text(uri))
     if (version, name) == (None, None):
         return open_snapshot(uri, **options)
     try:
@@ -264,7 +265,7 @@ def list_snapshots(
 
     raises: TableNotFound, VersionNotFound, InvalidArgument
     """
-    text = os.fspath(uri)
+    text = place_text(uri)
     # damage is to be found, and not to stop the reader
     storage_options = with_comparison(with_allowed(storage_options, None), False)
     located = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)

@@ -10,6 +10,7 @@ from typing import Final
 from lance_sql.errors import InvalidArgument
 
 _MOST_DIGITS: Final = 20
+_TIMES: Final = "yesterday, 7d or 2026-11-21"
 
 
 def split_name(name: str) -> tuple[str, int | None, str | None]:
@@ -32,6 +33,12 @@ def split_name(name: str) -> tuple[str, int | None, str | None]:
     return (path, version, None) if version is not None else (path, None, chosen)
 
 
+def looks_like_table(argument: str) -> bool:
+    """Whether an argument is the path of a table, with or without a version, rather than a word."""
+    path, _, _ = split_name(argument)
+    return _is_table(path) or "/" in path or os.path.isdir(path)
+
+
 def _is_table(name: str) -> bool:
     return name.rstrip("/").lower().endswith(".lance")
 
@@ -47,6 +54,31 @@ def as_version(text: str) -> int | None:
     if len(digits) > _MOST_DIGITS:
         raise InvalidArgument(f"{text[:_MOST_DIGITS]}... is not a version: it has {len(digits)} digits")
     return int(text)
+
+
+def no_commit_of(table: str, job: str, known: Iterable[str]) -> str:
+    """Returns the error message for a job that has no commit in a table.
+
+    known: the jobs that have one
+    """
+    names = list(known)
+    message = f"No commit of {table} is of the job {job[:100]!r}"
+    if closest := difflib.get_close_matches(job, names, n=1):
+        return f"{message}. Did you mean {closest[0]!r}?"
+    return f"{message}. Its jobs: {', '.join(names[:10])}" if names else f"{message}: none of its commits names a job"
+
+
+def unknown_version(name: str, table: str, tags: Iterable[str], branches: Iterable[str]) -> str:
+    """Returns the error message for a name that is neither a tag, a branch nor a time."""
+    known = {"Tags": list(tags), "Branches": list(branches)}
+    for kind, names in known.items():
+        if difflib.get_close_matches(name, names, n=1):
+            return unknown_name("tag" if kind == "Tags" else "branch", name, table, names)
+    message = f"No tag or branch {name[:100]!r} in {table}"
+    listed = [f"{kind}: {', '.join(names[:10])}{', ...' * (len(names) > 10)}" for kind, names in known.items() if names]
+    if not listed:
+        listed = ["It has no tags or branches"]
+    return f"{message}. {'. '.join(listed)}. A time is written as {_TIMES}"
 
 
 def unknown_name(kind: str, name: str, table: str, existing: Iterable[str]) -> str:

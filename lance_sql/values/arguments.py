@@ -1,52 +1,24 @@
-"""Checks of arguments of public functions: names of columns, numbers, ages, texts, and keywords."""
+"""Checks of arguments of public functions: names of columns, numbers, ages, texts and filters."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Final
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.values.durations import parse_age
 
-_OF_PYLANCE: Final = {
-    "full_text_query": "search(text=..)",
-    "limit": "scan(.., limit=..).to_table()",
-    "nearest": "search(vector, column=.., k=..)",
-    "offset": "scan(..).to_reader(), or OFFSET in SQL",
-    "prefilter": "search(.., filter=..), which filters before it ranks",
-    "with_row_address": "columns=['_rowaddr', ..]",
-    "with_row_id": "columns=['_rowid', ..]",
-}
-"""Keywords of pylance's reads, and what to call instead."""
 
-_OTHER_WORDS: Final = {
-    "limit": "k",
-    "where": "filter",
-    "predicate": "filter",
-    "condition": "filter",
-    "select": "columns",
-}
+def check_selection(where: object, verb: str) -> None:
+    """Makes sure that a change of rows names the rows that it applies to.
 
-
-def check_keywords(function: str, given: Iterable[str], known: Sequence[str], *, also: Sequence[str] = ()) -> None:
-    """Makes sure that a function has every additional keyword.
-
-    known: the keywords to name in the message; also: others that are accepted
-    raises: TypeError
+    verb: what it does to them, such as "deletes"
+    raises: InvalidArgument
     """
-    for name in given:
-        if name in known or name in also:
-            continue
-        close = _OTHER_WORDS.get(name) or next(iter(difflib.get_close_matches(name, known, n=1)), None)
-        if "filter" in known and name in _OF_PYLANCE:
-            hint = f". Use {_OF_PYLANCE[name]}"
-        elif close in known:
-            hint = f". Did you mean {close!r}?"
-        else:
-            hint = f"; it has {', '.join(known)}"
-        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+    if where is None:
+        raise InvalidArgument(f"Pass a filter: where='true' {verb} all rows")
+    if isinstance(where, str) and not where.strip():
+        raise InvalidArgument(f"The filter is empty: give a condition in SQL; 'true' {verb} all rows")
 
 
 def check_texts(values: object, what: str, *, may_be_none: bool = True) -> None:

@@ -10,10 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from lance_sql.errors import MissingDependency, UnsupportedFeature
+from lance_sql.values.guessed_names import OF_ROWS, NamesGuessed
 
 
-class Frames:
+class Frames(NamesGuessed):
     """Conversions of everything with rows, beside Arrow."""
+
+    guessed_names = OF_ROWS
 
     @abstractmethod
     def to_table(self) -> pa.Table:

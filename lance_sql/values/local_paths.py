@@ -7,6 +7,18 @@ import os
 from lance_sql.errors import InvalidArgument
 
 
+def place_text(place: object, what: str = "the path of a table") -> str:
+    """Returns a path or URI as text.
+
+    what: the noun for messages
+    raises: InvalidArgument for anything but text and paths
+    """
+    text = os.fspath(place) if isinstance(place, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise InvalidArgument(f"{place!r:.100} is not {what}: pass text, such as 'orders.lance', or a Path")
+    return text
+
+
 def checked(path: str) -> str:
     """Returns the path unchanged.
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.table import commit_origin
-from lance_sql.values.arguments import check_keywords
+from lance_sql.values.keywords import check_keywords
 
 
 class CommitOptions(TypedDict, total=False):

@@ -52,7 +52,7 @@ def test_a_branch_is_named_as_a_tag_is(table: str) -> None:
     result = run("t.lance", "t.lance@dev", "-o", "json")
     assert (result.exit_code, json.loads(result.stdout)["rows_deleted"]) == (1, 1)
     result = run("t.lance", "t.lance@none")
-    assert (result.exit_code, "No tag 'none'" in result.stderr) == (3, True), result.stderr
+    assert (result.exit_code, "No tag or branch 'none'" in result.stderr) == (3, True), result.stderr
 
 
 def test_text_shows_cells_and_counts(table: str) -> None:

@@ -186,6 +186,8 @@ def test_changes_of_a_job_have_its_name(table: str) -> None:
     result = run(table, "--job", "it's nightly", "--where", "id > 1", "--output", "json")
     [row] = json.loads(result.stdout)
     assert (row["id"], row["_change_type"], row["_commit_job"]) == (8, "delete", "it's nightly")
-    assert json.loads(run(table, "--job", "weekly", "--output", "json").stdout) == []
+    assert json.loads(run(table, "1", "1", "--job", "it's nightly", "--output", "json").stdout) == []
+    unknown = run(table, "--job", "weekly", "--output", "json")
+    assert (unknown.exit_code, "is of the job 'weekly'. Its jobs: it's nightly" in unknown.stderr) == (3, True)
     assert "_commit_job" in run(table, "--origin", "--output", "csv").stdout.splitlines()[0]
     assert "_commit_job" not in run(table, "--output", "csv").stdout.splitlines()[0]

@@ -31,7 +31,7 @@ def ids(version: int | None = None) -> list[int]:
 def test_inserts_need_no_confirmation() -> None:
     result = run("INSERT INTO 't.lance' VALUES (4), (5)")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "t.lance is at version 2: insert 2 rows\n"
+    assert result.stderr == "t.lance is at version 2: inserted 2 rows\n"
     assert ids() == [1, 2, 3, 4, 5]
 
 
@@ -41,7 +41,7 @@ def test_removing_rows_needs_confirmation() -> None:
     assert "No terminal to ask for confirmation: pass --yes to delete 2 rows in t.lance, or --dry-run" in result.stderr
     assert ids() == [1, 2, 3]
     result = run("DELETE FROM 't.lance' WHERE id > 1", "--yes")
-    assert result.stderr == "t.lance is at version 2: delete 2 rows\n"
+    assert result.stderr == "t.lance is at version 2: deleted 2 rows\n"
     assert ids() == [1]
 
 
@@ -126,7 +126,7 @@ def test_queries_with_clauses_of_spark_are_shown() -> None:
 
 
 def test_tables_are_created_by_copies() -> None:
-    assert run("COPY (SELECT 7 AS id) TO 'n.lance'").stderr == "n.lance is at version 1: insert 1 row\n"
+    assert run("COPY (SELECT 7 AS id) TO 'n.lance'").stderr == "n.lance is at version 1: inserted 1 row\n"
     result = run("COPY (SELECT 7 AS id) TO 'n.lance'")
     assert (result.exit_code, "already" in result.stderr) == (3, True)
 

@@ -48,7 +48,7 @@ def test_head_shows_the_first_rows(table: str) -> None:
 def test_merging(table: str) -> None:
     result = run("merge", table, "new.csv", "--on", "id", "--yes")
     assert (result.exit_code, rows(table)) == (0, {1: "a", 2: "B", 3: "c", 9: "new"})
-    assert "version 2: insert 1 row, update 1 row" in result.stderr
+    assert "version 2: inserted 1 row, updated 1 row" in result.stderr
     result = run("merge", table, "SELECT 1 AS id", "--on", "id", "--when-matched", "delete", "--delete-unmatched", "-y")
     assert rows(table) == {}
 

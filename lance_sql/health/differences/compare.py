@@ -27,13 +27,16 @@ from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.canonical import canonical_location
 from lance_sql.table.fragment import DataFile
 from lance_sql.table.fragments import new_files
-from lance_sql.table.version_names import split_name
+from lance_sql.table.version_names import no_commit_of, split_name
 from lance_sql.values import keys as key_rule
+from lance_sql.values.keywords import suggests_keywords
+from lance_sql.values.local_paths import place_text
 
 MAX_ROWS: Final = 100
 _VERSIONS: Final = (int, date, timedelta)
 
 
+@suggests_keywords
 def diff(
     a: Dataset | str | os.PathLike[str],
     b: Dataset | str | os.PathLike[str] | int | datetime | date | timedelta | None = None,
@@ -105,7 +108,8 @@ def _around(table: Dataset, job: str) -> tuple[Dataset, Dataset]:
     versions = (version for version in sorted(history.files, reverse=True) if version <= table.version)
     last = next((version for version in versions if origin(history.snapshot_at(version)).job == job), None)
     if last is None:
-        raise VersionNotFound(f"No commit of {table.snapshot.name} is of the job {job[:100]!r}")
+        known = sorted({found for version in history.files if (found := origin(history.snapshot_at(version)).job)})
+        raise VersionNotFound(no_commit_of(table.snapshot.name, job, known))
     first = last
     while first - 1 in history.files and origin(history.snapshot_at(first - 1)).job == job:
         first -= 1
@@ -147,7 +151,7 @@ def open_table(table: Dataset | str | os.PathLike[str]) -> Dataset:
         return table
     if not isinstance(table, (str, os.PathLike)):
         raise InvalidArgument(f"Cannot open a {type(table).__name__} as a Lance table: pass a Dataset or a path")
-    return open_named(os.fspath(table))
+    return open_named(place_text(table))
 
 
 def _is_in_history(earlier: Dataset, later: Dataset) -> bool:

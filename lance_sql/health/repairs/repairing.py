@@ -21,6 +21,7 @@ from lance_sql.health.verification import Report, verify
 from lance_sql.runtime.progress import Progress
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
+from lance_sql.values.keywords import suggests_keywords
 from lance_sql.values.records import Record
 from lance_sql.writes.statements import maintenance
 from lance_sql.writes.statements.index_building import BUILT
@@ -64,6 +65,7 @@ class Repair(Record):
         return ", ".join(parts) or "nothing to repair"
 
 
+@suggests_keywords
 def repair(
     uri: str | os.PathLike[str],
     *,

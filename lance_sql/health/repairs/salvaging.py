@@ -39,11 +39,14 @@ from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionLike
 from lance_sql.values import row_ranges
+from lance_sql.values.keywords import suggests_keywords
+from lance_sql.values.local_paths import place_text
 from lance_sql.values.row_ranges import RowRanges
 
 _NO_FILES: Final = "the manifest names no data file"
 
 
+@suggests_keywords
 def salvage(
     uri: str | os.PathLike[str],
     target: str | os.PathLike[str],
@@ -76,7 +79,7 @@ def salvage(
     """
     options = with_comparison(with_manifest_store(storage_options, manifest_store), False)
     snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options, use_indices=False)
-    if os.fspath(target).rstrip("/") == os.fspath(uri).rstrip("/"):
+    if place_text(target).rstrip("/") == place_text(uri).rstrip("/"):
         raise InvalidArgument("The target of a salvage must be a new table, not the table itself")
     changed = verify(
         uri, version=snapshot.version, branch=snapshot.branch, checksums=True, storage_options=options

@@ -28,6 +28,7 @@ from lance_sql.jobs.applying.history import AppliedHistory, has_commit_times
 from lance_sql.jobs.applying.latest import Latest
 from lance_sql.jobs.applying.target_rows import newest, opened
 from lance_sql.jobs.distributed import change_rows
+from lance_sql.values.keywords import suggests_keywords
 from lance_sql.writes.statements.source import is_typed
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@suggests_keywords
 def apply_changes(
     target: object,
     changes: object,

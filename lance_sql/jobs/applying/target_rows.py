@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from lance_sql.table import address
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.local_paths import place_text
 from lance_sql.writes.statements.row_changes import RowChange, deleted, inserted, rewritten, typed
 
 
@@ -83,7 +83,7 @@ def _found(target: object, schema: pa.Schema, storage_options: Mapping[str, Any]
 
 
 def _uri(target: object, storage_options: Mapping[str, Any] | None) -> str:
-    return address.of_newest(os.fspath(target), storage_options)  # type: ignore[call-overload]  # other types raise there
+    return address.of_newest(place_text(target), storage_options)
 
 
 def check_names(dataset: Dataset, names: Sequence[str]) -> None:

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.values.frames import Frames
+from lance_sql.values.guessed_names import RowsGuessed
 
 
-class Relation(Frames):
+class Relation(Frames, RowsGuessed):
     """A read of some columns and rows. Subclasses are frozen dataclasses; every reader starts again."""
 
     columns: tuple[Any, ...]

@@ -15,7 +15,7 @@ from lance_sql.reads.search.hybrid import HybridQuery
 from lance_sql.reads.search.text_query import TextQuery, text_query
 from lance_sql.reads.search.vector_query import VectorQuery, vector_query
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values.arguments import check_keywords
+from lance_sql.values.keywords import check_keywords
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from lance_sql.format.schema import Schema, primary_key
 from lance_sql.format.schema.from_arrow import extend, from_arrow
 from lance_sql.runtime.progress import Work
 from lance_sql.store import Store, open_store
+from lance_sql.store.open import local_path
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_snapshot import open_snapshot
@@ -173,6 +174,11 @@ def _check_new(uri: str, storage_options: Mapping[str, Any] | None) -> None:
     if table != uri and versions.newest(open_store(table, storage_options)) is not None:
         what = f"a branch {name!r}" if "/tree/" in uri else "a version or branch"
         raise InvalidArgument(f"{shown(uri)!r} is the name of {what} of {table}: pass branch=, or another path")
+    path = local_path(uri)
+    while path is not None and not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    if path and os.path.exists(path) and not os.path.isdir(path):
+        raise InvalidArgument(f"Cannot write a table to {shown(uri)!r}: {shown(path)} is a file; choose another path")
 
 
 def target(

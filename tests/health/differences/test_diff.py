@@ -165,7 +165,7 @@ def test_branches_that_went_apart_need_a_key(table: lance_sql.Dataset) -> None:
 
 def test_a_table_without_row_ids_is_compared_by_key(tmp_path: Path) -> None:
     made = lance_sql.write({"id": [1, 2, None], "v": [1, 2, 3]}, tmp_path / "t.lance", stable_row_ids=False)
-    made = made.update({"v": "v + id"})
+    made = made.update({"v": "v + id"}, "true")
     with pytest.raises(
         InvalidArgument,
         match=r"by their row ids \(_rowid\): pass the columns that identify a row, such as key=\['id'\] \(--key id\)",

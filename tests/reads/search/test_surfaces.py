@@ -163,7 +163,7 @@ def test_the_command_line(path: str) -> None:
     assert json.loads(run(path, "--like-row", "50", "-k", "1", "--columns", "id", "--output", "json").stdout) == [
         {"id": 50, "_distance": 0.0}
     ]
-    changed = run(path, "--vector", "[20, 0]", "--since", "first", "--filter", "id > 1010", "--output", "json")
+    changed = run(path, "--vector", "[20, 0]", "--since", "first", "--where", "id > 1010", "--output", "json")
     assert [row["id"] for row in json.loads(changed.stdout)] == [1012, 1011]
     assert json.loads(run(f"{path}@1", "--vector", "[11, 0]", "-k", "1", "--output", "json").stdout)[0]["id"] == 11
     assert "10 rows nearest to a vector of 2 values in v" in run(path, "--vector", "[1, 2]", "--explain").stdout

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.errors import ColumnNotFound, InvalidArgument, UnsupportedFeature
 
 from .tree import Predicate
 
@@ -47,8 +47,38 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
         raise UnsupportedFeature("The operator ~ is not supported in a filter: write regexp_full_match(column, '...')")
     try:
         return Conditions(schema, table).predicate(node)
+    except ColumnNotFound as error:
+        if (unquoted := _unquoted(node, schema)) is None:
+            raise
+        said = str(error).partition(". Closest")[0].partition(". Columns")[0].partition(". Hidden")[0]
+        raise ColumnNotFound(f"{said}. Text needs quotes: {unquoted}") from None
     except RecursionError:
         raise UnsupportedFeature("The filter is nested too deeply") from None
+
+
+def _unquoted(node: Any, schema: pa.Schema) -> str | None:
+    """Returns the first comparison of a text column with a bare word that names no column, with quotes added."""
+    from sqlglot import exp
+
+    from .sql_dialect import FilterSql
+
+    for comparison in node.find_all(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.In):
+        column = comparison.this
+        others = comparison.expressions if isinstance(comparison, exp.In) else [comparison.expression]
+        words = [each for each in others if isinstance(each, exp.Column) and not each.table]
+        if not isinstance(column, exp.Column) or column.name not in schema.names or not words:
+            continue
+        if _holds_text(schema.field(column.name).type) and not any(word.name in schema.names for word in words):
+            for word in words:
+                word.replace(exp.Literal.string(word.name))
+            return str(comparison.sql(dialect=FilterSql))
+    return None
+
+
+def _holds_text(type: pa.DataType) -> bool:
+    if pa.types.is_dictionary(type):
+        type = type.value_type
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
 
 
 def _operators(text: str) -> list[Any]:
