@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import chain
 from typing import Any, Final
@@ -12,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, TableNotFound, sentence
 from lance_sql.format.casts.lossless import is_lossless
 from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.jobs.writing import write
@@ -21,12 +22,13 @@ from lance_sql.one_sql.dialects import OwnQuery, dialect_of, joined, parse
 from lance_sql.one_sql.engines import Engine, Prepared, engine_of, opened
 from lance_sql.one_sql.own_words import Words
 from lance_sql.one_sql.references import Reference, reference
-from lance_sql.one_sql.views import definition
+from lance_sql.one_sql.views import broken_query, definition
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.shape import Functions, Shape, is_plain, shape
 from lance_sql.opening import open as open_dataset
 from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.table.location import table_name
 from lance_sql.values.sql_text import literal
 
 _CALL: Final = re.compile(r"[a-z_]\w*(?=\s*\()")
@@ -80,6 +82,7 @@ class ViewQuery:
         paths = (
             {} if recorded is None else {each.name: definition.absolute(each.path, view) for each in recorded.sources}
         )
+        self._recorded, self._view = recorded, view
         self.tables: dict[str, Dataset] = {}
         self.is_complete = True
         """Whether the rows depend only on the newest versions of the tables."""
@@ -89,7 +92,31 @@ class ViewQuery:
                 self.is_complete = False
             elif table_reference.path not in self.tables:
                 name = str(table_reference.path)
-                self.tables[name] = open_dataset(paths.get(name, name))
+                self.tables[name] = self._source(paths.get(name, name))
+
+    def _source(self, path: str) -> Dataset:
+        try:
+            return open_dataset(path)
+        except TableNotFound as error:
+            if self._recorded is None:
+                raise
+            raise TableNotFound(
+                f"The view {table_name(self._view)} reads a table that is gone: {sentence(str(error))} Restore it, or"
+                " drop the view (DROP MATERIALIZED VIEW)"
+            ) from None
+
+    @contextmanager
+    def _in_its_words(self) -> Iterator[None]:
+        """
+        raises: InvalidArgument for a query that does not fit its tables
+        """
+        try:
+            yield
+        except Exception as error:
+            better = broken_query.explained(error, self.tables, self._recorded, self._view)
+            if better is None:
+                raise
+            raise better from None
 
     @cached_property
     def settings(self) -> dict[str, str]:
@@ -107,7 +134,8 @@ class ViewQuery:
 
         raises: InvalidArgument for duplicate names
         """
-        names = self.prepared().names
+        with self._in_its_words():
+            names = self.prepared().names
         folded = [name.casefold() for name in names]
         twice = [name for name in names if folded.count(name.casefold()) > 1]
         if twice:
@@ -125,7 +153,8 @@ class ViewQuery:
     def arrow_schema(self) -> pa.Schema:
         """Schema of the result; computes no rows."""
         query = joined(["SELECT * FROM (", self._words.all(self.tree), "\n) LIMIT 0"], OwnQuery)
-        return self.engine.prepare(query, is_typed=False, opening=self._opened).reader().schema
+        with self._in_its_words():
+            return self.engine.prepare(query, is_typed=False, opening=self._opened).reader().schema
 
     def changed_type(self, view: Dataset) -> str | None:
         """Describes a column whose type in the view cannot hold the values of the query, with both types; None if there

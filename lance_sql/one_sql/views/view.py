@@ -14,6 +14,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.distributed import ChangeJob, Written, change_rows
 from lance_sql.one_sql.views import definition, view_rows
+from lance_sql.one_sql.views.broken_query import AGAIN
 from lance_sql.one_sql.views.definition import Definition, SourceVersion
 from lance_sql.one_sql.views.images import Versions, ViewChangedError, counted_anew
 from lance_sql.one_sql.views.query import ViewQuery
@@ -21,7 +22,8 @@ from lance_sql.one_sql.views.shape import Shape
 from lance_sql.opening import open as open_dataset
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.table import table_folders
-from lance_sql.values.local_paths import shown
+from lance_sql.values.keywords import suggests_keywords
+from lance_sql.values.local_paths import place_text, shown
 from lance_sql.writes.commit.committer import Expected
 
 _OPERATION: Final = "refresh"
@@ -56,6 +58,7 @@ class Refresh:
         return f"{self.dataset.snapshot.label}: {what}{why}, {counts} rows"
 
 
+@suggests_keywords
 def materialize(
     query: str,
     into: str | os.PathLike[str],
@@ -82,7 +85,7 @@ def materialize(
     >>> lance_sql.materialize(query, path).refresh().mode
     'unchanged'
     """
-    return make(query, os.fspath(into), replace=replace, storage_options=storage_options)
+    return make(query, place_text(into), replace=replace, storage_options=storage_options)
 
 
 def make(
@@ -140,7 +143,7 @@ class View:
         """
         settings: of the session that rows are computed in; by default, those of a new DuckDB connection
         """
-        self.dataset = dataset if isinstance(dataset, Dataset) else open_dataset(os.fspath(dataset))
+        self.dataset = dataset if isinstance(dataset, Dataset) else open_dataset(place_text(dataset))
         self._settings = settings
         self.last_refresh: Refresh | None = None
 
@@ -150,7 +153,7 @@ class View:
 
         raises: TableNotFound; InvalidArgument for a table that is no view
         """
-        view = cls(open_dataset(os.fspath(path), storage_options=storage_options))
+        view = cls(open_dataset(place_text(path), storage_options=storage_options))
         _ = view.definition
         return view
 
@@ -163,7 +166,7 @@ class View:
         stored_definition = definition.of(self.dataset.snapshot.manifest.config, self.dataset.snapshot.label)
         if stored_definition is None:
             raise InvalidArgument(
-                f"{self.dataset.snapshot.label} is not a materialized view: create one with lance_sql.materialize"
+                f"{self.dataset.snapshot.label} is not a materialized view: create one with materialize"
             )
         return stored_definition
 
@@ -275,20 +278,16 @@ class _Run:
         is_old = query is not None and self._other is None and recorded is not None and _is_behind(query, recorded)
         if query is None or is_old:
             if recorded is None:
-                raise InvalidArgument(
-                    f"{view.snapshot.label} is not a materialized view: create one with lance_sql.materialize"
-                )
+                raise InvalidArgument(f"{view.snapshot.label} is not a materialized view: create one with materialize")
             query = ViewQuery(recorded.query, self._settings, recorded, view.uri)
         if tuple(query.names) != tuple(view.schema.names):
             raise InvalidArgument(
                 f"{view.snapshot.label} has the columns {', '.join(view.schema.names)}, but its query has"
-                f" {', '.join(query.names)} now: drop the view and create it again"
+                f" {', '.join(query.names)} now: {AGAIN}"
             )
         changed = query.changed_type(view)
         if changed is not None:
-            raise InvalidArgument(
-                f"{view.snapshot.label} has another type of {changed} than its query: drop the view and create it again"
-            )
+            raise InvalidArgument(f"{view.snapshot.label} cannot hold the column {changed} now: {AGAIN}")
         now = Definition(query.text, query.sources(view.uri), query.time_zone, query.settings)
         self.config = {definition.KEY: Expected(now.to_json(), text)}
         rows = self._changes(query, recorded, view)

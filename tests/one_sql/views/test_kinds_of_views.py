@@ -120,7 +120,9 @@ def test_a_type_that_changed_is_refused(query: str, before: pa.Array, after: pa.
     expected = view.dataset.to_table()
     lance_sql.write(pa.table({"id": [1, 2], "v": after}), "t.lance", mode="overwrite")
     for _ in range(2):
-        with pytest.raises(InvalidArgument, match=r"another type of v, which is .* drop the view and create it again"):
+        with pytest.raises(
+            InvalidArgument, match=r"cannot hold the column v, which is .* drop the view .* and create it again"
+        ):
             view.refresh()
     assert lance_sql.open("v.lance").to_table() == expected
 
