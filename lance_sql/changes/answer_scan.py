@@ -73,6 +73,7 @@ class AnswerScan(RankedScan):
             explained=self.explain().splitlines()[1:],
             total=self.count_rows(),
             since=changes.feed.start - 1,
+            conditions=[str(each) for each in (changes.after.allowed, self.condition) if each is not None],
         )
 
     def __repr__(self) -> str:

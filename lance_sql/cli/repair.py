@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lance_sql.health.repairs import Repair
 
 NOTHING_HEALTHY = 3
+_SALVAGE = "'lance-sql salvage' can write its readable rows to a new table first"
 
 
 @click.command(short_help="Returns to the newest healthy version.")
@@ -73,6 +74,5 @@ def _rows(path: str, planned: Repair) -> str:
     try:
         rows = tables.open_table(path, branch=planned.branch).count_rows()
     except CorruptFile:
-        return f"{to}, from version {planned.newest}, whose manifest cannot be read"
-    more = "; 'lance-sql salvage' may recover more of them" if rows > remaining else ""
-    return f"{to}, from version {planned.newest}, which has {count(rows, 'row')} by its manifest{more}"
+        return f"{to}, from version {planned.newest}, whose manifest cannot be read; {_SALVAGE}"
+    return f"{to}, from version {planned.newest}, which has {count(rows, 'row')} by its manifest; {_SALVAGE}"

@@ -49,7 +49,7 @@ def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: 
         lines = ["The query gives other rows than expected:", f"  {sql.strip()}"]
         for number, (ours, theirs) in enumerate(zip(_padded(rows, wanted), _padded(wanted, rows), strict=True)):
             if not same_in_python(ours, theirs):
-                lines.append(f"  row {number}: {_shown(ours)}, expected {_shown(theirs)}")
+                lines.append(f"  row {number}: {_shown(ours)}, expected {_shown(theirs)}{_of_types(ours, theirs)}")
         raise AssertionError("\n".join(lines[: _MAX_SHOWN + 2]))
 
 
@@ -78,6 +78,25 @@ def _name(table: TableLike) -> str:
 
 def _padded(rows: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     return [*rows, *[None] * (len(other) - len(rows))]
+
+
+def _of_types(ours: Any, theirs: Any) -> str:
+    """Names the values that have another type than the equal expected one; empty if other values differ too."""
+    if ours is None or theirs is None or len(ours) != len(theirs):
+        return ""
+    differing = [number for number in range(len(ours)) if not same_in_python(ours[number], theirs[number])]
+    pairs = [(number, ours[number], theirs[number]) for number in differing]
+    if not all(_is_equal(one, other) and type(one) is not type(other) for _, one, other in pairs):
+        return ""
+    named = [f"value {n + 1} is {type(one).__name__}, expected {type(other).__name__}" for n, one, other in pairs]
+    return f": the types differ ({'; '.join(named)}); write {short(pairs[0][1])}, or CAST it in the query"
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):
+        return False
 
 
 def _shown(row: Any) -> str:

@@ -69,7 +69,7 @@ def test_age_is_not_guessed_where_versions_are_gone(table: str) -> None:
     [
         (["history", "t.lance"], 0, "History of t.lance"),
         (["layout", "t.lance@2"], 0, "Layout of t.lance version 2"),
-        (["verify", "t.lance"], 0, "Check of t.lance"),
+        (["verify", "t.lance"], 0, "Verification of t.lance"),
         (["diff", "t.lance", "1", "3"], 1, "t.lance version 1 → version 3"),
     ],
 )

@@ -189,3 +189,27 @@ def test_a_version_that_this_release_cannot_check_is_not_given_up(tmp_path: Path
     with pytest.raises(UnsupportedFeature, match=r"version 2 of .* cannot be checked by this release"):
         lance_sql.repair(table)
     assert len(list((table / "_versions").glob("*.manifest"))) == 2
+
+
+@pytest.mark.parametrize("by", ["a repair", "an overwrite"])
+def test_a_page_after_a_repair_is_green_and_names_it(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write({"id": [1, 2]}, path)
+    known = set((path / "data").iterdir())
+    lance_sql.write({"id": [3]}, path, mode="append")
+    [new] = set((path / "data").iterdir()) - known
+    new.unlink()
+    assert '<p class="banner bad"' in lance_sql.verify(path).to_html()
+    planned = run("repair", str(path), "--dry-run").stderr
+    assert "return to version 1" in planned
+    assert "'lance-sql salvage' can write its readable rows to a new table first" in planned
+    _ = lance_sql.repair(path) if by == "a repair" else lance_sql.write({"id": [9]}, path, mode="overwrite")
+    done = "version 3 returned to version 1" if by == "a repair" else "version 3 (overwrite) does not need"
+    report = lance_sql.verify(path)
+    page = report.to_html()
+    assert '<p class="banner ok" role="status">The newest version is healthy' in page
+    assert "banner bad" not in page
+    assert "1 problem in older versions (version 2)" in page
+    assert done in page
+    assert done in str(report)
+    assert "<h1>Verification of t.lance</h1>" in page

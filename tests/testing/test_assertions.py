@@ -208,7 +208,7 @@ def test_lost_lineage_is_found(orders: lance_sql.Dataset, tmp_path: Path) -> Non
     with pytest.raises(InvalidArgument, match="without stable row ids"):
         assert_invariants(plain, lineage_since=1)
     orders.create_tag("before")
-    changed = orders.update({"status": "'x'"})
+    changed = orders.update({"status": "'x'"}, "true")
     for since in (1, "before", "2100-01-01"):
         assert_invariants(changed, lineage_since=since)
 
@@ -368,7 +368,7 @@ def test_columns_of_none_are_of_any_type(tmp_path: Path) -> None:
 
 
 def test_an_untouched_nan_is_unchanged(tmp_path: Path) -> None:
-    made = lance_sql.write({"id": [1], "v": [[math.nan]], "w": [1]}, tmp_path / "t.lance").update({"w": "2"})
+    made = lance_sql.write({"id": [1], "v": [[math.nan]], "w": [1]}, tmp_path / "t.lance").update({"w": "2"}, "true")
     assert_changes(made, since=1, updated=[1], unchanged_columns="v", key="id")
 
 
@@ -430,3 +430,22 @@ def test_differences_are_rows(key: Any) -> None:
         assert len(cells) == 12
     assert len(caught.value.to_pandas()) == len(cells)
     assert isinstance(caught.value, AssertionError)
+
+
+@pytest.mark.parametrize(
+    ("query", "row", "message"),
+    [
+        ("SELECT 's', 5.0::DOUBLE", ("s", 5), "the types differ (value 2 is float, expected int); write 5.0"),
+        ("SELECT 1", (True,), "the types differ (value 1 is int, expected bool); write 1"),
+        ("SELECT true, 2", (1, 2.0), "value 1 is bool, expected int; value 2 is int, expected float"),
+        ("SELECT 's', 5.0::DOUBLE", ("t", 5), None),
+        ("SELECT 5.0::DOUBLE", (6,), None),
+    ],
+)
+def test_a_type_that_is_the_fault_is_named(
+    orders: lance_sql.Dataset, query: str, row: tuple[object, ...], message: str | None
+) -> None:
+    shown = said(lambda: assert_sql(orders, query, [row]))
+    assert "The query gives other rows than expected" in shown
+    assert ("the types differ" in shown) == (message is not None)
+    assert message is None or message in shown

@@ -22,6 +22,7 @@ from lance_sql.health.lineage_audit.faults import Kind
 from lance_sql.health.lineage_audit.lineage import Lineage
 from lance_sql.health.verification import rows_check
 from lance_sql.health.verification.findings import Findings, errors_of, note_columns, pages_in
+from lance_sql.health.verification.mended import mended
 from lance_sql.health.verification.verification_report import Compared, Report
 from lance_sql.reads import write_ahead_log
 from lance_sql.runtime.progress import Progress, Work, reporting
@@ -36,8 +37,11 @@ from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import TooLong, read_bytes
 from lance_sql.table.versions import VersionLike
+from lance_sql.values.keywords import suggests_keywords
+from lance_sql.values.local_paths import place_text
 
 
+@suggests_keywords
 def verify(
     uri: str | os.PathLike[str],
     *,
@@ -68,9 +72,10 @@ def verify(
     audited = Lineage(BranchHistory(snapshots[-1], snapshots)) if lineage else None
     check = _Check(files=deep or not checksums, deep=deep, checksums=deep or checksums, lineage=audited)
     with reporting(progress):
-        return check.run(os.fspath(uri), snapshots, with_refs=version is None and tag is None)
+        return check.run(place_text(uri), snapshots, with_refs=version is None and tag is None)
 
 
+@suggests_keywords
 def audit(
     uri: str | os.PathLike[str],
     *,
@@ -104,7 +109,7 @@ def audit(
         snapshots = [each for each in snapshots if _job(each) == job]
     check = _Check(files=False, deep=False, checksums=checksums, lineage=Lineage(history, job))
     with reporting(progress):
-        return check.run(os.fspath(uri), snapshots, with_refs=False)
+        return check.run(place_text(uri), snapshots, with_refs=False)
 
 
 class _Check:
@@ -145,10 +150,11 @@ class _Check:
         for fault in () if audited is None else audited.faults:
             if fault.kind is not Kind.CHANGED_FILE:
                 self._findings.add_fault(fault)
+        problems = self._findings.problems()
         return Report(
             uri,
             versions if audited is None or self._opens_files else audited.versions,
-            self._findings.problems(),
+            problems,
             dict(sorted(self._readable.items())),
             self._deep,
             dict(sorted(self._columns.items())),
@@ -157,6 +163,7 @@ class _Check:
             not self._opens_files,
             rows_in_log,
             audited,
+            mended(snapshots, problems),
         )
 
     def _in_log(self, snapshot: Snapshot) -> int:

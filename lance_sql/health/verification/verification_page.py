@@ -53,6 +53,7 @@ def page_values(report: Report, *, is_part: bool) -> dict[str, Any]:
         "commits": [] if audit is None else _commits(audit, _IN_A_PART if is_part else _MAX_COMMITS),
         "versions": as_ranges(report.versions),
         "damaged": len({version for problem in report.problems for version in problem.versions}),
+        "older": as_ranges(sorted({version for problem in report.problems for version in problem.versions})),
         "columns": columns,
         "groups": groups,
         "num_problems": len(problems),

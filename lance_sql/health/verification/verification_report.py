@@ -71,6 +71,8 @@ class Report(Frames, Page):
     checksums_only: no file was opened
     num_rows_in_log: rows of the write-ahead log that are in no version, after the newest of the checked versions
     lineage: the audit of the lineage of rows; None if it was not requested
+    mended: the commit that ended the damage of older versions, such as "version 15 returned to version 12"; None if
+        the newest version is damaged, or none is
     """
 
     uri: str
@@ -84,6 +86,7 @@ class Report(Frames, Page):
     checksums_only: bool = False
     num_rows_in_log: int = 0
     lineage: Audited | None = None
+    mended: str | None = None
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -211,6 +214,9 @@ class Report(Frames, Page):
             yield f"  version {version} can still be read without the damaged columns: {shown}"
         newest = self.newest_healthy_version
         yield f"  newest healthy version: {newest if newest is not None else 'none'}"
+        if self.newest_is_healthy:
+            by = f": {self.mended}" if self.mended is not None else ""
+            yield f"  only older versions are damaged, and readers of the newest one do not need them{by}"
         if newest is not None and (self.damaged_indices(newest) or self.has_damaged_index_list(newest)):
             yield (
                 f"  every row of version {newest} can be read; filters do without its damaged indices, and 'lance-sql"

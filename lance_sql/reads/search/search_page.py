@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -11,7 +12,7 @@ import pyarrow as pa
 from lance_sql.format.text_analysis.analyzer import Analyzer
 from lance_sql.reads.search.hybrid import HybridQuery
 from lance_sql.reads.search.numbering import row_numbers
-from lance_sql.reads.search.ranking import DISTANCE, QUERY_INDEX, Ranker
+from lance_sql.reads.search.ranking import QUERY_INDEX, Ranker
 from lance_sql.reads.search.text_column import analyzer_of
 from lance_sql.reads.search.text_query import Boolean, Boost, Match, MultiMatch, Part, Phrase, TextQuery
 from lance_sql.reads.search.text_ranking import is_within
@@ -132,7 +133,13 @@ def search_page(scan: SearchScan) -> str:
     own = [field.name for field in (*ranker.leading, *ranker.fields)]
     reader = scan.to_reader()
     return answer_page(
-        rows.snapshot, ranker, _first(reader), own, explained=scan.explain().splitlines()[1:], total=scan.count_rows()
+        rows.snapshot,
+        ranker,
+        _first(reader),
+        own,
+        explained=scan.explain().splitlines()[1:],
+        total=scan.count_rows(),
+        conditions=[str(each) for each in (rows.allowed, scan.condition) if each is not None],
     )
 
 
@@ -145,12 +152,13 @@ def answer_page(
     explained: Sequence[str],
     total: int,
     since: int | None = None,
+    conditions: Sequence[str] = (),
 ) -> str:
     """Renders a page about found rows, or about changes among them since a version.
 
     rows: at most `MOST_HITS` of them
     own: the columns that the table does not have
-    explained: lines that describe the search
+    explained: lines that describe the search; conditions: of the rows that it may find
     """
     by_words = ranker.text if isinstance(ranker, HybridQuery) else ranker
     marks = highlighters(by_words, snapshot) if isinstance(by_words, TextQuery) else {}
@@ -168,6 +176,8 @@ def answer_page(
         version=snapshot.version,
         since=since,
         question=ranker.describe(),
+        conditions=conditions,
+        bars=numbers[-1].lstrip("_").replace("_", " ") if numbers and any(best) else None,
         hits=[{**hit, "share": share} for hit, share in zip(hits, best, strict=True)],
         total=total,
         explained=[line.strip() for line in explained],
@@ -208,7 +218,7 @@ def _hit(
         "numbers": [(name, _number(value), _number(previous)) for name, value, previous in numbered],
         "texts": texts,
         "values": [(name, row[name]) for name in names if name not in shown],
-        "strength": None if strength is None else -strength if numbers[-1] == DISTANCE else strength,
+        "strength": strength,
     }
 
 
@@ -229,10 +239,8 @@ def _number(value: float | None) -> str | None:
 
 
 def _strengths(values: Sequence[float | None]) -> list[float | None]:
-    """Scales values from 0.04 for the last row to 1 for the best one."""
-    numbers = [value for value in values if value is not None]
-    low, high = min(numbers, default=0.0), max(numbers, default=0.0)
-    return [
-        None if value is None else 1.0 if high == low else 0.04 + 0.96 * (value - low) / (high - low)
-        for value in values
-    ]
+    """Returns the values as shares of the greatest one, so that bars begin at zero; None where there is no bar."""
+    high = max((value for value in values if value is not None), default=0.0)
+    if not 0 < high < math.inf:
+        return [None] * len(values)
+    return [None if value is None else max(value, 0.0) / high for value in values]

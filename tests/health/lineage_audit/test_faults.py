@@ -262,7 +262,7 @@ def test_a_page_shows_faults_with_their_commits(tmp_path: Path) -> None:
         assert text in page
     assert page.count("nightly &lt;load&gt;") == 1 + 1 + MERGE  # the note, the fault and the commits
     checked = lance_sql.verify(table, lineage=True).to_html()
-    assert ("Check of t.lance" in checked, "created-at of 2 rows" in checked) == (True, True)
+    assert ("Verification of t.lance" in checked, "created-at of 2 rows" in checked) == (True, True)
     assert "Nothing to audit: no commit of job other" in lance_sql.audit(table, job="other").to_html()
     assert "Audit of t.lance" in (lance_sql.audit(table)._repr_html_() or "")
 

@@ -136,9 +136,9 @@ def sized(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         lance_sql.write(rows, branch, mode="append")
     table.set_rule("none", "id < 0", severity="warn")
     with table.latest().staged("conflict") as branch:
-        branch.update({"c0": "'mine'"})
+        branch.update({"c0": "'mine'"}, "true")
     table.create_branch("same")
-    table = table.latest().update({"c0": "'theirs'"})
+    table = table.latest().update({"c0": "'theirs'"}, "true")
     with table.staged("published") as branch:
         lance_sql.write({"id": [-1]}, branch, mode="append")
     _ = table.publish("published")
@@ -370,3 +370,23 @@ def test_words_are_marked_as_the_index_takes_texts_apart(
         table = table.create_index("s", "inverted", **settings)
     page = table.search(text=query, k=None).to_html()
     assert re.findall("<mark>(.*?)</mark>", page) == words
+
+
+def test_a_search_page_has_its_conditions_and_bars_from_zero(tmp_path: Path) -> None:
+    rows = {"s": ["a fox", "a fox and a dog, a dog", "fox"], "lang": ["de", "en", "de"], "v": [[0.0, 4.0]] * 3}
+    table = lance_sql.write(rows, tmp_path / "t.lance", schema=pa.schema(
+        [("s", pa.string()), ("lang", pa.string()), ("v", pa.list_(pa.float32(), 2))]
+    ))  # fmt: skip
+    found = table.search(text="fox", text_column="s", filter="lang = 'de'")
+    assert "Only rows where lang = 'de'" in text_of(found.to_html())
+    whole = table.search(text="fox", text_column="s")
+    assert "Only rows where" not in text_of(whole.to_html())
+    for scan, name in ((whole, "_score"), (table.search([0.0, 0.0], column="v"), "_distance")):
+        values = scan.to_table()[name].to_pylist()
+        page = scan.to_html()
+        assert f"bars show the {name[1:]}, from 0" in page
+        widths = [float(width) for width in re.findall(r'<rect class="f-live" width="([0-9.]+)"', page)]
+        assert widths == pytest.approx([100 * value / max(values) for value in values], abs=0.01)
+    same = table.search([0.0, 4.0], column="v").to_html()
+    assert "bars show" not in same
+    assert "f-live" not in same.partition("<body")[2]
