@@ -54,7 +54,7 @@ VERBS: Final = {
     "append": "lance_sql.write(table, clone.uri, mode='append')",
     "compact": "clone.compact(target_rows=2**30)",
     "update 1 %": "clone.update({'g': 'g + 1'}, 'id % 100 = 0')",
-    "update all": "clone.update({'g': 'g + 1'})",
+    "update all": "clone.update({'g': 'g + 1'}, 'true')",
     "delete 50 %": "clone.delete('id % 2 = 0')",
     "merge 1,000 rows": "clone.merge({'id': list(range(1000)), 'g': [1] * 1000}, on='id')",
     "add a column": "clone.add_columns({'h': 'id + 1'})",

@@ -91,6 +91,7 @@ PUBLIC = (
     "table.address",
     "table.version_names",
     "table.versions",
+    "values.arguments",
     "values.durations",
     "values.local_paths",
     "values.moments",

@@ -133,8 +133,7 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: boo
     \b
     lance-sql delete events.lance --where "ts < '2026-01-01'" --dry-run
     """
-    if every == (where is not None):
-        raise click.UsageError("Select rows: --where SQL, or --all.")
+    _check_selection(where, every)
     dataset = latest(table)
     if agreed(f"delete {rows(dataset, where)}", dry_run, yes):
         with progress.shown("rows looked at", hidden=quiet):
@@ -146,12 +145,15 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: boo
 @click.argument("table")
 @click.argument("assignments", nargs=-1, required=True, metavar="COLUMN=SQL...")
 @where_option
+@click.option("--all", "every", is_flag=True, help="Update every row.")
 @dry_run_option
 @quiet_option
 @yes_option
 @reports_errors
-def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run: bool, quiet: bool, yes: bool) -> None:
-    """Sets columns in rows of TABLE to SQL expressions; in all rows without --where.
+def update(
+    table: str, assignments: tuple[str, ...], where: str | None, every: bool, dry_run: bool, quiet: bool, yes: bool
+) -> None:
+    """Sets columns in rows of TABLE to SQL expressions.
 
     \b
     lance-sql update events.lance "price=price * 1.1" "status='done'" --where "id = 7"
@@ -165,16 +167,26 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
             raise click.UsageError(f"{name.strip()!r} is set twice.")
         values[name.strip()] = expression
     dataset = latest(table)
-    what = f"set {', '.join(values)} in {rows(dataset, where)}"
+    chosen = "true" if every else where
     # check the values before reporting or asking; over all selected rows only in a dry run
-    rehearse(dataset, lambda copy: copy.update(values, where if dry_run else "false"))
+    rehearse(dataset, lambda copy: copy.update(values, chosen if dry_run and chosen is not None else "false"))
+    _check_selection(where, every)
+    what = f"set {', '.join(values)} in {rows(dataset, where)}"
     if agreed(what, dry_run, yes):
         with progress.shown("rows looked at", hidden=quiet):
-            after = dataset.update(values, where)
+            after = dataset.update(values, chosen)
         done(after)
 
 
 VERBS = (write, delete, update)
+
+
+def _check_selection(where: str | None, every: bool) -> None:
+    """
+    raises: UsageError unless either a filter or all rows are chosen
+    """
+    if every == (where is not None):
+        raise click.UsageError("Select rows: --where SQL, or --all.")
 
 
 def _overwriting_is_agreed(path: str, branch: str | None, yes: bool) -> bool:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 import lance_sql.opening
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature, sentence
 from lance_sql.format.schema.types import declared_field
 from lance_sql.jobs.writing import begin_write, write
 from lance_sql.one_sql import in_catalogs
@@ -24,6 +24,7 @@ from lance_sql.one_sql.table_properties import TableProperties
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.providers.sources import Source
 from lance_sql.table import address
+from lance_sql.table.commit_summary import VIEW
 from lance_sql.values.local_paths import shown
 from lance_sql.values.nullability import nullable
 from lance_sql.writes.statements.row_changes import assembled, typed
@@ -52,7 +53,7 @@ class Insertion(Change):
         try:
             dataset = lance_sql.opening.open(path)
         except TableNotFound as error:
-            error.message += f". To create it: CREATE TABLE '{self.path}' AS SELECT .."
+            error.message = sentence(error.message) + f" To create it: CREATE TABLE '{self.path}' AS SELECT .."
             raise
         schema = dataset.schema
         given = _names_of(self.query, engine)
@@ -108,6 +109,10 @@ class Creation(Change):
             raise TableExists(
                 f"Table {self.path!r} exists already, at version {existing.version}: use CREATE OR REPLACE TABLE,"
                 " INSERT INTO, or another path"
+            )
+        if self.mode == "overwrite" and VIEW in existing.snapshot.manifest.config:
+            raise InvalidArgument(
+                f"{self.path} is a materialized view: use CREATE OR REPLACE MATERIALIZED VIEW, or drop the view first"
             )
         return True
 

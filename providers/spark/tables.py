@@ -27,6 +27,7 @@ from lance_sql.jobs.distributed import (
 )
 from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 from lance_sql.table import address
+from lance_sql.values.arguments import check_selection
 
 from .. import read_spark as read
 from . import data_source as source
@@ -121,12 +122,14 @@ class LanceTable:
         *,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Sets columns in the rows that pass a filter, or in all.
+        """Sets columns in the rows that pass a filter.
 
         set: new values by column: text in Spark's SQL, or columns, over the row before the update
-        where: text is a filter as for `lance_sql.read_spark`, which limits the read; a column is evaluated by Spark
-        raises: ColumnNotFound, InvalidArgument; CommitConflict; errors of a task, as one line
+        where: text is a filter as for `lance_sql.read_spark`, which limits the read, "true" for all rows; a column is
+            evaluated by Spark
+        raises: ColumnNotFound; InvalidArgument, also without a filter; CommitConflict; errors of a task, as one line
         """
+        check_selection(where, "updates")
         given = {name: F.expr(value) if isinstance(value, str) else value for name, value in set.items()}
         if not given:
             raise InvalidArgument("No column to set: pass at least one")
@@ -151,7 +154,9 @@ class LanceTable:
         """Deletes the rows that pass a filter.
 
         where: as for `update`
+        raises: as `update`
         """
+        check_selection(where, "deletes")
 
         def run(job: ChangeJob) -> list[Written]:
             dataset = job.dataset

@@ -175,7 +175,7 @@ def test_a_column_that_comes_back_with_other_values_has_changed(tmp_path: Path) 
 @pytest.mark.parametrize("stable_row_ids", [False, True])
 def test_by_key_a_row_that_was_written_again_as_it_was_is_unchanged(tmp_path: Path, stable_row_ids: bool) -> None:
     made = lance_sql.write({"id": [1, 2], "v": [1, 2]}, tmp_path / "t.lance", stable_row_ids=stable_row_ids)
-    made = made.update({"v": "CASE WHEN id = 1 THEN 9 ELSE v END"})
+    made = made.update({"v": "CASE WHEN id = 1 THEN 9 ELSE v END"}, "true")
     assert changes(made, 2, key="id") == [("update_preimage", 1, 1, 2), ("update_postimage", 1, 9, 2)]
 
 
@@ -291,7 +291,7 @@ def test_rows_of_every_type_are_compared_by_their_values(tmp_path: Path) -> None
         "n": pa.array([b"1234", None, b"5678"], pa.binary(4)),
     }
     made = lance_sql.write(pa.table({"id": [1, 2, 3], **columns}), tmp_path / "t.lance")
-    made = made.update({"id": "id"})
+    made = made.update({"id": "id"}, "true")
     assert made.changes(2).count_rows() == 6
     assert made.changes(2, drop_unchanged=True).count_rows() == 0
     for name, value in {"f": "0.0", "l": "[1, 2]", "p": "{'x': 'b'}", "b": "true", "n": "'zzzz'::BLOB"}.items():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -21,6 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("mistakes")
     shutil.copytree(ROOT / "examples" / "orders.lance", made / T)
     (made / "rows.parquet").touch()
+    (made / "plain.txt").write_text("x")
     return made
 
 
@@ -37,6 +40,9 @@ def run(*arguments: str) -> Result:
 STATEMENTS = [
     ("FROM 'examples/order.lance'", "(no such folder). Did you mean 'examples/orders.lance'?"),
     ("FROM 'example/orders.lance'", "Did you mean 'examples/orders.lance'?"),
+    ("INSERT INTO 'examples/order.lance' VALUES (1)", "Did you mean 'examples/orders.lance'? To create it: CREATE"),
+    (f"DROP MATERIALIZED VIEW '{T}'", "is a table, not a materialized view: use DROP TABLE"),
+    (f"REFRESH MATERIALIZED VIEW '{T}'", "is not a materialized view"),
     ("FROM 'examples/kunden.lance'", "(no such folder). Tables there: examples/orders.lance"),
     ("FROM 'rows.parqet'", "No file 'rows.parqet'. Did you mean 'rows.parquet'?"),
     ("FROM 'nothing.orc'", "No file 'nothing.orc': check the path and its suffix"),
@@ -61,7 +67,7 @@ STATEMENTS = [
     (f"SELECT status, count(*) FROM '{T}'", 'column "status" must appear in the GROUP BY clause'),
     (f"SELECT sum(status) FROM '{T}'", "No function matches the given name and argument types 'sum(VARCHAR)'"),
     (f"FROM lance_scan('{T}', verison := 3)", "No argument 'verison'. Did you mean 'version'?"),
-    (f"FROM lance_scan('{T}', version := 'x')", "No tag 'x' in orders.lance. Tags: audited"),
+    (f"FROM lance_scan('{T}', version := 'x')", "No tag or branch 'x' in orders.lance. Tags: audited"),
     (f"FROM lance_changes('{T}', since := 'gestern')", "'gestern' is neither a tag of orders.lance nor a time"),
     (f"FROM lance_changes('{T}', mode := 'nett')", "mode='nett' is not one of 'all', 'net', 'insert_only'"),
     (f"FROM lance_changes('{T}', 6, 5)", "The range ends before it begins"),
@@ -93,8 +99,107 @@ STATEMENTS_OF_2_0 = [
 VERBS = [
     (("head", T, "--where", "amont > 3"), "No column 'amont' in orders.lance version 9. Closest: 'amount'"),
     (("versons", T), "No verb 'versons'. Did you mean 'versions'?"),
-    (("log", T), "No verb 'log'. Pass SQL as one argument, in quotes."),
-    (("SELECT", "1"), "No verb 'SELECT'. Pass SQL as one argument, in quotes."),
+    (("frob", T), "No verb 'frob'. Pass SQL as one argument, in quotes."),
+    (("SELECT", "1"), "No verb 'SELECT': lance-sql \"SELECT ..\"."),
+    (("vacuum", T), "No verb 'vacuum': lance-sql cleanup TABLE for old versions, lance-sql compact TABLE"),
+    (("optimize", T), "lance-sql compact TABLE, or lance-sql maintain TABLE"),
+    (("log", T), "No verb 'log': lance-sql history TABLE."),
+    (("commits", T), "lance-sql history TABLE"),
+    (("rollback", T, "3"), "lance-sql restore TABLE VERSION"),
+    (("revert", T, "3"), "lance-sql restore TABLE VERSION"),
+    (("undo", T), "lance-sql restore TABLE VERSION"),
+    (("checkout", T, "3"), "lance-sql restore TABLE 41"),
+    (("show", T), "lance-sql head TABLE for rows"),
+    (("cat", T), "lance-sql head TABLE"),
+    (("tail", T), "ORDER BY _rowid DESC LIMIT 10"),
+    (("count", T), "SELECT count(*) FROM 'TABLE'"),
+    (("info", T), "lance-sql describe TABLE"),
+    (("inspect", T), "lance-sql describe TABLE"),
+    (("status", T), "lance-sql describe TABLE"),
+    (("stats", T), "lance-sql layout TABLE"),
+    (("columns", T), "lance-sql schema TABLE"),
+    (("import", T, "rows.parquet"), "lance-sql write TABLE SOURCE"),
+    (("load", T, "rows.parquet"), "lance-sql write TABLE SOURCE"),
+    (("create", T), "lance-sql write TABLE SOURCE"),
+    (("insert", T, "rows.parquet"), "lance-sql write TABLE SOURCE --mode append"),
+    (("append", T, "rows.parquet"), "lance-sql write TABLE SOURCE --mode append"),
+    (("upsert", T, "rows.parquet"), "lance-sql merge TABLE SOURCE --on COLUMNS"),
+    (("truncate", T), "lance-sql delete TABLE --all"),
+    (("drop", T), "DROP TABLE 'TABLE'"),
+    (("rm", T), "DROP TABLE 'TABLE'"),
+    (("rename", T, "x.lance"), "RENAME TO 'NEW'"),
+    (("export", T, "x.parquet"), "COPY (FROM 'TABLE') TO 'x.parquet'"),
+    (("clone", T, "x.lance"), "lance-sql branch TABLE NAME"),
+    (("tags", T), "lance-sql tag TABLE"),
+    (("branches", T), "lance-sql branch TABLE"),
+    (("indices", T), "lance-sql index list TABLE"),
+    (("reindex", T), "lance-sql index update TABLE"),
+    (("fsck", T), "lance-sql verify TABLE"),
+    (("validate", T), "lance-sql check TABLE for rules"),
+    (("gc", T), "lance-sql cleanup TABLE"),
+    (("expire", T), "lance-sql cleanup TABLE"),
+    (("watch", T), "lance-sql changes TABLE --follow"),
+    (("sql", "FROM x"), 'lance-sql "SELECT .."'),
+    (("ls",), "lance-sql describe TABLE"),
+    (("delete", T, "id = 1"), '--where "id = 1".'),
+    (("update", T, "status='x'", "--yes"), "Select rows: --where SQL, or --all."),
+    (("update", T, "status='x'", "--where", "", "--yes"), "The filter is empty: "),
+    (("head", T, "--where", "status=paid"), "Text needs quotes: status = 'paid'"),
+    (("head", T, "--where", "status in (paid, open)"), "Text needs quotes: status IN ('paid', 'open')"),
+    (("delete", T, "--where", "status = paid", "--yes"), "Text needs quotes: status = 'paid'"),
+    (("row-history", T, "--id", "5"), '--where "id = 5"'),
+    (("changes", T, "--type", "delete"), "--where \"_change_type = 'delete'\""),
+    (("changes", T, "--job", "nope"), "is of the job 'nope'"),
+    (("history", T, "--job", "nope"), "is of the job 'nope'"),
+    (("row-history", T, "--job", "nope"), "is of the job 'nope'"),
+    (("diff", T, "--job", "nope"), "is of the job 'nope'"),
+    (("changes", T, "--max-rows", "5"), "No such option '--max-rows'. Use --limit."),
+    (("diff", T, "--max-rows", "5"), "Use --limit."),
+    (("diff", T, "--since", "yesterday"), "The other version is an argument: diff TABLE yesterday"),
+    (("diff", T, "--where", "id = 1"), "changes TABLE --where .. filters"),
+    (("history", T, "--version", "3"), "A version follows the table: TABLE@41"),
+    (("head", T, "--tag", "audited"), "A tag follows the table: TABLE@TAG"),
+    (("head", T, "--as-of", "yesterday"), "A time follows the table: TABLE@yesterday"),
+    (("head", T, "--json"), "Use --output json"),
+    (("head", T, "--format", "csv"), "Use --output"),
+    (("head", T, "--nothing"), "It has --rows, --columns, --where, --branch, --output"),
+    (("head", T, "--select", "id"), "Use --columns."),
+    (("head", T, "--filter", "id = 1"), "Use --where."),
+    (("merge", T, "rows.parquet", "--key", "id"), "Use --on."),
+    (("write", T, "rows.parquet", "--append"), "Use --mode append."),
+    (("write", T, "rows.parquet", "--overwrite"), "Use --mode overwrite."),
+    (("write", T, "rows.parquet", "--force"), "Use --yes."),
+    (("write", T, "rows.parquet", "--mode", "apend"), "'apend' is not one of 'create', 'append', 'overwrite'"),
+    (("cleanup", T, "--retain", "3"), "Use --keep."),
+    (("cleanup", T, "--retention", "3d"), "Use --older-than."),
+    (("compact", T, "--target-size", "3"), "Use --target-rows."),
+    (("restore", T), "Name a version: "),
+    (("restore", T, "--version", "3"), "The version is an argument: restore TABLE 41"),
+    (("tag", T, "3", "fresh"), "NAME comes before VERSION: lance-sql tag examples/orders.lance fresh 3."),
+    (("tag", T, "3"), "A tag needs a name: lance-sql tag examples/orders.lance NAME 3."),
+    (("tag", T, "yesterday"), "it reads as a version or a time; choose another name, such as 'v-yesterday'"),
+    (("branch", T, "2026-11-21"), "it reads as a version or a time; choose another name"),
+    (("stage", T, "7d"), "it reads as a version or a time; choose another name"),
+    (("publish", T, "nothing"), "No branch 'nothing' in orders.lance. It has no branches"),
+    (("publish", T, "--branch", "load"), "The branch is an argument: publish TABLE BRANCH"),
+    (("head", f"{T}@lastweek"), "No tag or branch 'lastweek' in orders.lance. Tags: audited"),
+    (("head", f"{T}@audted"), "Did you mean 'audited'?"),
+    (
+        ("write", "plain.txt", "SELECT 1 AS id"),
+        "Cannot write a table to 'plain.txt': plain.txt is a file; choose another",
+    ),
+    (("write", "plain.txt/x.lance", "SELECT 1 AS id"), "plain.txt is a file; choose another path"),
+    (("write", "/dev/null/x.lance", "SELECT 1 AS id"), "/dev/null is a file; choose another path"),
+    (("refresh", T), "is not a materialized view: create one with materialize"),
+    (("materialize", T), "Missing argument 'TABLE': main materialize [OPTIONS] QUERY TABLE"),
+    (
+        ("materialize", f"SELECT amont FROM '{T}'", "v.lance"),
+        "reads the column 'amont', which orders.lance does not have",
+    ),
+    (("diff", T, "rows.parquet"), "To write its rows to a table: lance-sql write new.lance rows.parquet"),
+    (("salvage", T), "Missing argument 'TARGET'"),
+    (("changes", T, "--cursor", "nope"), "To create it: lance-sql cursors TABLE nope --start earliest"),
+    (("describe",), "Missing argument 'TABLE': main describe [OPTIONS] TABLE"),
     (("SELECT 'caf\udce9'",), "The SQL is not UTF-8."),
     (("help", "nothing"), "No verb 'nothing'"),
     (("help", "histroy"), "Did you mean 'history'?"),
@@ -122,17 +227,108 @@ VERBS = [
     (("tag", T, "audited", "4", "--delete"), "Leave the version out"),
     (("changes", T, "--from", "5"), "Versions of a range are arguments, as in changes TABLE 5 6"),
     (("update", T, "--set", "amount=1"), "New values are arguments: update TABLE"),
-    (("head", T, "--limit", "3"), "No such option '--limit': use '--rows'."),
-    (("search", T, "x", "--limit", "3"), "No such option '--limit': use '-k'."),
-    (("search", T, "x", "--where", "id > 3"), "No such option '--where': use '--filter'."),
-    (("index", "create", T, "id", "btree", "--yes"), "No such option '--yes': this verb does not ask, leave it out."),
-    (("index", T), "No such command 'examples/orders.lance': use create, drop, list, update."),
+    (("head", T, "--limit", "3"), "No such option '--limit'. Use --rows."),
+    (("search", T, "x", "--limit", "3"), "No such option '--limit'. Use -k."),
+    (("search", T, "x", "--filter", "id > 3"), "No such option '--filter'. Use --where."),
+    (("index", "create", T, "id", "btree", "--yes"), "No such option '--yes'. This verb does not ask, leave it out."),
+    (("index", "nothing"), "No such command 'nothing': use create, drop, list, update."),
     (("merge", T, "SELECT 1 AS id"), "pass key columns (on=['id'], --on id)"),
     (("rules", T, "r", "amount >"), "Cannot read the filter 'amount >'"),
     (("check", T, "nothing"), "It has none: set_rule (lance-sql rules) adds one"),
     (("head", T, "--where", "nothing > 3"), "Columns: id, customer"),
     (("history", "s4://bucket/t.lance"), "use s3://, gs://, az:// or another protocol of fsspec"),
 ]
+
+
+# a call on a table, and a part of what is said of it
+OURS: Any = lance_sql
+CALLS: list[tuple[Callable[[Any], object], str]] = [
+    (lambda o: o.count(), "use count_rows()"),
+    (lambda o: o.show(), "use head(10)"),
+    (lambda o: o.df(), "use to_pandas()"),
+    (lambda o: len(o), "count_rows() counts the rows"),
+    (lambda o: o.num_rows, "use count_rows()"),
+    (lambda o: o.columns, "use schema.names"),
+    (lambda o: o.shape, "use count_rows() and schema.names"),
+    (lambda o: o.fetchall(), "use to_table().to_pylist()"),
+    (lambda o: o.collect(), "use to_table()"),
+    (lambda o: o.select(["id"]), "use scan([..])"),
+    (lambda o: o.where("id = 1"), "use scan(filter=..)"),
+    (lambda o: o.limit(3), "use scan(limit=..)"),
+    (lambda o: o.tail(), "ORDER BY _rowid DESC"),
+    (lambda o: o.sql("SELECT 1"), "use lance_sql.sql("),
+    (lambda o: o.checkout_version(3), "use lance_sql.open(dataset.uri, version=..)"),
+    (lambda o: o.checkout(3), "use lance_sql.open(dataset.uri, version=..)"),
+    (lambda o: o.as_of("1d"), "use lance_sql.open(dataset.uri, as_of=..)"),
+    (lambda o: o.vacuum(), "use cleanup() for old versions, compact() for deleted rows"),
+    (lambda o: o.optimize(), "use compact() and optimize_indices(), or maintain()"),
+    (lambda o: o.log(), "use history()"),
+    (lambda o: o.rollback(3), "use restore(version)"),
+    (lambda o: o.insert({"id": [1]}), "use lance_sql.write(rows, dataset, mode=\"append\")"),
+    (lambda o: o.append({"id": [1]}), "use lance_sql.write(rows, dataset, mode=\"append\")"),
+    (lambda o: o.upsert({"id": [1]}), "use merge(rows, on=..)"),
+    (lambda o: o.merge_insert("id"), "use merge(rows, on=..)"),
+    (lambda o: o.diff(3), "use lance_sql.diff(dataset, other)"),
+    (lambda o: o.verify(), "use lance_sql.verify(dataset.uri)"),
+    (lambda o: o.tag("x"), "use create_tag(name)"),
+    (lambda o: o.list_indices(), "use indices()"),
+    (lambda o: o.create_scalar_index("id", "BTREE"), "use create_index(column, 'btree')"),
+    (lambda o: o.cleanup_old_versions(), "use cleanup(older_than=..)"),
+    (lambda o: o.hed(), "Did you mean 'head'?"),
+    (lambda o: o.scan().count(), "use count_rows()"),
+    (lambda o: o.changes().df(), "use to_pandas()"),
+    (lambda _: OURS.write_dataset({"id": [1]}, "x.lance"), "use lance_sql.write(rows, path)"),
+    (lambda _: OURS.read_table("x.lance"), "use lance_sql.open(path).to_table()"),
+    (lambda _: OURS.query("SELECT 1"), "use lance_sql.sql(text)"),
+    (lambda _: OURS.opne("x.lance"), "Did you mean 'open'?"),
+    (lambda _: OURS.open("x.lance", verison=3), "Did you mean 'version'?"),
+    (lambda o: o.scan(where="id = 1"), "Did you mean 'filter'?"),
+    (lambda o: o.delete(filter="id = 1"), "Did you mean 'where'?"),
+    (lambda o: o.compact(target_rows_per_fragment=5), "Did you mean 'target_rows'?"),
+    (lambda o: o.cleanup(keep=3), "Did you mean 'retain_versions'?"),
+    (lambda o: o.changes(from_version=3), "Did you mean 'since'?"),
+    (lambda o: o.merge({"id": [1]}, key="id"), "Did you mean 'on'?"),
+    (lambda o: o.to_table(limit=3), "Use scan(.., limit=..).to_table()"),
+    (lambda _: OURS.open(None), "pass text, such as 'orders.lance', or a Path"),
+    (lambda _: OURS.open(5), "pass text, such as 'orders.lance', or a Path"),
+    (lambda _: OURS.write("r.lance", {"id": [1]}), "Rows come first, then the path: lance_sql.write(rows, "),
+    (lambda _: OURS.write({"id": [1]}, "plain.txt"), "plain.txt is a file; choose another path"),
+    (lambda _: OURS.sql("SELECT 1", engine=5), "pass 'duckdb', 'datafusion', 'spark' or 'sail', and a connection as"),
+    (lambda o: o.delete(""), "'true' deletes all rows"),
+    (lambda o: o.delete(None), "where='true' deletes all rows"),
+    (lambda o: o.update({"status": "'x'"}), "where='true' updates all rows"),
+    (lambda o: o.update({"amont": "1"}, "id = 1"), "Closest: 'amount'"),
+    (lambda o: o.scan(filter="status = paid"), "Text needs quotes: status = 'paid'"),
+    (lambda o: o.scan(["amont"]), "Closest: 'amount'"),
+    (lambda o: o.create_tag("3"), "choose another name, such as 'v-3'"),
+    (lambda o: o.create_branch("yesterday"), "choose another name, such as 'v-yesterday'"),
+    (lambda o: o.publish("nothing"), "No branch 'nothing' in orders.lance. It has no branches"),
+    (lambda o: OURS.diff(o, job="nope"), "is of the job 'nope'"),
+    (lambda _: OURS.open(f"{T}@lastweek"), "A time is written as yesterday, 7d or 2026-11-21"),
+    (lambda _: OURS.materialize(f"SELECT amont FROM '{T}'", "v.lance"), "Did you mean 'amount'?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), CALLS, ids=[message for _, message in CALLS])
+def test_calls_that_people_guess_are_answered(call: Callable[[Any], object], message: str) -> None:
+    with pytest.raises((lance_sql.LanceError, AttributeError, TypeError)) as raised:
+        call(lance_sql.open(T))
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_variable_in_a_statement_gets_a_note() -> None:
+    orders = lance_sql.open(T)
+    with pytest.raises(duckdb.CatalogException) as raised:
+        lance_sql.sql("SELECT count(*) FROM orders")
+    [note] = raised.value.__notes__
+    assert "FROM 'orders.lance'" in note
+    assert "lance_sql.connect().sql(..), which sees variables" in note
+    assert lance_sql.connect().sql("SELECT count(*) FROM orders").fetchall() == [(orders.count_rows(),)]
+
+
+def test_a_group_lists_the_indices_of_a_table() -> None:
+    assert run("index", T).output == run("index", "list", T).output
 
 
 @pytest.mark.parametrize(

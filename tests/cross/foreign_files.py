@@ -78,7 +78,7 @@ def _insert(table: Dataset, rows: pa.Table) -> object:
 
 CHANGES: dict[str, Change] = {
     "append": _append,
-    "update": lambda table, _: table.update({"x": "x"}),
+    "update": lambda table, _: table.update({"x": "x"}, "true"),
     "UPDATE": _sql("UPDATE '{0}' SET x = x WHERE true"),
     "merge": lambda table, rows: table.merge(rows, on="id"),
     "MERGE": _sql("MERGE INTO '{0}' t USING '{0}' s ON t.id = s.id WHEN MATCHED THEN UPDATE SET x = s.x"),

@@ -16,7 +16,7 @@ from tests.cross.types import TYPES, Kind
 CALLS: dict[str, Callable[[Dataset, Kind], Any]] = {
     "a value": lambda table, kind: table.update({"x": kind.array([17])[0]}, "id = 2"),
     "a NULL of the type": lambda table, kind: table.update({"x": kind.array([None])[0]}, "id = 1"),
-    "None": lambda table, kind: table.update({"x": None}),
+    "None": lambda table, kind: table.update({"x": None}, "true"),
     "a new column": lambda table, kind: table.add_columns({"y": kind.array([17])[0]}),
 }
 

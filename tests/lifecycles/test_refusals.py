@@ -77,9 +77,9 @@ def test_a_cleanup_passes_over_versions_that_another_one_removes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
     path = tmp_path / "t.lance"
-    table = lance_sql.write({"id": range(10)}, path).update({"id": "id + 1"})
+    table = lance_sql.write({"id": range(10)}, path).update({"id": "id + 1"}, "true")
     table.create_branch("load")
-    table = table.update({"id": "id + 1"}).update({"id": "id + 1"})
+    table = table.update({"id": "id + 1"}, "true").update({"id": "id + 1"}, "true")
     pinned = cleanup._pinned
 
     def removing(snapshot: object) -> set[int]:

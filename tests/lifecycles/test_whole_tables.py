@@ -146,7 +146,7 @@ def test_a_table_with_branches_is_not_renamed(tmp_path: Path) -> None:
 VERBS: dict[str, Callable[[Dataset], object]] = {
     "append": lambda table: lance_sql.write({"id": [1]}, table, mode="append"),
     "overwrite": lambda table: lance_sql.write({"id": [1]}, table, mode="overwrite"),
-    "update": lambda table: table.update({"id": "5"}),
+    "update": lambda table: table.update({"id": "5"}, "true"),
     "delete": lambda table: table.delete("id = 0"),
     "merge": lambda table: table.merge({"id": [0, 1]}, on="id"),
     "compact": lambda table: table.compact(),

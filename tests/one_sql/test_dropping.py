@@ -24,12 +24,18 @@ def place(tmp_path: Path) -> Path:
         ("DROP MATERIALIZED VIEW IF EXISTS", "t", "is a table, not a materialized view"),
         ("DROP TABLE", "v", "is a materialized view: use DROP MATERIALIZED VIEW"),
         ("DROP TABLE IF EXISTS", "v", "is a materialized view"),
+        ("CREATE OR REPLACE TABLE", "v", "is a materialized view: use CREATE OR REPLACE MATERIALIZED VIEW"),
+        ("CREATE OR REPLACE MATERIALIZED VIEW", "t", "is not a view: use another path"),
     ],
 )
 @pytest.mark.parametrize("is_attached", [False, True])
 def test_the_other_kind_is_refused(place: Path, statement: str, name: str, message: str, is_attached: bool) -> None:
     connection = lance_sql.attach(lance_sql.connect(), place, as_="lake")
     target = f"lake.{name}" if is_attached else f"'{place / name}.lance'"
+    if statement.startswith("CREATE"):
+        if is_attached:
+            pytest.skip("a view has a path")
+        target += f" AS SELECT id FROM '{place / 't.lance'}'"
     with pytest.raises(InvalidArgument, match=message):
         lance_sql.sql(f"{statement} {target}", connection=connection)
     assert lance_sql.open(place / f"{name}.lance").count_rows() == 1

@@ -29,7 +29,7 @@ def on_connection(text: str) -> Act:
 
 REFUSED: dict[str, Act] = {
     "update": lambda path: lance_sql.open(path).update({"A": "A + 1"}, "a = 1"),
-    "update of another": lambda path: lance_sql.open(path).update({"v": "CAST(A AS VARCHAR)"}),
+    "update of another": lambda path: lance_sql.open(path).update({"v": "CAST(A AS VARCHAR)"}, "true"),
     "UPDATE": run("UPDATE '{}' SET A = A + 1 WHERE true"),
     "UPDATE by one": run("UPDATE '{}' SET v = 'z' WHERE A = 20"),
     "DELETE": run("DELETE FROM '{}' WHERE A = 2"),
@@ -54,7 +54,9 @@ RIGHT: dict[str, tuple[Act, object]] = {
     "filter": (lambda path: lance_sql.open(path).scan(["A"], "A = 20").to_table().to_pylist(), [{"A": 20}]),
     "UPDATE": (run("UPDATE '{}' SET v = 'z' WHERE v = 'x'"), None),
     "Arrow": (
-        lambda path: sorted(lance_sql.open(path).update({"A": pa.compute.field("A") + 1}).to_table()["A"].to_pylist()),
+        lambda path: sorted(
+            lance_sql.open(path).update({"A": pa.compute.field("A") + 1}, "true").to_table()["A"].to_pylist()
+        ),
         [11, 21],
     ),
     "delete": (lambda path: lance_sql.open(path).delete("A = 20").to_table().to_pylist(), ROWS[:1]),
@@ -106,7 +108,7 @@ def test_names_like_system_columns(tmp_path: Path, name: str) -> None:
         with pytest.raises(InvalidArgument, match=f"column {name!r} .* differs from the system column"):
             run(text)(made)
     assert on_connection("SELECT * FROM '{}'")(made) == [(5, 1)]
-    assert lance_sql.open(made).update({"id": "id + 1"}).to_table().to_pylist() == [{name: 5, "id": 2}]
+    assert lance_sql.open(made).update({"id": "id + 1"}, "true").to_table().to_pylist() == [{name: 5, "id": 2}]
 
 
 @pytest.mark.parametrize("name", ["_commit_job", "_commit_user", "_commit_host"])

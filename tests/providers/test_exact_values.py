@@ -38,7 +38,7 @@ SHAPES: dict[str, Callable[[pa.Array], pa.Array]] = {
 
 
 def _update(path: str) -> None:
-    lance_sql.open(path).update({"x": "x"})
+    lance_sql.open(path).update({"x": "x"}, "true")
 
 
 def _statement(text: str) -> Callable[[str], None]:

@@ -40,7 +40,7 @@ def test_duckdb_reads_and_changes_them(tmp_path: Path, parameters: Any) -> None:
     lance_sql.sql(f"INSERT INTO '{path}' SELECT id + 1, g FROM '{path}' WHERE id = 12", connection=connection)
     if parameters in OTHERS:
         lance_sql.sql(f"INSERT INTO '{path}' SELECT id + 1, g FROM '{path}' WHERE id = 1", connection=connection)
-        table.latest().update({"g": "g"})
+        table.latest().update({"g": "g"}, "true")
     table = table.latest()
     assert table.schema.field("g").equals(field, check_metadata=True)
     expected = {1: POINT, 12: None, 13: None} | ({2: POINT} if parameters in OTHERS else {})

@@ -74,7 +74,7 @@ def written(path: Path) -> str:
 def ways(session: SparkSession, uri: str, column: str, value: str) -> Iterator[Any]:
     table = LanceTable.for_path(session, uri)
     source = session.sql(f"SELECT id, {value} AS {column} FROM VALUES (1L), (3L) AS t(id)")
-    yield lambda: table.update({column: value})
+    yield lambda: table.update({column: value}, "true")
     yield lambda: table.merge(source, "id").when_matched_update().execute()
     yield lambda: table.merge(source, "id").when_not_matched_insert().execute()
     yield lambda: table.merge(source, "id").when_matched_update({column: f"source.{column}"}).execute()
@@ -126,13 +126,13 @@ def test_a_value_is_computed_once(session: SparkSession, tmp_path: Path) -> None
     many = pa.table({"id": range(400), "i": pa.nulls(400, pa.int32()), "n": pa.nulls(400, pa.int64())})
     uri = lance_sql.write(many, tmp_path / "t.lance").uri
     table = LanceTable.for_path(session, uri)
-    made = table.update({"n": "round(rand() * 10)", "i": "CASE WHEN rand() < 0.5 THEN 7L ELSE NULL END"})
+    made = table.update({"n": "round(rand() * 10)", "i": "CASE WHEN rand() < 0.5 THEN 7L ELSE NULL END"}, "true")
     rows = made.to_table().to_pydict()
     assert set(rows["n"]) <= set(range(11))
     assert set(rows["i"]) == {7, None}
     for _ in range(3):
         with pytest.raises(LanceError, match="'i'"):
-            table.update({"i": "CASE WHEN rand() < 0.5 THEN 3000000000 ELSE 1 END"})
+            table.update({"i": "CASE WHEN rand() < 0.5 THEN 3000000000 ELSE 1 END"}, "true")
     source = session.sql("SELECT id FROM range(400)")
     merged = table.merge(source, "id").when_matched_update({"n": "round(rand() * 10)", "i": "1"}).execute()
     assert set(merged.to_table()["n"].to_pylist()) <= set(range(11))

@@ -164,8 +164,10 @@ def test_update_delete_compact_and_history(spark: SparkSession, path: str) -> No
     assert told == [(8, "compact", 0), (7, "reserve_fragments", 0), (6, "delete", 1)]
     assert table.to_df(["id"], "id < 3").count() == 3
     assert [file.version for file in table.cleanup(retain_versions=3).versions] != []
+    with pytest.raises(InvalidArgument, match="where='true' updates all rows"):
+        table.update({"v": "1"})
     with pytest.raises(ColumnNotFound):
-        table.update({"w": "1"})
+        table.update({"w": "1"}, "true")
     with pytest.raises(ColumnNotFound, match="No column 'idd'"):
         table.delete("idd = 3")
 

@@ -99,7 +99,7 @@ def test_rules_that_are_kept_let_everything_through(table: Dataset) -> None:
     ruled = ruled.set_rule("steady", "row_count_change(-0.5, 1)", enforce=True)
 
     made = lance_sql.write({"id": [4], "amount": [1], "status": ["open"]}, ruled, mode="append")
-    made = made.delete("id = 4").update({"id": "id + 10"}).compact().add_columns({"net": "amount / 2"})
+    made = made.delete("id = 4").update({"id": "id + 10"}, "true").compact().add_columns({"net": "amount / 2"})
     with pytest.raises(ContractBroken, match="3 rows in version"):
         made.delete("id > 11")
 
@@ -210,7 +210,7 @@ def test_a_foreign_key_into_its_own_table_sees_the_rows_of_the_same_commit(peopl
     [
         lambda table: lance_sql.write({"id": [4], "boss": [99]}, table, mode="append"),
         lambda table: table.delete("id = 2"),
-        lambda table: table.update({"id": "id + 100"}),
+        lambda table: table.update({"id": "id + 100"}, "true"),
         lambda table: table.update({"id": "7"}, "id = 2"),
         lambda table: table.merge({"id": [3], "boss": [99]}, on="id"),
         lambda table: lance_sql.write({"id": [7], "boss": [1]}, table, mode="overwrite"),

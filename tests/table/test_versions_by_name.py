@@ -20,9 +20,9 @@ from lance_sql.values import moments
 @pytest.fixture
 def table(tmp_path: Path) -> lance_sql.Dataset:
     """Version 1 was committed before version 2, which the tag `audited` names; 3 is the newest."""
-    made = lance_sql.write({"id": [1]}, tmp_path / "t.lance").update({"id": "2"})
+    made = lance_sql.write({"id": [1]}, tmp_path / "t.lance").update({"id": "2"}, "true")
     made.create_tag("audited")
-    return made.update({"id": "3"})
+    return made.update({"id": "3"}, "true")
 
 
 def between(table: lance_sql.Dataset) -> datetime:

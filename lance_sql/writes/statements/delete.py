@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from lance_sql.errors import InvalidArgument
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.scanning import addresses
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arguments import check_selection
 from lance_sql.writes.statements.row_changes import commit, deleted, write
 from lance_sql.writes.statements.session import WriteSession, on_latest
 
@@ -27,8 +27,7 @@ def delete(
     properties: stored with the transaction
     raises: as `Dataset.scan` for the filter; InvalidArgument without one; CommitConflict
     """
-    if where is None:
-        raise InvalidArgument("Pass a filter; 'true' deletes all rows")
+    check_selection(where, "deletes")
 
     def change(session: WriteSession) -> Snapshot:
         gone = deleted(addresses(session.snapshot, where))

@@ -15,6 +15,7 @@ from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.scanning import numbers, scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arguments import check_selection
 from lance_sql.values.coalesce import gathered
 from lance_sql.writes.statements import expressions
 from lance_sql.writes.statements.row_changes import commit, replaced, typed, write
@@ -34,12 +35,14 @@ def update(
 
     values: by column, see `expressions.compile`; they read the values before the update
     properties: stored with the transaction
-    raises: as `Dataset.scan` for the filter; ColumnNotFound, InvalidArgument for the values; CommitConflict
+    raises: as `Dataset.scan` for the filter; ColumnNotFound, InvalidArgument for the values, and without a filter;
+        CommitConflict
     """
     if not isinstance(values, Mapping):
         raise InvalidArgument(f"New values must be a dict by column, not a {type(values).__name__}")
     if not values:
         raise InvalidArgument("No column to set: pass at least one")
+    check_selection(where, "updates")
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot

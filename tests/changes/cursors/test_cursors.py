@@ -173,14 +173,14 @@ def test_a_rival_that_committed_first_is_a_conflict_for_every_verb(table: Datase
     cursor = table.cursor("w")
     with cursor.read() as changes:
         properties = changes.properties
-        copy.update({"v": "'first'"}, properties=properties)
+        copy.update({"v": "'first'"}, "true", properties=properties)
     rows = {"id": [0], "v": ["second"]}
     calls = {
         "append": lambda: lance_sql.write(rows, copy.uri, mode="append", properties=properties),
         "overwrite": lambda: lance_sql.write(rows, copy.uri, mode="overwrite", properties=properties),
         "merge": lambda: copy.merge(rows, on="id", properties=properties),
         "delete": lambda: copy.delete("id = 0", properties=properties),
-        "update": lambda: copy.update({"v": "'second'"}, properties=properties),
+        "update": lambda: copy.update({"v": "'second'"}, "true", properties=properties),
     }
     with pytest.raises(CommitConflict, match="has the changes up to version 1"):
         calls[verb]()

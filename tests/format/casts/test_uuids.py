@@ -48,10 +48,10 @@ def test_statements_put_uuids_into_columns(table: Dataset, statement: str) -> No
 
 
 WAYS: dict[str, Callable[[Dataset], Any]] = {
-    "own values": lambda table: table.update({"u": "u", "s": "s", "l": "l"}),
-    "an expression": lambda table: table.update({"u": f"'{TWO}'"}),
-    "a function": lambda table: table.update({"u": "uuid()"}),
-    "a UUID": lambda table: table.update({"u": TWO}),
+    "own values": lambda table: table.update({"u": "u", "s": "s", "l": "l"}, "true"),
+    "an expression": lambda table: table.update({"u": f"'{TWO}'"}, "true"),
+    "a function": lambda table: table.update({"u": "uuid()"}, "true"),
+    "a UUID": lambda table: table.update({"u": TWO}, "true"),
     "rows": lambda table: lance_sql.write([{"id": 2, "u": TWO}], table, mode="append"),
     "text": lambda table: lance_sql.write({"id": [2], "u": [str(TWO)]}, table, mode="append"),
     "text of Arrow": lambda table: lance_sql.write(pa.table({"id": [2], "u": [str(TWO)]}), table, mode="append"),
@@ -79,7 +79,7 @@ def test_verbs_put_uuids_into_columns(table: Dataset, way: str) -> None:
 @pytest.mark.parametrize("text", ["x", "", "00000000-0000-0000-0000-00000000000", "sixteen letters!"])
 def test_text_that_is_no_uuid_is_refused(table: Dataset, text: str) -> None:
     for run in (
-        lambda: table.update({"u": f"'{text}'"}),
+        lambda: table.update({"u": f"'{text}'"}, "true"),
         lambda: lance_sql.write({"id": [2], "u": [text]}, table, mode="append"),
         lambda: lance_sql.write(pa.table({"id": [2], "u": [text]}), table, mode="append"),
         lambda: lance_sql.sql(f"INSERT INTO '{table.uri}' (id, u) VALUES (2, '{text}')"),

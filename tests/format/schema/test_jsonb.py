@@ -257,7 +257,7 @@ def test_no_door_changes_a_number(tmp_path: Path, verb: str) -> None:
     doors: dict[str, Callable[[], object]] = {
         "write": lambda: lance_sql.write(rows, path),
         "append": lambda: lance_sql.write(rows, path, mode="append"),
-        "update": lambda: lance_sql.open(path).update({"j": "'[1e400]'"}),
+        "update": lambda: lance_sql.open(path).update({"j": "'[1e400]'"}, "true"),
         "merge": lambda: lance_sql.open(path).merge(rows, on="id"),
         "insert": lambda: lance_sql.sql(f"INSERT INTO '{path}' VALUES (2, '[1e400]')"),
     }

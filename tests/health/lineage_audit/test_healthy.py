@@ -46,7 +46,7 @@ def test_branches_and_clones_are_in_order(tmp_path: Path) -> None:
     assert report.is_healthy, str(report)
     assert report.versions == (1, 2, 3, 4)
     assert branch.branch == "dev"
-    clone = table.shallow_clone(tmp_path / "c.lance").update({"k": "k + 1"})
+    clone = table.shallow_clone(tmp_path / "c.lance").update({"k": "k + 1"}, "true")
     report = lance_sql.audit(clone.uri)
     assert report.is_healthy, str(report)
     assert not report.partly

@@ -203,7 +203,7 @@ def test_a_second_attempt_finds_the_first(table: Dataset) -> None:
 def test_a_branch_that_changed_nothing_makes_no_version(table: Dataset) -> None:
     with table.staged("load") as branch:
         branch.compact()
-        branch.update({"v": "v"})
+        branch.update({"v": "v"}, "true")
     made = table.publish("load")
     assert (made.version, made.branches()) == (1, {})
 

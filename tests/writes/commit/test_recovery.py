@@ -105,7 +105,7 @@ def test_nothing_else_writes_beside_a_damaged_version(root: Path) -> None:
     stale = lance_sql.open(root, version=3)
     changes: list[Callable[[], object]] = [
         lambda: stale.delete("k = 1"),
-        lambda: stale.update({"v": "'x'"}),
+        lambda: stale.update({"v": "'x'"}, "true"),
         lambda: stale.compact(target_rows=100),
         lambda: stale.update_config({"a": "b"}),
         lambda: lance_sql.write(table([1]), root, mode="append"),

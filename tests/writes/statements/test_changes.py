@@ -6,6 +6,7 @@ import shutil
 import threading
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,21 +137,21 @@ def test_values_are_sql_arrow_expressions_or_constants(table: Dataset) -> None:
 
 
 def test_expressions_see_the_rows_as_they_were(table: Dataset) -> None:
-    changed = table.update({"k": "v", "v": "k"})
+    changed = table.update({"k": "v", "v": "k"}, "true")
     assert by_key(changed, "v")[0] == (10, 1)
 
 
 def test_decimals_are_rounded_as_sql_assigns(table: Dataset) -> None:
-    assert by_key(table.update({"price": "price * 1.005"}), "price")[0] == (1, Decimal("1.01"))
+    assert by_key(table.update({"price": "price * 1.005"}, "true"), "price")[0] == (1, Decimal("1.01"))
 
 
 def test_decimals_become_the_nearest_double(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     rows = pa.table({"f": [0.0], "d": pa.array([Decimal("19.99")], pa.decimal128(10, 2))})
     dataset = lance_sql.write(rows, path)
-    assert dataset.update({"f": "4.35"}).count_rows("f = 4.35") == 1
-    assert dataset.update({"f": "d"}).to_table()["f"].to_pylist() == [19.99]
-    assert dataset.update({"f": Decimal("1001.3")}).to_table()["f"].to_pylist() == [1001.3]
+    assert dataset.update({"f": "4.35"}, "true").count_rows("f = 4.35") == 1
+    assert dataset.update({"f": "d"}, "true").to_table()["f"].to_pylist() == [19.99]
+    assert dataset.update({"f": Decimal("1001.3")}, "true").to_table()["f"].to_pylist() == [1001.3]
     # images of the feed have the values of the column as it is now
     changed = dataset.alter_column("d", type=pa.float64())
     assert changed.to_table()["d"].to_pylist() == [19.99]
@@ -220,7 +221,7 @@ def test_no_filter_is_no_choice_of_all_rows(table: Dataset) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda table: table.update({"v": 0}),
+        lambda table: table.update({"v": 0}, "true"),
         lambda table: table.merge(rows(1, 9), on="k"),
         lambda table: table.delete("k = 1"),
         lambda table: table.add_columns({"one": 1}),
@@ -561,7 +562,7 @@ def test_appending_to_a_table_that_was_overwritten(table: Dataset) -> None:
     "change",
     [
         lambda table: table.delete("k = 1"),
-        lambda table: table.update({"v": 0}),
+        lambda table: table.update({"v": 0}, "true"),
         lambda table: table.merge(rows(1), on="k"),
         lambda table: table.compact(),
         lambda table: table.restore(),
@@ -576,3 +577,14 @@ def test_a_table_that_is_gone(table: Dataset, change: Any) -> None:
     with pytest.raises(TableNotFound, match="was dropped or moved"):
         change(table)
     assert not Path(table.uri).exists()
+
+
+@pytest.mark.parametrize("where", [None, "", "  "])
+@pytest.mark.parametrize("verb", ["delete", "update"])
+def test_a_change_of_all_rows_has_to_be_meant(tmp_path: Path, verb: str, where: Any) -> None:
+    table = lance_sql.write({"id": [1, 2]}, tmp_path / "t.lance")
+    change = table.delete if verb == "delete" else partial(table.update, {"id": "7"})
+    with pytest.raises(InvalidArgument, match=f"'true' {verb}s all rows"):
+        change(where)
+    assert table.latest().version == 1
+    assert change("true").count_rows("id = 7") == (0 if verb == "delete" else 2)

@@ -278,7 +278,7 @@ def test_an_interrupt_behind_the_last_byte_of_a_file_leaves_none(
     monkeypatch.setattr(module, name, interrupt)
     writes: list[Callable[[], object]] = [
         lambda: lance_sql.write({"id": [2]}, table.uri, mode="append"),
-        lambda: table.update({"id": "3"}),
+        lambda: table.update({"id": "3"}, "true"),
     ]
     for write in writes:
         with pytest.raises(KeyboardInterrupt):

@@ -61,7 +61,7 @@ def test_arrays_of_structs_have_items(tmp_path: Path, unnamed: str) -> None:
     lance_sql.sql(f"INSERT INTO '{path}' SELECT {value}", connection=connection)
     lance_sql.write(connection.sql(f"SELECT {value} AS x"), path, mode="append")
     lance_sql.write(lance_sql.open(path).scan(limit=1), path, mode="append")
-    table = lance_sql.open(path).add_columns({"y": "x"}).update({"x": "x"})
+    table = lance_sql.open(path).add_columns({"y": "x"}).update({"x": "x"}, "true")
     for name in ("x", "y"):
         assert connection.execute(f"SELECT {name} FROM '{path}'").fetchall() == expected
         assert "item" in str(table.schema.field(name).type)

@@ -44,7 +44,7 @@ VERBS: dict[str, Callable[[Dataset, Any], Any]] = {
         {"id": [2], "x": [value], "y": [1]}, table, mode="append", merge_schema=True
     ),
     "merge": lambda table, value: table.merge({"id": [1], "x": [value]}, on="id"),
-    "update": lambda table, value: table.update({"x": value}),
+    "update": lambda table, value: table.update({"x": value}, "true"),
     "schema": lambda table, value: lance_sql.write(
         {"id": [2], "x": [value]}, table, mode="overwrite", schema=table.schema
     ),
@@ -114,7 +114,7 @@ def test_constants_of_every_type(tmp_path: Path, type: pa.DataType, value: Any) 
 def test_an_expression_beside_a_dictionary_of_numbers(tmp_path: Path) -> None:
     items = pa.array([1.5, 2.5]).dictionary_encode()
     table = lance_sql.write(pa.table({"x": items, "n": [1, 2]}), tmp_path / "t.lance")
-    assert table.update({"n": pc.field("n") + 1}).to_table().column("n").to_pylist() == [2, 3]
+    assert table.update({"n": pc.field("n") + 1}, "true").to_table().column("n").to_pylist() == [2, 3]
 
 
 @pytest.mark.parametrize("rows", [0, 2])

@@ -60,7 +60,7 @@ def table(tmp_path: Path) -> Dataset:
     ],
 )
 def test_values_in_the_type_of_a_column(table: Dataset, name: str, value: Any, made: Any) -> None:
-    assert table.update({name: value}).scan([name], "_rowid = 0").to_table()[name].to_pylist() == [made]
+    assert table.update({name: value}, "true").scan([name], "_rowid = 0").to_table()[name].to_pylist() == [made]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_values_in_the_type_of_a_column(table: Dataset, name: str, value: Any, m
 )
 def test_values_that_a_column_does_not_hold(table: Dataset, name: str, value: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        table.update({name: value})
+        table.update({name: value}, "true")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_values_that_a_column_does_not_hold(table: Dataset, name: str, value: An
 def test_expressions_that_are_none_of_a_row(table: Dataset, text: str, message: str) -> None:
     """Rows come in batches: such an expression would see those of a batch."""
     with pytest.raises(InvalidArgument, match=message):
-        table.update({"k": text})
+        table.update({"k": text}, "true")
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_expressions_that_are_none_of_a_row(table: Dataset, text: str, message: 
 )
 def test_messages_are_about_what_was_written(table: Dataset, text: str, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message) as caught:
-        table.update({"k": text})
+        table.update({"k": text}, "true")
     for internal in ("\x1b", "sqlglot", "rows", "__row", "SELECT"):
         assert internal not in str(caught.value)
 
 
 def test_text_without_quotes_is_a_column(table: Dataset) -> None:
     with pytest.raises(ColumnNotFound, match=r"No column 'open' .* Text needs quotes: \"'open'\""):
-        table.update({"s": "open"})
+        table.update({"s": "open"}, "true")
 
 
 def test_times_are_those_of_utc_wherever_the_machine_is(tmp_path: Path) -> None:
@@ -128,7 +128,8 @@ def test_times_are_those_of_utc_wherever_the_machine_is(tmp_path: Path) -> None:
     lance_sql.write(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC")), "d": ["0"]}), path)
     program = (
         "import sys, lance_sql\n"
-        "lance_sql.open(sys.argv[1]).update({'t': \"TIMESTAMPTZ '2026-01-01 00:00:00'\", 'd': 't::DATE::VARCHAR'})"
+        "values = {'t': \"TIMESTAMPTZ '2026-01-01 00:00:00'\", 'd': 't::DATE::VARCHAR'}\n"
+        "lance_sql.open(sys.argv[1]).update(values, 'true')"
     )
     subprocess.run([sys.executable, "-c", program, path], env={**os.environ, "TZ": "America/New_York"}, check=True)
     assert lance_sql.open(path).to_table().to_pylist() == [{"t": datetime(2026, 1, 1, tzinfo=UTC), "d": "1970-01-01"}]

@@ -36,7 +36,7 @@ def test_decimals_that_duckdb_does_not_hold_are_named(tmp_path: Path) -> None:
     rows = pa.table({"v": pa.array([3], pa.int64()).cast(pa.decimal256(76, 38))})
     table = lance_sql.write(rows, tmp_path / "t.lance")
     with pytest.raises(InvalidArgument, match="A value does not fit DuckDB's types: Column 'v': "):
-        table.update({"v": "v"})
+        table.update({"v": "v"}, "true")
 
 
 @pytest.mark.parametrize("is_nested", [False, True])

@@ -124,7 +124,7 @@ def test_legacy_tables_are_read_only_until_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedFeature, match=r"0\.1"):
         lance_sql.write(ROWS, path, mode="append")
     with pytest.raises(UnsupportedFeature, match=r"0\.1"):
-        lance_sql.open(path).update({"s": "'x'"})
+        lance_sql.open(path).update({"s": "'x'"}, "true")
     assert lance_sql.open(path).delete("k = 1").count_rows() == 2
 
 
@@ -200,7 +200,7 @@ def test_null_in_a_column_that_has_none(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="'k'"):
         lance_sql.write({"k": [1, None]}, tmp_path / "t", mode="append")
     with pytest.raises(InvalidArgument, match="'k'"):
-        lance_sql.open(tmp_path / "t").update({"k": None})
+        lance_sql.open(tmp_path / "t").update({"k": None}, "true")
     assert files(tmp_path) == before
 
 
