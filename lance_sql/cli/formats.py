@@ -1,6 +1,6 @@
-"""Rows as text: tables for people, JSON, CSV and Markdown for other programs, Arrow for fast ones.
+"""Rows as text: tables and lines for people, JSON, CSV and Markdown for other programs, Arrow for fast ones.
 
-All but `table` are written batch by batch.
+All but tables are written batch by batch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.runtime.terminal_text import one_line
-from lance_sql.values.text_table import is_number, rows_of, write_table
+from lance_sql.values.text_table import is_number, rows_of, width_of, write_table
 from lance_sql.values.value_text import as_json, text
 
 # characters that JSON need not escape: controls, and marks that change the writing direction
@@ -37,8 +37,8 @@ def write(
 ) -> None:
     """Writes all rows to a text stream, Arrow to the bytes below it.
 
-    output: table, json, csv, markdown or arrow
-    boxes: draw tables with lines
+    output: table, box, line, json, csv, markdown or arrow
+    boxes: draw tables with lines; a box always has some
     width: characters of a line, which tables with lines are fitted to
     max_rows: the maximum number of rows of a table, the first and the last ones; those left out are counted
     types: show the types of columns below their names, in a table with lines
@@ -54,6 +54,10 @@ def write(
             write_csv(reader, stream)
         case "markdown":
             _write_markdown(reader, stream)
+        case "line":
+            _write_lines(reader, stream)
+        case "box":
+            write_table(reader, stream, boxes=True, width=width, max_rows=max_rows, types=types)
         case "arrow":
             _write_arrow(reader, stream)
         case _:
@@ -126,6 +130,19 @@ def _write_markdown(reader: pa.RecordBatchReader, stream: TextIO) -> None:
 def _write_cells(stream: TextIO, cells: list[str]) -> None:
     shown = [cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", "<br>") for cell in cells]
     stream.write(f"| {' | '.join(shown)} |\n")
+
+
+def _write_lines(reader: pa.RecordBatchReader, stream: TextIO) -> None:
+    """Writes a line for each value, with its column, and an empty line between rows."""
+    names = [one_line(name) for name in reader.schema.names]
+    width = max(map(width_of, names), default=0)
+    before = ""
+    for row in rows_of(reader):
+        stream.write(before)
+        for name, value in zip(names, row, strict=True):
+            shown = "NULL" if value is None else one_line(text(value))
+            stream.write(f"{' ' * (width - width_of(name))}{name} = {shown}\n")
+        before = "\n"
 
 
 def _write_arrow(reader: pa.RecordBatchReader, stream: TextIO) -> None:

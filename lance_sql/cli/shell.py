@@ -10,6 +10,8 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -35,13 +37,19 @@ Statements end with a semicolon, and may take several lines.
 Tab completes paths, columns and functions; the arrow keys go through the history.
   .tables          the tables of this folder, and of the connection
   .schema TABLE    the columns of a table, with their types
-  .mode FORMAT     table, json, csv or markdown; also .output
+  .mode FORMAT     table, box, line, json, csv or markdown; also .output
   .rows N          at most so many rows of a table; 0 for all
+  .timer on|off    whether the time of statements is shown
+  .once FILE       the next result goes to a file
+  .read FILE       runs the statements and commands of a file
   .VERB ...        a verb of the command line: .history events.lance, .diff events.lance 5 6; also without the dot
   .help            this text; also help
   .quit            as Ctrl-D; also quit and exit"""
 _PLAIN: Final = ("help", "quit", "exit")
-_FORMATS: Final = ("table", "json", "csv", "markdown")
+_FORMATS: Final = ("table", "box", "line", "json", "csv", "markdown")
+_TABLES: Final = "SHOW TABLES IN '.'; SHOW TABLES"
+_DEPTH: Final = 16
+"""Limit of files that read each other."""
 # verbs that also begin statements need the dot
 _BEGIN_STATEMENTS: Final = frozenset(
     ("analyze", "delete", "describe", "explain", "merge", "query", "refresh", "restore", "update")
@@ -55,6 +63,9 @@ class Shell:
         self._connection = connection
         self._output = "table"
         self._max_rows: int | None = None
+        self._is_timed = True
+        self._once: str | None = None
+        self._depth = 0
 
     def run(self, typed: str) -> bool:
         """Runs a command or statements, and shows rows or the error; returns whether to continue."""
@@ -64,7 +75,8 @@ class Shell:
         if text.rstrip(";").strip().lower() in _PLAIN or is_verb(text):
             return self._command("." + text)
         if text.rstrip("; \n"):
-            self._statements(text)
+            is_list = text.rstrip("; \n").upper().split() == ["SHOW", "TABLES"]
+            self._statements(_TABLES if is_list else text)
         return True
 
     def _command(self, text: str) -> bool:
@@ -77,7 +89,7 @@ class Shell:
             case ((".output" | ".mode"), [output]) if output in _FORMATS:
                 self._output = output
             case ".tables", []:
-                self._statements("SHOW TABLES IN '.'; SHOW TABLES")
+                self._statements(_TABLES)
             case ".schema", [table]:
                 self._statements("DESCRIBE " + literal(table.strip("'\"")))
             case ".schema", _:
@@ -88,11 +100,45 @@ class Shell:
                 self._max_rows = int(number)
             case ".rows", _:
                 click.echo("Error: .rows takes a number; 0 for all rows", err=True)
+            case ".timer", [("on" | "off") as word]:
+                self._is_timed = word == "on"
+            case ".timer", _:
+                click.echo("Error: .timer takes on or off", err=True)
+            case ((".once" | ".read"), []):
+                click.echo(f"Error: {name} takes a file, such as {name} 'report.sql'", err=True)
+            case ".once", _:
+                self._once = _path_in(text)
+            case ".read", _:
+                return self._read(_path_in(text))
             case _ if name[1:] in verbs():
                 self._verb(text.rstrip("; \n")[1:])
             case _:
                 click.echo(f"Error: {name} is not a command; .help lists the commands", err=True)
         return True
+
+    def _read(self, path: str) -> bool:
+        """Runs what a file has; returns whether to continue."""
+        try:
+            lines = Path(path).expanduser().read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            click.echo(f"Error: {path!r} cannot be read: {reason}", err=True)
+            return True
+        if self._depth == _DEPTH:
+            click.echo(f"Error: {path!r} is read by itself: {_DEPTH} files deep", err=True)
+            return True
+        self._depth += 1
+        try:
+            typed: list[str] = []
+            for line in lines:
+                typed.append(line)
+                if is_whole("\n".join(typed), self._connection):
+                    if not self.run("\n".join(typed)):
+                        return False
+                    typed = []
+            return self.run("\n".join(typed))
+        finally:
+            self._depth -= 1
 
     def _verb(self, text: str) -> None:
         from lance_sql.cli.main import main
@@ -114,12 +160,15 @@ class Shell:
 
         started = time.monotonic()
         try:
-            statements.run(self._connection, text, self._output, max_rows=self._max_rows)
+            with _to_file(self._once):
+                statements.run(self._connection, text, self._output, max_rows=self._max_rows)
         except KeyboardInterrupt:
             click.echo("Interrupted", err=True)
         except click.Abort:
             click.echo("Nothing was changed.", err=True)
         except click.ClickException as error:
+            # the file of .once cannot be written
+            self._once = None
             click.echo(f"Error: {error.format_message()}", err=True)
         except Exception as error:
             failure = failures.explain(error)
@@ -127,7 +176,41 @@ class Shell:
                 raise
             failure.show()
         else:
-            click.echo(f"{time.monotonic() - started:.3f} s", err=True)
+            self._once = None
+            if self._is_timed:
+                click.echo(f"{time.monotonic() - started:.3f} s", err=True)
+
+
+def _path_in(text: str) -> str:
+    """Returns the file that a command names, with or without quotes."""
+    path = text.rstrip(";").split(None, 1)[1].strip()
+    is_quoted = len(path) > 1 and path[0] == path[-1] and path[0] in "'\""
+    return path[1:-1] if is_quoted else path
+
+
+@contextmanager
+def _to_file(path: str | None) -> Iterator[None]:
+    """Sends what is shown to a file, which is written when all of it is there. None changes nothing.
+
+    raises: click.UsageError for a file that cannot be written
+    """
+    if path is None:
+        yield
+        return
+    target = Path(path).expanduser()
+    new = target.with_name(f".{target.name}.new")
+    try:
+        file = new.open("w", encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{path!r} cannot be written: {error.strerror}") from error
+    try:
+        with file, redirect_stdout(file):
+            yield
+        os.replace(new, target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    click.echo(f"Wrote {path}", err=True)
 
 
 @cache

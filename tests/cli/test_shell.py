@@ -160,3 +160,67 @@ def test_hostile_tables_do_not_stop_completion(connection: Any, tmp_path: Path) 
     (tmp_path / "bad.lance" / "_versions").mkdir(parents=True)
     (tmp_path / "bad.lance" / "_versions" / "1.manifest").write_bytes(b"\xff" * 50)
     assert completions(connection, "FROM 'bad.lance' WHERE ids") == []
+
+
+def test_modes(connection: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    typed(
+        connection,
+        ".mode line\rSELECT 1 AS id, NULL AS long_name UNION ALL SELECT 2, 'a\tb' ORDER BY id;\r"
+        ".mode box\rSELECT 7 AS n;\r.mode json\rSELECT 7 AS n;\r.mode csv\rSELECT 7 AS n;\r.mode wide\r\x04",
+    )
+    out, err = capsys.readouterr()
+    lines = "       id = 1\nlong_name = NULL\n\n       id = 2\nlong_name = "
+    assert out.startswith(lines)
+    assert "│     7 │" in out
+    assert out.endswith('[{"n": 7}]\nn\n7\n')
+    assert ".mode takes one of table, box, line, json, csv, markdown" in err
+
+
+def test_the_time_is_hidden(connection: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    typed(connection, ".timer off\rSELECT 1;\r.timer on\rSELECT 2;\r.timer\r\x04")
+    _, err = capsys.readouterr()
+    assert err.count(" s\n") == 1
+    assert ".timer takes on or off" in err
+
+
+@pytest.mark.parametrize("name", ["out.csv", "my out.csv", "'my out.csv'"])
+def test_one_result_goes_to_a_file(connection: Any, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    file = Path(name.strip("'"))
+    file.write_text("before")
+    typed(connection, f".mode csv\r.once {name}\rSELECT nothing;\r\x04")
+    assert file.read_text() == "before"
+    typed(connection, f".mode csv\r.rows 1\r.once {name}\rSELECT nothing;\rFROM range(60);\rSELECT 5 AS n;\r\x04")
+    assert file.read_text() == "range\n" + "".join(f"{i}\n" for i in range(60))
+    out, err = capsys.readouterr()
+    assert out == "n\n5\n"
+    assert f"Wrote {file}" in err
+    assert [each.name for each in Path().iterdir() if each.name.endswith(".new")] == []
+
+
+def test_a_file_is_read(connection: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.sql").write_text(
+        ".mode csv\nSELECT count(*) AS n\nFROM 'orders.lance'; -- done\n\nSELECT 'x;' AS s;\n.read b.sql\n"
+    )
+    Path("b.sql").write_text("SELECT 3 AS last")
+    Path("loop.sql").write_text(".read loop.sql\n")
+    Path("end.sql").write_text("SELECT 4 AS four;\n.quit\nSELECT 5 AS five;\n")
+    typed(
+        connection,
+        ".read a.sql\r.read loop.sql\r.read nosuch.sql\r.read\r.once no/such.csv\rSELECT 1;\r.read end.sql\r",
+    )
+    out, err = capsys.readouterr()
+    assert out == "n\n2\ns\nx;\nlast\n3\nfour\n4\n"
+    assert "'loop.sql' is read by itself" in err
+    assert "'nosuch.sql' cannot be read: No such file" in err
+    assert ".read takes a file" in err
+    assert "'no/such.csv' cannot be written" in err
+    assert "Traceback" not in err
+
+
+def test_tables_are_listed_alike(connection: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    typed(connection, "CREATE TABLE own (a int);\r.tables\r\x04")
+    listed = capsys.readouterr().out
+    assert "orders" in listed
+    assert "own" in listed
+    typed(connection, "show  Tables;\r\x04")
+    assert capsys.readouterr().out == listed
