@@ -36,7 +36,8 @@ class Comparison:
         """
         schema = self.expected.schema
         for name in self.key:
-            keys.check(name, schema.field(name).type)
+            is_json = name in self.expected.json or name in self.actual.json
+            keys.check(name, schema.field(name).type, is_json=is_json)
         shared = SharedColumns(
             {name: name for name in schema.names}, dict(zip(schema.names, schema.types, strict=True)), ()
         )

@@ -66,7 +66,10 @@ def assert_table_equal(
     unknown = [name for name in keys if name not in wanted.schema.names]
     if unknown:
         raise InvalidArgument(f"The key {', '.join(map(repr, unknown))} is not a column of both tables")
-    rules = _rules(wanted.schema, rtol, atol, ignore_case, ignore_spaces)
+    rules = {
+        name: replace(rule, json=ours.json.get(name, wanted.json.get(name)))
+        for name, rule in _rules(wanted.schema, rtol, atol, ignore_case, ignore_spaces).items()
+    }
     comparison = Comparison(wanted, ours.in_order_of(wanted), rules, tuple(keys), check_row_order)
     differences = comparison.differences(max_errors)
     if not differences.num_rows:

@@ -16,6 +16,8 @@ import pyarrow as pa
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.common_type import plain
+from lance_sql.format.casts.json_texts import has_json
+from lance_sql.format.schema import Field
 from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.health.differences import open_table
 from lance_sql.health.differences.differing_rows import adapted
@@ -57,6 +59,13 @@ class AssertedRows:
         """Unenforced primary key of a Lance table, if all of its columns are compared."""
         key = list(primary_key(self.source.snapshot.manifest.schema)) if isinstance(self.source, Dataset) else []
         return key if set(key) <= set(self.schema.names) else []
+
+    @property
+    def json(self) -> Mapping[str, Field]:
+        """Columns of a Lance table that have JSON."""
+        if not isinstance(self.source, Dataset):
+            return {}
+        return {field.name: field for field in self.source.snapshot.manifest.schema.fields if has_json(field)}
 
     def in_order_of(self, other: AssertedRows) -> AssertedRows:
         """Returns the rows with their columns in the order of another table's."""

@@ -2,7 +2,8 @@
 
 Every column of plain values may be a key: numbers, text, bytes, booleans, dates and times, UUIDs. NaN is NaN, -0.0 is
 0.0, times are instants in any zone, and a category is its text. The caller chooses whether NULL is equal to NULL, or to
-nothing. Nested columns (lists, structs, maps) and intervals cannot be keys of users; whole rows are numbered with them.
+nothing. Nested columns (lists, structs, maps), intervals and JSON cannot be keys of users; whole rows are numbered with
+them.
 
 Keys of one column have one type on all sides, except for zones, dictionaries and the width of offsets: see
 `format.casts.common_type`.
@@ -19,11 +20,17 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.values.arrays import I64
 
 
-def check(name: str, type: pa.DataType) -> None:
+def check(name: str, type: pa.DataType, *, is_json: bool = False) -> None:
     """Makes sure that a column may be a key.
 
+    is_json: whether its texts are JSON documents
     raises: InvalidArgument
     """
+    if is_json:
+        raise InvalidArgument(
+            f"Column {name!r} of JSON cannot be a key, because equal documents have several texts: pass columns of"
+            " plain values"
+        )
     if not can_be_key(type):
         raise InvalidArgument(
             f"Column {name!r} of type {type} cannot be a key: pass columns of plain values, not of lists, structs, maps"

@@ -18,6 +18,7 @@ from lance_sql.errors import TABLE_ERRORS, ColumnNotFound, InvalidArgument, Vers
 from lance_sql.format.casts.common_type import plain
 from lance_sql.format.schema import Schema
 from lance_sql.format.schema.primary_key import naming_columns, primary_key
+from lance_sql.format.schema.types import is_json
 from lance_sql.health.commit_records import CommitRecord, commit_record
 from lance_sql.health.differences import compared_columns, differing_rows
 from lance_sql.health.differences.compared_columns import SharedColumns
@@ -191,7 +192,7 @@ def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: 
         if chosen is None:
             differing_rows.by_row_id(feed, differences)
         else:
-            _check_key(chosen, shared)
+            _check_key(chosen, shared, after)
             differing_rows.by_changed_key(feed, differences, chosen, _names(before, after))
     except InvalidArgument:
         if _keeps_types(feed):
@@ -221,7 +222,7 @@ def _tables(
         shown = [ROW_ID, *_label(after, names)]
     else:
         shown = key
-        _check_key(key, shared)
+        _check_key(key, shared, after)
     differences = differing_rows.RowDifferences(shared, tuple(shown), max_rows)
     differing_rows.by_key(before, after, differences, key, _names(before, after))
     return _result(before, after, differences, key, names, shared.not_compared, is_one_table=is_one_table)
@@ -257,11 +258,12 @@ def _such_as(before: Dataset, after: Dataset) -> str:
     return f", such as key={names!r} (--key {','.join(names)})"
 
 
-def _check_key(key: Sequence[str], shared: SharedColumns) -> None:
+def _check_key(key: Sequence[str], shared: SharedColumns, after: Dataset) -> None:
     for name in key:
         if shared.before.get(name) != name:
             raise ColumnNotFound(f"Key column {name!r} is missing from a table, or its types cannot be compared")
-        key_rule.check(name, shared.types[name])
+        field = after.snapshot.manifest.schema.by_name[name]
+        key_rule.check(name, shared.types[name], is_json=is_json(field))
 
 
 def _label(table: Dataset, names: Mapping[str, str]) -> Sequence[str]:

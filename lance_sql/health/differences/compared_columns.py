@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.common_type import common_type
+from lance_sql.format.casts.json_texts import as_returned
+from lance_sql.format.schema import Field
 from lance_sql.health.differences.difference import ColumnChange
 from lance_sql.values.arrays import BoolMask
 from lance_sql.values.equal_values import same
@@ -81,12 +83,14 @@ class ColumnRule:
     """Rule for the values of one column.
 
     rtol, atol: tolerance of floats, also inside nested values: |actual - expected| <= atol + rtol * |expected|
+    json: the column of a table if it has JSON, whose texts are compared as documents
     """
 
     rtol: float = 0.0
     atol: float = 0.0
     ignores_case: bool = False
     ignores_spaces: bool = False
+    json: Field | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("rtol", self.rtol), ("atol", self.atol)):
@@ -102,7 +106,9 @@ class ColumnRule:
         return same(self.normalized(expected), self.normalized(actual), self._close)
 
     def normalized(self, values: pa.Array) -> pa.Array:
-        """Returns texts without the ignored case or spaces."""
+        """Returns texts without the ignored case or spaces, and JSON in one form."""
+        if self.json is not None:
+            values = as_returned(self.json, values)
         if self.ignores_case:
             values = pc.utf8_lower(values)
         if self.ignores_spaces:

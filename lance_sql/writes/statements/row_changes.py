@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.assignment import assign
+from lance_sql.format.casts.json_texts import as_returned
 from lance_sql.format.casts.validation import Validation
 from lance_sql.format.schema import Field, Schema
 from lance_sql.reads.scan.projection import resolve
@@ -302,7 +303,7 @@ def rows_that_differ(
 
     names: of top-level columns, which `rows` have in the table's types
     addresses: of existing rows, as many as fit in memory
-    numbers: index in `rows` of the new row of each
+    numbers: index in `rows` of the new row of each; JSON is compared as JSON
     raises: CorruptFile, UnsupportedFeature
     """
     fields = snapshot.manifest.schema.by_name
@@ -319,6 +320,7 @@ def rows_that_differ(
             break
         old = take_at(snapshot, [columns[i]], addresses[left]).column(0)
         new = selection.take(rows.select([names[i]]), pa.array(numbers[left])).column(0)
+        new = as_returned(fields[names[i]], new)
         is_same = (
             same(selection.whole(old), selection.whole(new)) if old.type == new.type else np.zeros(len(left), np.bool_)
         )
