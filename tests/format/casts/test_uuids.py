@@ -10,10 +10,13 @@ from uuid import UUID
 import duckdb
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql import Dataset
 from lance_sql.errors import LanceError
+from lance_sql.format.casts import uuids
 
 ONE, TWO = UUID(int=1), UUID(int=2**100 + 5)
 VALUES = pa.array([ONE], pa.uuid())
@@ -87,3 +90,35 @@ def test_text_that_is_no_uuid_is_refused(table: Dataset, text: str) -> None:
         with pytest.raises(LanceError, match="u"):
             run()
     assert lance_sql.open(table.uri).version == 1
+
+
+FORMS: tuple[Callable[[UUID], str], ...] = (
+    str,
+    lambda value: str(value).upper(),
+    lambda value: value.hex,
+    lambda value: f"{{{value}}}",
+    lambda value: value.urn,
+    lambda value: f" {value}\n",
+    # of the usual length, with the hyphens elsewhere
+    lambda value: f"{value.hex[:4]}-{value.hex[4:20]}-{value.hex[20:30]}--{value.hex[30:]}",
+)
+
+
+@given(st.lists(st.none() | st.tuples(st.uuids(), st.sampled_from(FORMS)), max_size=12), st.integers(0, 3))
+def test_columns_of_text_and_back(values: list[tuple[UUID, Callable[[UUID], str]] | None], start: int) -> None:
+    expected = [None if each is None else each[0] for each in values][start:]
+    for type in (pa.string(), pa.large_string(), pa.string_view()):
+        texts = pa.array([None if each is None else each[1](each[0]) for each in values], type)[start:]
+        stored = uuids.from_text(texts)
+        stored.validate(full=True)
+        assert stored.to_pylist() == [None if each is None else each.bytes for each in expected]
+    around = pa.concat_arrays([pa.array([ONE.bytes, None], pa.binary(16)), stored])
+    again = uuids.to_text(around[2:])
+    again.validate(full=True)
+    assert again.to_pylist() == [None if each is None else str(each) for each in expected]
+
+
+@pytest.mark.parametrize("text", ["x" * 36, str(ONE)[:-1] + "g", str(ONE)[:-1] + "\u00e9", "-" * 36, str(ONE) + "0"])
+def test_columns_of_other_text_are_refused(text: str) -> None:
+    with pytest.raises(pa.ArrowInvalid, match="text is not a UUID"):
+        uuids.from_text(pa.array([str(ONE), None, text]))
