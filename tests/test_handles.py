@@ -146,10 +146,10 @@ def test_rows_may_be_dicts(table: lance_sql.Dataset) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"id": 1}, 5], "Row 1 is a int, not a dict"),
+        ([{"id": 1}, 5], "Part 1 of the rows is a int, not a record batch, table, frame or dict"),
         ([{"id": 1}, {"id": "x"}], "Cannot build a table"),
         ([], "pass schema="),
-        ([5], "not a int"),
+        ([5], "Part 0 of the rows is a int"),
     ],
 )
 def test_rows_that_are_no_dicts_are_refused(tmp_path: Path, rows: list[Any], message: str) -> None:

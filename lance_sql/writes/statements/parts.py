@@ -22,6 +22,8 @@ from lance_sql.writes.statements.python_rows import of_records
 _ROWS: Final = 10_000
 """Rows of dicts that become one batch."""
 
+_NO_ROWS: Final = (list, tuple, set, str, bytes, int, float, complex, type(None), Iterator)
+
 ReaderOf: TypeAlias = Callable[[Any, pa.Schema | None], pa.RecordBatchReader]
 """Returns the rows of a part, from the types for its Python values."""
 
@@ -58,9 +60,17 @@ def from_start(source: Iterable[object]) -> Iterator[Any]:
 
 
 def _with_rows_together(parts: Iterable[object]) -> Iterator[object]:
-    """Yields the parts, with dicts that follow each other in lists."""
+    """Yields the parts, with dicts that follow each other in lists.
+
+    raises: InvalidArgument for a part that has no rows
+    """
     rows: list[Mapping[Any, Any]] = []
-    for part in parts:
+    for number, part in enumerate(parts):
+        if isinstance(part, _NO_ROWS) and not isinstance(part, pa.RecordBatchReader):
+            raise InvalidArgument(
+                f"Part {number} of the rows is a {type(part).__name__}, not a record batch, table, frame or dict:"
+                " convert it"
+            )
         if isinstance(part, Mapping) and not hasattr(part, "__arrow_c_stream__"):
             rows.append(part)
             if len(rows) < _ROWS:
@@ -94,10 +104,6 @@ def _batches(
             is_first = first_defines and not number
             rows = of_records(part, None if is_first else wanted, wanted)
             batches: Iterable[pa.RecordBatch] = rows.to_batches()
-        elif isinstance(part, (list, tuple, set, str, bytes, Iterator)) and not isinstance(part, pa.RecordBatchReader):
-            raise InvalidArgument(
-                f"Rows must be record batches, tables, frames or dicts, not a {type(part).__name__}: convert the parts"
-            )
         else:
             batches = _some(reader_of(part, wanted))
         for batch in batches:

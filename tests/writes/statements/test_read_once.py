@@ -108,7 +108,7 @@ AGAIN: dict[str, Callable[[lance_sql.Dataset], Any]] = {
     "table": lambda table: ROWS,
     "batches": lambda table: ROWS.to_batches(),
     "dict": lambda table: ROWS.to_pydict(),
-    "dicts": lambda table: ROWS.to_pylist(),
+    "list of dicts": lambda table: ROWS.to_pylist(),
     "dataset": lambda table: table,
     "scan": lambda table: table.scan(),
     "answer": lambda table: lance_sql.sql(f"FROM '{table.uri}'", "duckdb"),
