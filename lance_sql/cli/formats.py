@@ -12,8 +12,8 @@ from typing import Any, Final, TextIO, cast
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.runtime.terminal_text import one_line
-from lance_sql.values.text_table import is_number, rows_of, width_of, write_table
+from lance_sql.runtime.terminal_text import one_line, width_of
+from lance_sql.values.text_table import is_number, rows_of, write_table
 from lance_sql.values.value_text import as_json, text
 
 # characters that JSON need not escape: controls, and marks that change the writing direction
