@@ -25,7 +25,7 @@ from tests.damaged.columns import COLUMNS, columns_of, table_of
 from tests.damaged.tables import files_below, manifest_file, write
 
 _NUM_ROWS = 1000
-_NOT_IN_2_0 = ("structs of lists", "maps", "packed texts", "vectors of structs")
+_NOT_IN_2_0 = ("structs of lists", "few structs", "maps", "packed texts", "vectors of structs")
 _IN_0_1 = (
     "flat", "booleans", "texts", "dictionary type", "lists", "lists of texts", "long texts", "vectors", "decimals",
     "blobs",
