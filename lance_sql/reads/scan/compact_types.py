@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lance_sql.format.file.leaves import is_leaf
 from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.types import is_json
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 
@@ -34,7 +35,7 @@ def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
         type = arrow_field(field).type
         if pa.types.is_decimal128(type) and type.precision <= 18:
             compact[field.name] = pa.decimal64(type.precision, type.scale)
-        elif is_leaf(field) and any(is_type(type) for is_type in _TEXTS) and not field.is_blob_v2:
+        elif is_leaf(field) and any(is_type(type) for is_type in _TEXTS) and not (field.is_blob_v2 or is_json(field)):
             texts.append(field)
     fragments = snapshot.manifest.fragments
     is_near = snapshot.open_fragments.concurrency <= 1

@@ -177,3 +177,12 @@ def test_damage_is_found_with_its_page(
         ways[way]()
     assert "\n" not in str(caught.value)
     assert table.count_rows("v IS NOT NULL") == 2000
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
+def test_documents_that_repeat_are_texts_in_engines(tmp_path: Path, version: str) -> None:
+    texts = [None if row % 9 == 4 else json.dumps({"k": row % 5, "s": "ä"}) for row in range(3000)]
+    values = pa.ExtensionArray.from_storage(pa.json_(), pa.array(texts))
+    table = lance_sql.write(pa.table({"id": range(3000), "j": values}), tmp_path / "t.lance", file_version=version)
+    found = lance_sql.connect().execute(f"SELECT j FROM '{table.uri}' ORDER BY id").fetchall()
+    assert values_of([text for (text,) in found]) == values_of(texts)
