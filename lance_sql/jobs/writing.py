@@ -115,7 +115,8 @@ def write(
         as the chunks of pandas. Streams are written as they arrive
     mode: "create" a table that must not exist; "append" to one, or "overwrite" all its rows and columns; both create a
         table that does not exist
-    create: False raises TableNotFound if the table of "append" or "overwrite" does not exist
+    create: False raises TableNotFound if the table of "append" or "overwrite" does not exist; so does an append to a
+        handle
     schema: of dicts, or of the parts of an iterable, if they do not define it
     branch: to append to, or to overwrite; main by default
     file_version: of the data files: "2.2" by default, "2.1" or "2.0"; a table keeps its version when rows are
@@ -182,7 +183,8 @@ def _write_job(
     )
     properties = check_properties(options.get("properties"))
     turn = once.turn(options.get("txn_app_id"), options.get("txn_version"))
-    create = options.get("create", True)
+    # the table of a handle was there: an append does not bring back one that was dropped or moved
+    create = options.get("create", mode != "append" or not isinstance(uri, Dataset))
     snapshot = insert.existing(table_uri, mode, create=create, branch=branch, storage_options=storage_options)
     table = snapshot.manifest.schema.arrow if mode == "append" and snapshot is not None else None
     if table is not None and (compression is not None or level is not None):
