@@ -86,7 +86,7 @@ def test_errors_of_jobs_are_one_line(spark: SparkSession, tmp_path: Path) -> Non
             "t.lance",
             "lance_sql.errors.InvalidArgument: The format lance has no option 'versoin'",
         ),
-        ({"version": "audted"}, "t.lance", "lance_sql.errors.VersionNotFound: No tag 'audted' in t.lance"),
+        ({"version": "audted"}, "t.lance", "lance_sql.errors.VersionNotFound: No tag or branch 'audted' in t.lance"),
         ({"readChangeFeed": "true", "startingVersion": "6"}, "t.lance", "lance_sql.errors.VersionNotFound: "),
     ],
 )

@@ -135,4 +135,4 @@ def test_the_command_line_lists_them(table: Dataset, tmp_path: Path) -> None:
     source.write_text("id,a\n1,1.0\n2,9.0\n")
     result = CliRunner().invoke(main, ["merge", table.uri, str(source), "--on", "id", "--yes"])
     assert result.exit_code == 0, result.output
-    assert "update 1 row, leave 1 equal row as it is" in result.output + result.stderr
+    assert "updated 1 row, left 1 equal row as it was" in result.output + result.stderr
