@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile
 from lance_sql.store import ByteRange, Store
+from lance_sql.store.cached import read_twice
 
 _FOOTER: Final = struct.Struct("<qHH4s")
 _LENGTH: Final = struct.Struct("<I")
@@ -60,13 +61,7 @@ def read_message(store: Store, path: str, *, size: int | None = None) -> tuple[b
     raises: CorruptFile
     """
     size, tail = store.tail(path, _TAIL_BYTES, size=size)
-    if size < _FOOTER.size + _LENGTH.size:
-        raise CorruptFile(f"a manifest of {size} bytes")
-    position, _, _, magic = _FOOTER.unpack(tail.slice(tail.size - _FOOTER.size))
-    if magic != _MAGIC:
-        raise CorruptFile("the manifest does not end in LANC")
-    if not 0 <= position <= size - _FOOTER.size - _LENGTH.size:
-        raise CorruptFile(f"the manifest message is recorded at byte {position} of {size}")
+    position = _message_position(size, tail)
     if size - position > _MAX_BYTES:
         raise CorruptFile(f"a manifest message of {size - position} bytes")
     skipped = size - tail.size
@@ -80,17 +75,37 @@ def read_message(store: Store, path: str, *, size: int | None = None) -> tuple[b
     return bytes(content[start + _LENGTH.size :][:length]), ReadSections(skipped, bytes(content[:start]))
 
 
+def _message_position(size: int, tail: pa.Buffer) -> int:
+    """Returns the file offset of the message, from the end of a file.
+
+    size: of the file
+    raises: CorruptFile
+    """
+    if size < _FOOTER.size + _LENGTH.size:
+        raise CorruptFile(f"a manifest of {size} bytes")
+    position, _, _, magic = _FOOTER.unpack(tail.slice(tail.size - _FOOTER.size))
+    if magic != _MAGIC:
+        raise CorruptFile("the manifest does not end in LANC")
+    if not 0 <= position <= size - _FOOTER.size - _LENGTH.size:
+        raise CorruptFile(f"the manifest message is recorded at byte {position} of {size}")
+    return int(position)
+
+
 def read_section(store: Store, path: str, position: int, known: ReadSections | None = None) -> bytes:
     """Reads the message of the section at `position` of the manifest file at `path`.
 
     known: sections that were read with the manifest
-    raises: CorruptFile for a section outside the file
+    raises: CorruptFile for a section that is empty, or not in front of the manifest's message
     """
-    if known is not None and (section := _section_in(known, position)) is not None:
-        return section
+    section = None if known is None else _section_in(known, position)
+    return section or read_twice(store, path, lambda: _read_section(store, path, position))
+
+
+def _read_section(store: Store, path: str, position: int) -> bytes:
     size, tail = store.tail(path, _TAIL_BYTES)
-    if not 0 <= position <= size - _LENGTH.size:
-        raise CorruptFile(f"a section is recorded at byte {position} of {size}")
+    end = _message_position(size, tail)
+    if not 0 <= position <= end - _LENGTH.size:
+        raise CorruptFile(f"a section is recorded at byte {position}, and the manifest message at {end}")
 
     def fetch(start: int, end: int) -> pa.Buffer:
         skipped = size - tail.size
@@ -101,8 +116,11 @@ def read_section(store: Store, path: str, position: int, known: ReadSections | N
 
     start = position + _LENGTH.size
     (length,) = _LENGTH.unpack(fetch(position, start))
-    if start + length > size or length > _MAX_BYTES:
-        raise CorruptFile(f"a section of {length} bytes at byte {position} of {size}")
+    if start + length > end or length > _MAX_BYTES:
+        raise CorruptFile(f"a section of {length} bytes at byte {position}, and the manifest message at {end}")
+    if not length:
+        # Writers leave such a section out. Without this check, one that was read wrongly has no indices.
+        raise CorruptFile(f"an empty section at byte {position}")
     return bytes(memoryview(fetch(start, start + length)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.errors import CorruptFile, StoreError
+from lance_sql.errors import CorruptFile, LanceError, StoreError
+from lance_sql.table import manifest_file
 from tests.object_stores.answers import BODIES, Wrong
 from tests.object_stores.bucket import Object
 from tests.object_stores.places import Place
@@ -65,7 +67,12 @@ def history(uri: str, options: Any) -> None:
     assert table.changes(since=1).count_rows() == 100
 
 
+def indices(uri: str, options: Any) -> None:
+    assert [each.name for each in lance_sql.open(uri, storage_options=options).indices()] == ["id_idx"]
+
+
 READS: dict[str, Callable[[str, Any], None]] = {
+    "indices": indices,
     "whole": whole,
     "point": point,
     "tag": by_tag,
@@ -119,6 +126,52 @@ def test_a_wrong_body_is_asked_for_again(
         if not (kind in SAME_LENGTH and "/_tr" in seen[number].key):
             read(made, options)
         lance_sql.clear_caches()
+
+
+COMMITS: dict[str, Callable[[lance_sql.Dataset], object]] = {
+    "append": lambda table: lance_sql.write({"id": [-1], "s": [""]}, table, mode="append"),
+    "delete": lambda table: table.delete("id = 5"),
+    "add a column": lambda table: table.add_columns({"w": "id * 2"}),
+    "clone": lambda table: table.shallow_clone(f"{table.uri}.copy"),
+}
+
+
+@pytest.mark.parametrize("far_sections", [False, True])
+@pytest.mark.parametrize("name", COMMITS)
+def test_a_commit_keeps_indices_that_come_wrong(
+    place: Place, name: str, far_sections: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if far_sections:
+        # sections of large manifests are read in requests of their own
+        monkeypatch.setattr(manifest_file, "_TAIL_BYTES", 64)
+    options, number, seen = place.options, 0, [Request("GET", "")]
+    while number < len(seen):
+        uri, seen = place.new_uri(), []
+        table = lance_sql.write({"id": [1, 2, 5], "s": ["a", "b", "c"]}, uri, storage_options=options)
+        table.create_index("id", "btree")
+        lance_sql.clear_caches()
+        with suppress(LanceError), place.proxy.injecting(manifest_of_zeros(number, seen)):
+            COMMITS[name](lance_sql.open(uri, storage_options=options))
+        lance_sql.clear_caches()
+        indices(uri, options)
+        with suppress(lance_sql.TableNotFound):
+            indices(f"{uri}.copy", options)
+        number += 1
+    assert number > 1
+
+
+def manifest_of_zeros(number: int, seen: list[Request]) -> Inject:
+    """Answers a GET of a manifest, by its number, with as many bytes of 0."""
+    lock = threading.Lock()
+
+    def inject(request: Request) -> Wrong | None:
+        if request.kind != "GET" or not request.key.endswith(".manifest"):
+            return None
+        with lock:
+            seen.append(request)
+            return Wrong.ZEROS if len(seen) - 1 == number else None
+
+    return inject
 
 
 @pytest.mark.parametrize("is_cached", [False, True])
