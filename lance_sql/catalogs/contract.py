@@ -9,8 +9,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 import lance_sql.opening
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 from lance_sql.jobs.writing import write
+from lance_sql.table.commit_summary import VIEW
 from lance_sql.values import names
 
 Name: TypeAlias = str | Sequence[str]
@@ -84,9 +85,25 @@ class Catalog(ABC):
             namespace; InvalidArgument for an invalid name
         """
 
-    @abstractmethod
     def drop_table(self, name: Name) -> None:
         """Removes the name, and the table with all of its versions.
+
+        raises: TableNotFound; InvalidArgument for a materialized view
+        """
+        check_kind(self.describe(name).path, is_view=False, other_way="drop_view")
+        self._drop(name)
+
+    def drop_view(self, name: Name) -> None:
+        """Removes the name, and the materialized view with all of its versions.
+
+        raises: TableNotFound; InvalidArgument for a table that is no view
+        """
+        check_kind(self.describe(name).path, is_view=True, other_way="drop_table")
+        self._drop(name)
+
+    @abstractmethod
+    def _drop(self, name: Name) -> None:
+        """Removes the name, and the table or view with all of its versions.
 
         raises: TableNotFound
         """
@@ -133,6 +150,25 @@ class Catalog(ABC):
         yield from ((*namespace, name) for name in self.tables(namespace))
         for name in self.namespaces(namespace):
             yield from self.walk((*namespace, name))
+
+
+def check_kind(path: str, *, is_view: bool, other_way: str) -> None:
+    """Makes sure that what is dropped as a table is no materialized view, and the reverse. A table that cannot be read
+    can be dropped as a table.
+
+    other_way: drops the other kind
+    raises: InvalidArgument; for a view also as `lance_sql.open`
+    """
+    try:
+        config = lance_sql.opening.open(path).snapshot.manifest.config
+    except LanceError:
+        if is_view:
+            raise
+        return
+    if is_view and VIEW not in config:
+        raise InvalidArgument(f"{path} is a table, not a materialized view: use {other_way}")
+    if not is_view and VIEW in config:
+        raise InvalidArgument(f"{path} is a materialized view: use {other_way}")
 
 
 def parts(name: Name, *, what: str = "table") -> tuple[str, ...]:

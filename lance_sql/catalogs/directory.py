@@ -121,7 +121,7 @@ class DirectoryCatalog(Catalog):
         self._add(wanted, _TABLE, location, properties)
         return TableEntry(wanted, self._at(location), dict(properties or {}))
 
-    def drop_table(self, name: Name) -> None:
+    def _drop(self, name: Name) -> None:
         entry = self.describe(name)
         with suppress(TableNotFound):
             table_folders.check_droppable(entry.path)

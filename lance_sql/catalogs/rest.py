@@ -88,7 +88,7 @@ class RestCatalog(Catalog):
         response = self._asked(lambda **limits: self._tables.declare_table(_id(wanted), request, **limits), wanted)
         return self._entry(wanted, response)
 
-    def drop_table(self, name: Name) -> None:
+    def _drop(self, name: Name) -> None:
         wanted = parts(name)
         self._asked(lambda **limits: self._tables.drop_table(_id(wanted), **limits), wanted)
 

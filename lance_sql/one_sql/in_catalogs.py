@@ -10,10 +10,12 @@ import pyarrow as pa
 from lance_sql.errors import TableExists, TableNotFound
 from lance_sql.one_sql.tasks import Removal, Renaming
 from lance_sql.one_sql.writing_statements import Change
+from lance_sql.table import address
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
     from lance_sql.one_sql.engines import Engine
+    from lance_sql.one_sql.token_reader import TableName
     from lance_sql.providers.attached import Place
 
 
@@ -49,7 +51,7 @@ class Made(Change):
 
 @dataclass(frozen=True)
 class Dropped(Removal):
-    """DROP TABLE of a catalog name."""
+    """DROP TABLE, or DROP MATERIALIZED VIEW, of a catalog name."""
 
     place: Place
 
@@ -57,7 +59,9 @@ class Dropped(Removal):
         rehearsal = super().run(engine, dry_run=True)
         if dry_run:
             return rehearsal
-        self.place.catalog.drop_table(self.place.spelled())
+        catalog = self.place.catalog
+        drop = catalog.drop_view if self.of_view else catalog.drop_table
+        drop(self.place.spelled())
         engine.attach_again(self.place)
         return rehearsal.set_column(rehearsal.schema.get_field_index("done"), "done", pa.array([True]))
 
@@ -76,6 +80,15 @@ class Renamed(Renaming):
             self.place.catalog.rename_table(self.place.spelled(), self.new_place.name)
             engine.attach_again(self.place)
         return pa.table({"path": [self.path], "new_path": [self.target], "done": [not dry_run]})
+
+
+def removal(table: TableName, if_exists: bool, *, of_view: bool = False) -> Removal:
+    """Returns the statement that drops a table, or a view, named by its path or by a catalog."""
+    assert table.path is not None
+    path = address.of_newest(table.path)
+    if table.place is None:
+        return Removal(path, if_exists, of_view=of_view)
+    return Dropped(path, if_exists, table.place, of_view=of_view)
 
 
 def made(place: Place, text: str, change: Change) -> Made:

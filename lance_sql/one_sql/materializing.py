@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TableExists, UnsupportedFeature
+from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.engines import Engine
-from lance_sql.one_sql.tasks import Removal, Task
+from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.one_sql.writing_statements import Change
 from lance_sql.table import address
@@ -91,9 +92,9 @@ def refresh(read: TokenReader) -> Change:
 def drop(read: TokenReader) -> Task:
     """Reads DROP MATERIALIZED VIEW."""
     if_exists = read.accept("IF", "EXISTS")
-    path = read.own_table("DROP MATERIALIZED VIEW")
+    table = read.own_table_name("DROP MATERIALIZED VIEW")
     read.end()
-    return Removal(address.of_newest(path), if_exists, of_view=True)
+    return in_catalogs.removal(table, if_exists, of_view=True)
 
 
 def create(read: TokenReader) -> Change:

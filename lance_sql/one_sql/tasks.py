@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pyarrow as pa
 
 import lance_sql.opening
+from lance_sql.catalogs.contract import check_kind
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
+from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.one_sql.engines import Engine
 from lance_sql.table import table_folders
-from lance_sql.table.commit_summary import VIEW
 
 
 class Task(ABC):
@@ -144,17 +145,9 @@ class Removal(Task):
         """
         raises: InvalidArgument for a table as a view, and for a view as a table
         """
-        try:
-            config = lance_sql.opening.open(self.path).snapshot.manifest.config
-        except LanceError as error:
-            if self.of_view and not (self.if_exists and isinstance(error, TableNotFound)):
-                raise
-            # a damaged table can be dropped
-            return
-        if self.of_view and VIEW not in config:
-            raise InvalidArgument(f"{self.path} is a table, not a materialized view: use DROP TABLE")
-        if not self.of_view and VIEW in config:
-            raise InvalidArgument(f"{self.path} is a materialized view: use DROP MATERIALIZED VIEW")
+        other_way = "DROP TABLE" if self.of_view else "DROP MATERIALIZED VIEW"
+        with suppress(TableNotFound) if self.if_exists else nullcontext():
+            check_kind(self.path, is_view=self.of_view, other_way=other_way)
 
 
 @dataclass(frozen=True)

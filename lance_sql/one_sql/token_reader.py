@@ -110,7 +110,13 @@ class TokenReader:
         return TableName(path, text, named_tables.place_of_name(named.parts))
 
     def own_table(self, statement: str) -> str:
-        """Reads the path of a Lance table, in a statement that no engine has.
+        """Reads the path of a Lance table, as `own_table_name`."""
+        path = self.own_table_name(statement).path
+        assert path is not None
+        return path
+
+    def own_table_name(self, statement: str) -> TableName:
+        """Reads a Lance table, in a statement that no engine has.
 
         raises: UnsupportedFeature for a table of the engine
         """
@@ -120,7 +126,7 @@ class TokenReader:
                 f"{statement} applies to Lance tables; {table.text} is not one: write its path in quotes, such as"
                 " 'x.lance'"
             )
-        return table.path
+        return table
 
     def column_of_table(self) -> tuple[str, str] | None:
         """Reads 'x.lance'.column: the path of a Lance table, and the column; None for a table of the engine."""

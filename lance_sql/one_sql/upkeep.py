@@ -29,7 +29,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.engines import Engine
-from lance_sql.one_sql.tasks import Cleanup, Removal, Task
+from lance_sql.one_sql.tasks import Cleanup, Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.one_sql.writing_statements import Change
 from lance_sql.table import address
@@ -334,8 +334,7 @@ def drop_table(read: TokenReader) -> Task | None:
         return None
     read.accept_one("PURGE", "CASCADE", "RESTRICT")
     read.end()
-    path = address.of_newest(table.path)
-    return Removal(path, if_exists) if table.place is None else in_catalogs.Dropped(path, if_exists, table.place)
+    return in_catalogs.removal(table, if_exists)
 
 
 def execute(read: TokenReader, path: str) -> Change | Task:

@@ -76,7 +76,8 @@ class _Handler(BaseHTTPRequestHandler):
                 )
                 return {"location": f"file://{entry.path}", "properties": dict(entry.properties)}
             case "table", "drop":
-                self.catalog.drop_table(name)
+                # the server of a namespace knows no views
+                self.catalog._drop(name)
             case "table", "deregister":
                 self.catalog.forget(name)
             case "table", "rename":

@@ -46,6 +46,38 @@ def test_namespaces_and_tables_are_created_listed_and_dropped(catalog: lance_sql
     assert catalog.namespaces("sales") == []
 
 
+@pytest.fixture
+def view(catalog: lance_sql.Catalog, tmp_path: Path) -> lance_sql.View:
+    source = lance_sql.write(ROWS, tmp_path / "outside" / "source.lance")
+    catalog.create_namespace("sales")
+    catalog.create_table("sales.orders", ROWS)
+    return lance_sql.materialize(f"SELECT id FROM '{source.uri}'", catalog.declare("sales.ids").path)
+
+
+def test_a_view_is_dropped_as_a_view_alone(catalog: lance_sql.Catalog, view: lance_sql.View) -> None:
+    catalog.declare("sales.declared")
+    with pytest.raises(InvalidArgument, match="is a materialized view: use drop_view"):
+        catalog.drop_table("sales.ids")
+    with pytest.raises(InvalidArgument, match="is a table, not a materialized view: use drop_table"):
+        catalog.drop_view("sales.orders")
+    with pytest.raises(TableNotFound):
+        catalog.drop_view("sales.declared")
+    assert view.refresh().dataset.count_rows() == catalog.open("sales.orders").count_rows() == 3
+    catalog.drop_view("sales.ids")
+    catalog.drop_table("sales.declared")
+    assert catalog.tables("sales") == ["orders"]
+
+
+@pytest.mark.usefixtures("view")
+def test_sql_drops_the_name_of_a_view_with_it(catalog: lance_sql.Catalog) -> None:
+    connection = lance_sql.connect(catalog=catalog)
+    for statement in ("DROP TABLE lake.sales.ids", "DROP MATERIALIZED VIEW lake.sales.orders"):
+        with pytest.raises(InvalidArgument, match="materialized view"):
+            lance_sql.sql(statement, connection=connection)
+    lance_sql.sql("DROP MATERIALIZED VIEW lake.sales.ids", connection=connection)
+    assert catalog.tables("sales") == ["orders"]
+
+
 def test_existing_names_are_refused_and_missing_ones_not_found(catalog: lance_sql.Catalog) -> None:
     catalog.create_namespace("sales")
     catalog.create_table("sales.orders", ROWS)
