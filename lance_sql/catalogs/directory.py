@@ -31,6 +31,7 @@ from lance_sql.store.contract import check_path
 from lance_sql.store.open import absolute, local_path, open_store
 from lance_sql.table import table_folders
 from lance_sql.table.paths import VERSIONS
+from lance_sql.table.version_names import whole_name
 from lance_sql.values import names
 from lance_sql.values.sql_text import literal
 
@@ -303,13 +304,14 @@ class DirectoryCatalog(Catalog):
         condition = f"object_id = {literal(object_id(name))}"
         if path is not None:
             location = path.removeprefix(self._at(""))
-            condition += f" AND location = {literal(location)}"
+            # `_at` may have added a slash
+            condition += f" AND location IN ({literal(location)}, {literal(location.rstrip('/'))})"
         change = contents.delete(condition).last_change
         if path is not None and (change is None or not change.rows_deleted):
             raise TableNotFound(f"No table {'.'.join(name)} in {self._folder} any more: another writer dropped it")
 
     def _at(self, location: str) -> str:
-        return f"{self._folder.rstrip('/')}/{location}"
+        return whole_name(f"{self._folder.rstrip('/')}/{location}")
 
     def _table_names(self) -> str:
         walked = [".".join(name) for name in self.walk()]

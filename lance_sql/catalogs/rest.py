@@ -19,6 +19,7 @@ from lance_sql.errors import (
     UnsupportedFeature,
 )
 from lance_sql.table import table_folders
+from lance_sql.table.version_names import whole_name
 
 _MOST_PAGES: Final = 10_000
 
@@ -112,7 +113,9 @@ class RestCatalog(Catalog):
                 f"{self._address} vends credentials for {'.'.join(name)}, which are not supported: open"
                 f" {response.location} with storage_options"
             )
-        return TableEntry(name, table_folders.plain_path(response.location), dict(response.properties or {}))
+        return TableEntry(
+            name, whole_name(table_folders.plain_path(response.location)), dict(response.properties or {})
+        )
 
     def _pages(self, ask: Callable[..., Any], what: str, above: tuple[str, ...]) -> list[str]:
         """

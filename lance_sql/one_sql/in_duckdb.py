@@ -104,7 +104,8 @@ def _edits(words: Words, nodes: list[exp.Table], stems: set[str]) -> Iterator[Ed
 
 
 def _call(table_reference: Reference) -> str:
-    if table_reference.function == "lance_table" and not table_reference.arguments:
+    path, is_whole = table_reference.path, not table_reference.arguments
+    if table_reference.function == "lance_table" and is_whole and isinstance(path, str) and is_path(path):
         return _literal(table_reference.path)
     arguments = "".join(f", {name} := {_literal(value)}" for name, value in table_reference.arguments)
     return f"{table_reference.function}({_literal(table_reference.path)}{arguments})"

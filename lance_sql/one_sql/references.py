@@ -62,7 +62,7 @@ def reference(node: exp.Table) -> Reference | None:
     name = name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
     if not is_path(".".join(part.name for part in node.parts)) and node.parts[0].name.lower() != FORMAT:
         # a catalog table has its name in the catalog, wherever its files are
-        name = split_name(node.name)[0]
+        name = node.name if plain == path else split_name(node.name)[0]
         name = name if node.this.args.get("quoted") else name.lower()
     # a pattern is no name, and neither is a path such as 's/.lance'
     name = name if name and not set("*?[") & set(name) else "lance_table"

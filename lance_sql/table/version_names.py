@@ -20,6 +20,7 @@ def split_name(name: str) -> tuple[str, int | None, str | None]:
     """
     path, at, chosen = name.rpartition("@")
     # A URI may contain an @ itself (s3://user@host/...), and so may a folder; names of branches may contain a slash.
+    # Nothing chosen ends in one: `whole_name`.
     is_table = _is_table(path)
     if (
         not at
@@ -31,6 +32,11 @@ def split_name(name: str) -> tuple[str, int | None, str | None]:
         return name, None, None
     version = as_version(chosen)
     return (path, version, None) if version is not None else (path, None, chosen)
+
+
+def whole_name(path: str) -> str:
+    """Returns the path or URI of a table so that no @ in it is the sign of a version: a slash ends it if need be."""
+    return path if split_name(path)[0] == path else f"{path}/"
 
 
 def looks_like_table(argument: str) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from datafusion import SessionContext
 
 import lance_sql
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, TableExists, TableNotFound
+from tests.catalogs.server import TOKEN, serving
 
 ROWS = {"id": [1, 2, 3]}
 BAD = [
@@ -205,3 +208,36 @@ def test_names_are_refused_before_a_request(name: str) -> None:
     for make in (catalog.declare, catalog.create_namespace, lambda new: catalog.rename_table("orders", new)):
         with pytest.raises(InvalidArgument, match="cannot be the name"):
             make((name,))
+
+
+WITH_AT = ["@", "@1", "a@", "a@1", "sales@audited", "a@2026-11-21"]
+
+
+def by_every_door(catalog: Any, name: str) -> None:
+    """Reads and writes `sales.{name}`, which has one row and no other version, by every door."""
+    where = f'lake.sales."{name}"'
+    assert catalog.open(("sales", name)).count_rows() == 1
+    assert lance_sql.open(catalog.describe(("sales", name)).path).count_rows() == 1
+    connection = lance_sql.attach(lance_sql.connect(), catalog, as_="lake")
+    session = lance_sql.attach(SessionContext(), catalog, as_="lake")
+    for query in (f"SELECT id FROM {where}", f'SELECT "{name}".id FROM {where}', f"SELECT x.id FROM {where} AS x"):
+        assert connection.execute(query).fetchall() == [(1,)]
+        assert lance_sql.sql(query, connection=connection).fetchall() == [(1,)]
+        assert lance_sql.sql(query, session=session).fetchall() == [(1,)]
+    assert lance_sql.sql(f"SELECT id FROM {where} VERSION AS OF 1", connection=connection).fetchall() == [(1,)]
+    lance_sql.sql(f"INSERT INTO {where} VALUES (2)", connection=connection)
+    lance_sql.sql(f"DELETE FROM {where} WHERE id = 1", session=session)
+    assert connection.execute(f"SELECT id FROM {where}").fetchall() == [(2,)]
+    assert connection.execute(f"SELECT id FROM lance_changes('lake.sales.{name}', 2, 2)").fetchall() == [(2,)]
+
+
+@pytest.mark.parametrize("kind", ["directory", "rest"])
+@pytest.mark.parametrize("name", WITH_AT)
+def test_a_sign_of_versions_in_a_name_of_a_namespace(tmp_path: Path, name: str, kind: str) -> None:
+    with serving(str(tmp_path)) if kind == "rest" else nullcontext(str(tmp_path)) as place:
+        catalog = lance_sql.catalog(place, token=TOKEN if kind == "rest" else None)
+        catalog.create_namespace("sales")
+        catalog.create_table(("sales", name), {"id": [1]})
+        by_every_door(catalog, name)
+        catalog.drop_table(("sales", name))
+        assert catalog.tables("sales") == []
