@@ -16,6 +16,7 @@ from typing import Final
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.store import Store, check_path
+from lance_sql.store.cached import read_twice
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.manifest_file import ReadSections, read_section
@@ -76,7 +77,9 @@ def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None
     if section is None:
         return read_file(store, manifest.transaction_file)
     # an earlier manifest, whose file was replaced, has its section at another offset
-    return _KNOWN.get(store, path, lambda: _read(path, lambda: read_bytes(store, path, manifest, known)), part=section)
+    return _KNOWN.get(
+        store, path, lambda: _read(store, path, lambda: read_bytes(store, path, manifest, known)), part=section
+    )
 
 
 def read_file(store: Store, name: str) -> RecordedTransaction | None:
@@ -87,18 +90,19 @@ def read_file(store: Store, name: str) -> RecordedTransaction | None:
     if not name:
         return None
     path = _path(name)
-    return _KNOWN.get(store, path, lambda: _read(path, lambda: _file_bytes(store, path)), part=-1)
+    return _KNOWN.get(store, path, lambda: _read(store, path, lambda: _file_bytes(store, path)), part=-1)
 
 
-def _read(file: str, read: Callable[[], bytes | None]) -> RecordedTransaction | None:
-    try:
-        content = read()
-    except TooLong:
-        return None
-    if content is None:
-        return None
-    with at(file=file):
-        return parse(content)
+def _read(store: Store, path: str, read: Callable[[], bytes | None]) -> RecordedTransaction | None:
+    def parsed() -> RecordedTransaction | None:
+        try:
+            content = read()
+        except TooLong:
+            return None
+        with at(file=path):
+            return None if content is None else parse(content)
+
+    return read_twice(store, path, parsed)
 
 
 def _path(name: str) -> str:

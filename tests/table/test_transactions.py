@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import lance
@@ -54,12 +55,17 @@ def test_a_transaction_file_outside_of_the_table_is_refused() -> None:
 
 
 def test_a_section_outside_of_the_manifest_is_refused() -> None:
+    footer = struct.pack("<IqHH4s", 0, 8, 0, 2, b"LANC")
+    store = MemoryStore({"m": b"\0\0\0\0\xff\xff\xff\xff" + footer, "cut": bytes(28)})
     read = parsed(table_pb2.Manifest(version=2, transaction_section=90, index_section=4))
-    store = MemoryStore({"m": b"\0\0\0\0\xff\xff\xff\xff" + bytes(20)})
-    with pytest.raises(CorruptFile, match="at byte 90 of 28"):
+    with pytest.raises(CorruptFile, match="at byte 90, and the manifest message at 8"):
         transactions.read(store, "m", read)
     with pytest.raises(CorruptFile, match="section of 4294967295 bytes"):
         indices.read(store, "m", read)
+    with pytest.raises(CorruptFile, match="an empty section at byte 0"):
+        indices.read(store, "m", parsed(table_pb2.Manifest(version=2, index_section=0)))
+    with pytest.raises(CorruptFile, match="does not end in LANC"):
+        indices.read(store, "cut", read)
 
 
 def test_indices_are_listed(table: str) -> None:
