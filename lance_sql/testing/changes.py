@@ -15,6 +15,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.python_values import array
 from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.format.schema.primary_key import primary_key
+from lance_sql.format.schema.types import is_json_column
 from lance_sql.health.differences import open_table
 from lance_sql.health.differences.compared_columns import ColumnRule, SharedColumns
 from lance_sql.health.differences.differing_rows import RowDifferences, adapted
@@ -58,6 +59,10 @@ def assert_changes(
     __tracebackhide__ = True
     source = open_table(table)
     keys = names_of(key) or list(primary_key(source.snapshot.manifest.schema))
+    for name in keys:
+        if name in source.schema.names:
+            is_json = is_json_column(source.snapshot.manifest.schema, name)
+            keys_rule.check(name, source.schema.field(name).type, is_json=is_json)
     wanted = {"inserted": inserted, "updated": updated, "deleted": deleted}
     for name, value in wanted.items():
         wanted[name] = _wanted(name, value)

@@ -43,7 +43,7 @@ def assert_matches_snapshot(
     ignored = names_of(ignore_columns)
     actual = rows(table, "actual", ignored)
     check_ignored(ignored, actual)
-    text = serialize(actual.reader().read_all().select(actual.schema.names), names_of(key))
+    text = serialize(actual.documents_as_returned(), names_of(key))
     if settings.updates_snapshots:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -16,7 +16,7 @@ import pyarrow as pa
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.common_type import plain
-from lance_sql.format.casts.json_texts import has_json
+from lance_sql.format.casts.json_texts import as_returned, has_json, json_field
 from lance_sql.format.schema import Field
 from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.health.differences import open_table
@@ -62,9 +62,9 @@ class AssertedRows:
 
     @property
     def json(self) -> Mapping[str, Field]:
-        """Columns of a Lance table that have JSON."""
+        """Columns that have JSON: their texts are compared as documents."""
         if not isinstance(self.source, Dataset):
-            return {}
+            return {each.name: field for each in self.source.schema if (field := json_field(each)) is not None}
         return {field.name: field for field in self.source.snapshot.manifest.schema.fields if has_json(field)}
 
     def in_order_of(self, other: AssertedRows) -> AssertedRows:
@@ -95,6 +95,15 @@ class AssertedRows:
                 yield pa.RecordBatch.from_arrays([*batch.columns, positions], schema=schema)
 
         return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def documents_as_returned(self) -> pa.Table:
+        """Returns the rows, with JSON as a Lance table returns it."""
+        table = self.reader().read_all().select(self.schema.names)
+        columns = [
+            as_returned(self.json[name], column) if name in self.json else column
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        ]
+        return pa.Table.from_arrays(columns, schema=table.schema)
 
     @cached_property
     def commits(self) -> Mapping[int, str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from lance_sql.errors import LanceError
 from lance_sql.format.schema import Field, jsonb
+from lance_sql.format.schema.from_arrow import from_arrow, logical_type, storage
 from lance_sql.format.schema.types import is_json
 
 
@@ -21,6 +23,32 @@ def as_returned(field: Field, values: pa.Array | pa.ChunkedArray) -> pa.Array | 
     if isinstance(values, pa.ChunkedArray):
         return pa.chunked_array([_converted(field, chunk) for chunk in values.chunks], values.type)
     return _converted(field, values)
+
+
+def json_field(arrow: pa.Field) -> Field | None:
+    """Returns the field of a column of users that has JSON, itself or inside; None for others."""
+    if not _declares_json(arrow):
+        return None
+    try:
+        (field,) = from_arrow(pa.schema([arrow.with_name("item")])).fields
+    except LanceError:
+        return None
+    return field
+
+
+def _declares_json(arrow: pa.Field) -> bool:
+    type, _ = storage(arrow)
+    inner = (type.field(number) for number in range(type.num_fields))
+    return logical_type(arrow) == "json" or any(map(_declares_json, inner))
+
+
+def text_as_returned(text: str) -> str:
+    """Returns a document as a table returns it; text that is not JSON is returned unchanged."""
+    try:
+        returned: str = jsonb.to_text(jsonb.from_text(pa.array([text])))[0].as_py()
+    except jsonb.InvalidJson:
+        return text
+    return returned
 
 
 def _converted(field: Field, values: pa.Array) -> pa.Array:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema.fields import Field, Schema
+from lance_sql.format.schema.types import is_json
 
 KEY = "lance-schema:unenforced-primary-key"
 POSITION = "lance-schema:unenforced-primary-key:position"
@@ -45,7 +46,7 @@ def naming_columns(schema: Schema) -> tuple[str, ...]:
     if pa.types.is_dictionary(type):
         type = type.value_type
     may_be_one = pa.types.is_integer(type) or pa.types.is_string(type) or pa.types.is_large_string(type)
-    return (schema.names[0],) if may_be_one else ()
+    return (schema.names[0],) if may_be_one and not is_json(schema.fields[0]) else ()
 
 
 def check(schema: Schema) -> None:
@@ -67,6 +68,8 @@ def check_path(path: Sequence[Field]) -> None:
     name = ".".join(field.name for field in path)
     if path[-1].children:
         raise InvalidArgument(f"Column {name!r} is nested: it cannot be in the primary key")
+    if is_json(path[-1]):
+        raise InvalidArgument(f"Column {name!r} is JSON: it cannot be in the primary key")
     if any(field.is_list for field in path):
         raise InvalidArgument(f"Column {name!r} is in a list: it cannot be in the primary key")
     if any(field.nullable for field in path):

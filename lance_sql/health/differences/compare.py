@@ -16,12 +16,13 @@ from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TABLE_ERRORS, ColumnNotFound, InvalidArgument, VersionNotFound
 from lance_sql.format.casts.common_type import plain
+from lance_sql.format.casts.json_texts import has_json
 from lance_sql.format.schema import Schema
 from lance_sql.format.schema.primary_key import naming_columns, primary_key
-from lance_sql.format.schema.types import is_json
+from lance_sql.format.schema.types import is_json_column
 from lance_sql.health.commit_records import CommitRecord, commit_record
 from lance_sql.health.differences import compared_columns, differing_rows
-from lance_sql.health.differences.compared_columns import SharedColumns
+from lance_sql.health.differences.compared_columns import ColumnRule, SharedColumns
 from lance_sql.health.differences.difference import DataFileChange, Difference, Side
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.runtime.progress import Progress, reporting
@@ -30,6 +31,7 @@ from lance_sql.table.fragment import DataFile
 from lance_sql.table.fragments import new_files
 from lance_sql.table.version_names import no_commit_of, split_name
 from lance_sql.values import keys as key_rule
+from lance_sql.values.equal_values import Comparison
 from lance_sql.values.keywords import suggests_keywords
 from lance_sql.values.local_paths import place_text
 
@@ -192,7 +194,7 @@ def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: 
         if chosen is None:
             differing_rows.by_row_id(feed, differences)
         else:
-            _check_key(chosen, shared, after)
+            _check_key(chosen, shared, before, after)
             differing_rows.by_changed_key(feed, differences, chosen, _names(before, after))
     except InvalidArgument:
         if _keeps_types(feed):
@@ -222,10 +224,22 @@ def _tables(
         shown = [ROW_ID, *_label(after, names)]
     else:
         shown = key
-        _check_key(key, shared, after)
-    differences = differing_rows.RowDifferences(shared, tuple(shown), max_rows)
+        _check_key(key, shared, before, after)
+    comparisons = _json_comparisons(shared, before, after)
+    differences = differing_rows.RowDifferences(shared, tuple(shown), max_rows, comparisons)
     differing_rows.by_key(before, after, differences, key, _names(before, after))
     return _result(before, after, differences, key, names, shared.not_compared, is_one_table=is_one_table)
+
+
+def _json_comparisons(shared: SharedColumns, before: Dataset, after: Dataset) -> dict[str, Comparison]:
+    """Returns comparisons of the columns that are JSON in one table and may be text in the other."""
+    was, now = (table.snapshot.manifest.schema.by_name for table in (before, after))
+    comparisons: dict[str, Comparison] = {}
+    for name, earlier in shared.before.items():
+        fields = [field for field in (now[name], was[earlier]) if has_json(field)]
+        if len(fields) == 1:
+            comparisons[name] = ColumnRule(json=fields[0]).same
+    return comparisons
 
 
 def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]:
@@ -258,12 +272,12 @@ def _such_as(before: Dataset, after: Dataset) -> str:
     return f", such as key={names!r} (--key {','.join(names)})"
 
 
-def _check_key(key: Sequence[str], shared: SharedColumns, after: Dataset) -> None:
+def _check_key(key: Sequence[str], shared: SharedColumns, *tables: Dataset) -> None:
     for name in key:
         if shared.before.get(name) != name:
             raise ColumnNotFound(f"Key column {name!r} is missing from a table, or its types cannot be compared")
-        field = after.snapshot.manifest.schema.by_name[name]
-        key_rule.check(name, shared.types[name], is_json=is_json(field))
+        is_json = any(is_json_column(table.snapshot.manifest.schema, name) for table in tables)
+        key_rule.check(name, shared.types[name], is_json=is_json)
 
 
 def _label(table: Dataset, names: Mapping[str, str]) -> Sequence[str]:

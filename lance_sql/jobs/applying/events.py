@@ -20,6 +20,7 @@ from lance_sql.changes.images import (
 )
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.format.casts.common_type import joinable, plain
+from lance_sql.format.schema.from_arrow import logical_type
 from lance_sql.format.schema.primary_key import nullable
 from lance_sql.jobs.applying.order import SEQUENCE, concat, in_schema
 from lance_sql.reads.scan.predicates import evaluate, from_sql
@@ -122,7 +123,8 @@ def read(
         raise InvalidArgument("The changes have no key: pass keys=['id']")
     chosen_keys = _names(keys, names, "keys")
     for name in chosen_keys:
-        check(name, rows.schema.field(name).type)
+        field = given.schema.field(name)
+        check(name, rows.schema.field(name).type, is_json=logical_type(field) == "json")
     sequence = _names(sequence_by or (), names, "sequence_by")
     is_by_commit = is_feed and not sequence
     has_commit_times = is_by_commit and with_commit_times and COMMIT_TIMESTAMP in names

@@ -12,6 +12,7 @@ import pyarrow as pa
 from lance_sql.dataset import Dataset
 from lance_sql.errors import ColumnNotFound, TableExists, TableNotFound
 from lance_sql.format.casts.common_type import joinable
+from lance_sql.format.casts.json_texts import as_returned
 from lance_sql.format.casts.table import TableCast
 from lance_sql.format.schema import Schema
 from lance_sql.format.schema.primary_key import nullable
@@ -97,13 +98,17 @@ def check_names(dataset: Dataset, names: Sequence[str]) -> None:
 
 
 def in_types_of(rows: pa.Table, snapshot: Snapshot) -> pa.Table:
-    """Casts rows to the types of the target's columns, in a form that Arrow joins.
+    """Casts rows to the types of the target's columns, in a form that Arrow joins. JSON becomes the text that the
+    target returns.
 
     raises: InvalidArgument for values that do not fit
     """
     cast = _cast_of(rows.schema, snapshot)
     batches = [cast(batch) for batch in rows.to_batches()]
-    return joinable(pa.Table.from_batches(batches, cast.schema.arrow).select(rows.schema.names))
+    table = joinable(pa.Table.from_batches(batches, cast.schema.arrow).select(rows.schema.names))
+    fields = snapshot.manifest.schema.by_name
+    columns = [as_returned(fields[name], table.column(name)) for name in table.column_names]
+    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def _cast_of(source: pa.Schema, snapshot: Snapshot) -> TableCast:

@@ -31,7 +31,7 @@ from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.runtime.progress import Work
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.index_kinds import BLOOM_FILTER, BTREE, FRAGMENT_REUSE
+from lance_sql.table.index_kinds import BTREE, FRAGMENT_REUSE
 from lance_sql.table.indices import IndexSegment, column_name
 from lance_sql.table.paths import INDICES
 from lance_sql.table.snapshot import Snapshot
@@ -327,10 +327,10 @@ def _field(snapshot: Snapshot, column: str, kind: str) -> Field:
 
 def _check_type(field: Field, kind: str) -> None:
     BUILT[kind].check(arrow_field(field).type)
-    if BUILT[kind].kind is BLOOM_FILTER and is_json(field):
-        # a file of hashes does not record whether they are of the text or of the stored form
+    if is_json(field) and BUILT[kind].write is not None:
+        # other readers take the entries for the stored form, and fail
         raise UnsupportedFeature(
-            f"a bloom filter on the JSON column {field.name!r} is not supported: build a btree or bitmap index"
+            f"a {kind} index on the documents of the JSON column {field.name!r} is not supported: filter its members"
         )
 
 

@@ -70,9 +70,20 @@ def test_an_index_of_the_binary_form_of_json_loses_no_row(
     assert table.delete(f"{name} = '{{\"k\":3}}'").count_rows() == 196
 
 
-def test_no_bloom_filter_is_built_on_json(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["bloomfilter", "btree", "bitmap", "zonemap"])
+def test_no_index_of_documents_is_built(tmp_path: Path, kind: Any) -> None:
     values = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"k":1}']))
     table = lance_sql.write(pa.table({"j": values}), tmp_path / "t.lance")
-    with pytest.raises(UnsupportedFeature, match="bloom filter on the JSON column 'j'"):
-        table.create_index("j", "bloomfilter")
-    assert table.create_index("j", "btree").count_rows("j = '{\"k\":1}'") == 1
+    with pytest.raises(UnsupportedFeature, match=f"a {kind} index on the documents of the JSON column 'j'"):
+        table.create_index("j", kind)
+
+
+@pytest.mark.parametrize("kind", ["BTREE", "BITMAP"])
+def test_an_index_of_documents_stays_as_pylance_built_it(tmp_path: Path, kind: Any) -> None:
+    path = str(tmp_path / "t.lance")
+    values = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"k":1}', None]))
+    lance.write_dataset(pa.table({"id": [1, 2], "j": values}), path).create_scalar_index("j", kind)
+    table = lance_sql.open(path).merge({"id": [3], "j": ['{"k":3}']}, "id").compact().optimize_indices()
+    assert table.count_rows("j IS NULL") == 1
+    assert table.count_rows("j = '{\"k\":3}'") == 1
+    assert lance.dataset(path).count_rows("j IS NULL") == 1
