@@ -18,7 +18,9 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.proto import table_pb2
 from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
-from lance_sql.table.index_kinds import BTREE, BY_DETAILS, SYSTEM, IndexKind
+from lance_sql.table import json_index
+from lance_sql.table.index_kinds import BTREE, BY_DETAILS, JSON, SYSTEM, IndexKind
+from lance_sql.table.json_index import JsonIndexDetails
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.manifest_file import ReadSections, read_section
 from lance_sql.values import bitmaps
@@ -64,7 +66,15 @@ class IndexSegment:
     @property
     def kind(self) -> IndexKind | None:
         """Kind of the index; None for unknown kinds and for entries that are not indices of values."""
-        return BY_DETAILS.get(self.index_type)
+        kind = BY_DETAILS.get(self.index_type)
+        if kind is not JSON:
+            return kind
+        return kind if (of_json := self.of_json) is not None and of_json.target == BTREE.details else None
+
+    @property
+    def of_json(self) -> JsonIndexDetails | None:
+        """Path and kind of an index of a member of JSON; None for others, and for damaged details."""
+        return json_index.parse(self.details) if self.index_type == JSON.details else None
 
 
 def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> tuple[IndexSegment, ...]:
@@ -129,7 +139,8 @@ def serialize(segment: IndexSegment) -> table_pb2.IndexMetadata:
         files=[table_pb2.IndexFile(path=path, size_bytes=size) for path, size in segment.file_sizes.items()],
         covering_fields=segment.covering_field_ids,
     )
-    package = "lance.table" if segment.kind is None else segment.kind.package
+    known = BY_DETAILS.get(segment.index_type)
+    package = "lance.table" if known is None else known.package
     message.index_details.type_url = f"/{package}.{segment.index_type}"
     message.index_details.value = segment.details
     return message

@@ -2,6 +2,7 @@
 
     a = 1 AND b > 5 AND c LIKE '%x'     an index on a, one on b: the rows in both; c is not searched
     a = 1 OR b > 5                      rows in one of the two, for fragments that both cover
+    v->>'a' = 'x'                       an index of the member a of documents
 
 An index only prunes rows of fragments that it covers. An unusable one, which is damaged or of an unknown kind,
 prunes nothing and is named in the notes.
@@ -11,10 +12,10 @@ Source: indices, combination rule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -42,14 +43,17 @@ from lance_sql.reads.scan.predicates import (
     TextMatch,
     plain_type,
 )
-from lance_sql.reads.scan.pruning import known_rows
+from lance_sql.reads.scan.pruning import json_members, known_rows
 from lance_sql.reads.scan.pruning.covered import Covered
 from lance_sql.reads.scan.pruning.index_search import SEARCHES, Question, wanted_item
 from lance_sql.reads.scan.pruning.known_rows import KnownRows
 from lance_sql.reads.scan.pruning.source import Evidence
-from lance_sql.table.index_kinds import BY_DETAILS
+from lance_sql.table.index_kinds import BY_DETAILS, JSON
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.open_indices import OpenIndices
+
+if TYPE_CHECKING:
+    from lance_sql._kernels import JsonStep
 
 
 class ScalarIndices:
@@ -87,7 +91,9 @@ class _Search:
         paths = predicate.columns
         if len(paths) == 1 and (_is_plain(predicate) or wanted_item(predicate) is not None):
             (path,) = paths
-            return self._on_column(path, predicate)
+            return self._in_indices(self.indices.by_path.get(path, {}), path, predicate)
+        if len(paths) == 1 and (member := json_members.member_of(predicate)) is not None:
+            return self._on_member(*member, predicate)
         match predicate:
             case And(arguments):
                 answers = [self.find(part) for part in _by_column(arguments)]
@@ -103,10 +109,21 @@ class _Search:
                 return answer
         return None
 
-    def _on_column(self, path: Path, predicate: Predicate) -> KnownRows | None:
-        indices = self.indices.by_path.get(path)
-        if indices is None:
-            return None
+    def _on_member(self, path: Path, steps: Sequence[JsonStep], predicate: Predicate) -> KnownRows | None:
+        """Searches the indices of a member of JSON."""
+        indices = {}
+        for name, segments in self.indices.of_members.get(path, {}).items():
+            details = segments[0].of_json
+            try:
+                if details is not None and json_members.is_at(details.path, steps):
+                    indices[name] = segments
+            except UnsupportedFeature as error:
+                self.notes[f"{name}: not used: {error}"] = None
+        return self._in_indices(indices, path, predicate)
+
+    def _in_indices(
+        self, indices: Mapping[str, Sequence[IndexSegment]], path: Path, predicate: Predicate
+    ) -> KnownRows | None:
         answer: KnownRows | None = None
         for name in sorted(indices, key=lambda name: _rank(indices[name])):
             known = self._in_index(name, indices[name], path, predicate)
@@ -150,6 +167,8 @@ class _Search:
     def _in_covered(
         self, segment: IndexSegment, covered: Covered, path: Path, predicate: Predicate
     ) -> KnownRows | None:
+        if segment.of_json is not None:
+            return self._in_member(segment, covered, path, predicate)
         item = wanted_item(predicate)
         type = self.indices.types[path]
         # indices of lists answer nothing else
@@ -168,6 +187,16 @@ class _Search:
         question = Question(path, type, predicate, with_ids_of)
         return SEARCHES[segment.kind](opened, covered, question)
 
+    def _in_member(self, segment: IndexSegment, covered: Covered, path: Path, predicate: Predicate) -> KnownRows | None:
+        if len(covered.fragment_indices) == 0:
+            return None
+        opened = self.indices.open(segment)
+        assert isinstance(opened, BTree)
+        on_values = json_members.on_values(predicate, path, opened.type)
+        if on_values is None:
+            return None
+        return SEARCHES[JSON](opened, covered, Question(path, opened.type, on_values, None))
+
     def _covered(self, segment: IndexSegment) -> Covered:
         # without prior pruning, the same for every filter
         is_whole = len(self.candidates) == len(self.candidates.fragments) and not self.candidates.parts
@@ -180,11 +209,13 @@ class _Search:
 
 
 def _by_column(arguments: Sequence[Predicate]) -> list[Predicate]:
-    """Groups the parts of a conjunction by column."""
+    """Groups the parts of a conjunction by column, or member of JSON."""
     groups: dict[object, list[Predicate]] = {}
     for number, argument in enumerate(arguments):
         paths = argument.columns
-        key: object = paths if len(paths) == 1 and _is_plain(argument) else number
+        is_one = len(paths) == 1
+        member = json_members.member_of(argument) if is_one else None
+        key: object = member if member is not None else paths if is_one and _is_plain(argument) else number
         groups.setdefault(key, []).append(argument)
     return [parts[0] if len(parts) == 1 else And(tuple(parts)) for parts in groups.values()]
 
