@@ -10,6 +10,7 @@ read_spark(spark, table, ...)      a Spark frame of some columns and rows of a t
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature, install_command
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
+
+_LOG = logging.getLogger("lance_sql")
 
 __all__ = ["attach", "connect", "read_spark", "register"]
 
@@ -101,7 +104,8 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
 
     `folder/orders.lance` becomes `as_.orders`, and the table `orders` of the namespace `sales` becomes
     `as_.sales.orders`, with its own columns. Each query reads the newest version. Nested namespaces have
-    dots in their names, as in `as_."sales.eu".orders`. In DuckDB, call `attach` again to see later tables.
+    dots in their names, as in `as_."sales.eu".orders`. A connection of DuckDB 2.0 from `connect` also sees tables that
+    are created or dropped later, as DataFusion does; with others, call `attach` again.
     A table that cannot be read raises its error when it is queried. So do, in DuckDB, two names that differ only in
     case.
 
@@ -126,9 +130,26 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
         raise InvalidArgument(f"Cannot attach a folder to a {kind}: pass a DuckDB connection or a SessionContext")
     attached_catalog = catalog(folder)
     target = provider.register(target)
-    provider.attach(target, attached_catalog, as_)
-    attached.remember(target, as_, attached_catalog)
+    attached.remember(target, as_, attached_catalog, provider.attach(target, attached_catalog, as_))
     return target
+
+
+def attach_again(target: Any) -> bool:
+    """Attaches the catalogs of a DuckDB connection again whose tables are others now. Logs the error of one that cannot
+    be listed. Returns whether there was one."""
+    from lance_sql.errors import LanceError
+
+    from . import attached
+
+    changed = False
+    for name, known in attached.of(target).items():
+        try:
+            if frozenset(known.catalog.walk()) != known.listed:
+                attach(target, known.catalog, as_=name)
+                changed = True
+        except (LanceError, OSError) as error:
+            _LOG.warning("The attached catalog %s has the tables as before: %s", name, str(error).partition("\n")[0])
+    return changed
 
 
 def read_spark(

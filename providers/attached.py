@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from lance_sql.errors import InvalidArgument, TableNotFound
@@ -13,19 +13,44 @@ from lance_sql.errors import InvalidArgument, TableNotFound
 if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
 
-_catalogs_by_target: Final[WeakKeyDictionary[Any, dict[str, Catalog]]] = WeakKeyDictionary()
 _MAIN: Final = "main"
 
 
-def remember(target: Any, name: str, catalog: Catalog) -> None:
-    """Records that a catalog is attached."""
-    _catalogs_by_target.setdefault(target, {})[name.lower()] = catalog
+class Attached(NamedTuple):
+    """A catalog on a connection or context.
+
+    listed: its tables when it was attached, as far as the engine lists them
+    """
+
+    catalog: Catalog
+    listed: frozenset[tuple[str, ...]]
+
+
+_attached_by_target: Final[WeakKeyDictionary[Any, dict[str, Attached]]] = WeakKeyDictionary()
+
+
+def remember(target: Any, name: str, catalog: Catalog, listed: Iterable[tuple[str, ...]]) -> None:
+    """Records that a catalog is attached.
+
+    listed: as for `Attached`
+    """
+    _attached_by_target.setdefault(target, {})[name.lower()] = Attached(catalog, frozenset(listed))
+
+
+def forget(target: Any, name: str) -> None:
+    """Records that a catalog is detached."""
+    _attached_by_target[target].pop(name.lower())
+
+
+def of(target: Any) -> Mapping[str, Attached]:
+    """Returns the catalogs of a connection or context, by name in lower case."""
+    return dict(_attached_by_target.get(target) or {})
 
 
 def inherit(target: Any, other: Any) -> None:
     """Gives a cursor the catalogs of its connection."""
-    if other in _catalogs_by_target:
-        _catalogs_by_target[target] = _catalogs_by_target[other]
+    if other in _attached_by_target:
+        _attached_by_target[target] = _attached_by_target[other]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +88,12 @@ class Names:
 
     def __init__(self, target: Any) -> None:
         self._target = target
-        self._catalogs = _catalogs_by_target.get(target) or {}
+        self._catalogs = {name: each.catalog for name, each in of(target).items()}
         self._paths: dict[tuple[str, ...], str | None] = {}
+
+    def is_catalog(self, name: str) -> bool:
+        """Whether a catalog is attached under a name."""
+        return name.lower() in self._catalogs
 
     @property
     def has_catalogs(self) -> bool:

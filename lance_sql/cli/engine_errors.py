@@ -65,10 +65,10 @@ def _with_hint(said: str, typed: str) -> str:
         return f"{said}: a quote that begins a text or a path has none that ends it"
     if "Macro" in said and "does not support the supplied arguments" in said:
         return _wrong_argument(said, typed)
-    if "INSTALL lance" in said:
+    if 'extension "lance"' in said:
         return (
-            "TYPE lance is an extension of DuckDB by other people. Here tables are paths, such as"
-            " FROM 'lake/orders.lance', and a folder of them is a catalog with lance_sql.connect(catalog='lake')"
+            "lance-sql needs no extension of DuckDB: tables are paths, such as FROM 'lake/orders.lance', and"
+            " ATTACH 'lake' AS lake (TYPE lance) makes a schema of a folder"
         )
     said = re.sub(r'^(Binder Error: )Values list "', r'\1Table "', said)
     return said.partition(" Candidate functions:")[0]

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.one_sql import spellings
-from lance_sql.providers import attach
+from lance_sql.providers import attach, attach_again
 from lance_sql.providers import connect as connect_engine
 from lance_sql.values.keywords import suggests_keywords
 
@@ -100,11 +100,18 @@ class _Statements:
         from lance_sql.providers import attached
 
         names = attached.Names(connection)
+        if names.has_catalogs and spellings.lists_tables(text):
+            attach_again(connection)
         if not may_be_ours(text, has_catalogs=names.has_catalogs):
             return None
         from lance_sql.one_sql import on_connections
 
         return on_connections.parts(text, names)
+
+    def sees_others(self, connection: Any) -> bool:
+        from lance_sql.providers.duckdb.queries import is_in_transaction
+
+        return not is_in_transaction(connection) and attach_again(connection)
 
     def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
         from lance_sql.one_sql import on_connections

@@ -20,6 +20,7 @@ from lance_sql.one_sql.counting import counted_rows, counted_table
 from lance_sql.one_sql.dialects import ENGINES, TITLES, joined
 from lance_sql.one_sql.references import Reference
 from lance_sql.one_sql.translation import Translated, translate
+from lance_sql.providers import attach
 from lance_sql.providers.attached import Place
 from lance_sql.providers.sources import Source, open_source
 from lance_sql.values.local_paths import expanded
@@ -79,12 +80,14 @@ class Engine:
     target: of the engine
     is_spoken: statements are written in its own dialect
     parameters: of a prepared statement, by their names; DuckDB's alone
+    is_given: the user gave the target, which outlives the statement
     """
 
     name: str
     target: Any
     is_spoken: bool
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    is_given: bool = True
 
     @property
     def title(self) -> str:
@@ -154,10 +157,9 @@ class Engine:
         """Refreshes the engine's list of the tables of a catalog, if it has one. Logs errors: the statement is done."""
         if self.name != "duckdb":
             return
-        provider = _provider(self.name)
         try:
-            provider.attach(self.target, place.catalog, place.attached_as)
-        except (LanceError, OSError, provider.Errors) as error:
+            attach(self.target, place.catalog, as_=place.attached_as)
+        except (LanceError, OSError, _provider(self.name).Errors) as error:
             _LOG.warning(
                 "The statement is done, but the connection lists the tables of %s as before: %s. Attach it again",
                 place.attached_as,
@@ -208,7 +210,7 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
         )
     if name not in ENGINES:
         raise InvalidArgument(f"engine={name!r} is not one of {', '.join(map(repr, (*ENGINES, 'sail')))}")
-    return Engine(name, _provider(name).target(given), dialect in (None, name))
+    return Engine(name, _provider(name).target(given), dialect in (None, name), is_given=given is not None)
 
 
 def _bound(

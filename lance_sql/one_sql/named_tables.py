@@ -71,6 +71,12 @@ def has_function(name: str) -> bool:
     return names is not None and names.has_function(name)
 
 
+def is_catalog(name: str) -> bool:
+    """Whether a catalog is attached under a name."""
+    names = _names.get()
+    return names is not None and names.is_catalog(name)
+
+
 def is_parsed_by_engine(text: str) -> bool:
     """Whether a text is SQL for the engine; False if that is unknown."""
     names = _names.get()

@@ -15,12 +15,14 @@ _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "alter table": ("ALTER TABLE",),
     "analyze": ("ANALYZE",),
     "apply changes": ("APPLY CHANGES INTO", "AUTO CDC INTO"),
+    "attach": ("ATTACH", "ATTACH OR REPLACE"),
     "comment": ("COMMENT ON",),
     "create index": ("CREATE INDEX", "CREATE OR REPLACE INDEX"),
     "create table": ("CREATE TABLE", "CREATE OR REPLACE TABLE", "REPLACE TABLE"),
     "create view": ("CREATE MATERIALIZED VIEW", "CREATE OR REPLACE MATERIALIZED VIEW"),
     "describe": ("DESC", "DESC TABLE", "DESCRIBE", "DESCRIBE TABLE"),
     "detail": ("DESC DETAIL", "DESCRIBE DETAIL"),
+    "detach": ("DETACH",),
     "drop index": ("DROP INDEX",),
     "drop table": ("DROP TABLE",),
     "drop view": ("DROP MATERIALIZED VIEW",),
@@ -36,7 +38,10 @@ _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 STATEMENTS: Final = {spelling: verb for verb, spellings in _SPELLINGS.items() for spelling in spellings}
 """Verb by first words."""
-OF_ENGINES: Final = ("ALTER", "ANALYZE", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DROP", "REINDEX", "SHOW", "VACUUM")
+OF_ENGINES: Final = (
+    *("ALTER", "ANALYZE", "ATTACH", "COMMENT", "CREATE", "DESC", "DESCRIBE", "DETACH", "DROP", "REINDEX", "SHOW"),
+    "VACUUM",
+)
 """First words that statements of engines have as well."""
 REFUSED: Final[Mapping[str, str]] = {
     r"CALL\s+(\w+\.)*(rollback_to_(snapshot|timestamp)|set_current_snapshot)\b": (
@@ -98,14 +103,22 @@ _WORDS: Final = re.compile(
 )
 _OF_NO_ENGINE: Final = re.compile(
     rf"(^|;)\s*(({_any((*_OWN, *_SPELLINGS['detail'], *_SPELLINGS['history']))})\b"
-    rf"|VACUUM\s+\S+\s+(RETAIN|WITH)|VACUUM\s+LANCE|REPLACE\s+TABLE|{'|'.join(REFUSED)})",
+    rf"|VACUUM\s+\S+\s+(RETAIN|WITH)|VACUUM\s+LANCE|REPLACE\s+TABLE|ATTACH\b[^;]*\bTYPE\b\W*LANCE\b|{'|'.join(REFUSED)})",
     re.IGNORECASE,
+)
+_LISTS: Final = re.compile(
+    r"\b(show|information_schema|duckdb_(columns|schemas|tables|views)|pg_\w+|sqlite_(master|schema))\b", re.IGNORECASE
 )
 
 
 def may_be_of_lance(text: str) -> bool:
     """Whether a text about Lance tables may have statements or clauses that engines lack. Most queries have none."""
     return _WORDS.search(text) is not None
+
+
+def lists_tables(text: str) -> bool:
+    """Whether a text may ask for the names of tables."""
+    return _LISTS.search(text) is not None
 
 
 def is_of_no_engine(text: str) -> bool:

@@ -12,6 +12,7 @@ from sqlglot import Dialect, TokenType, exp
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import (
     applying,
+    attaching,
     by_tokens,
     changing,
     definitions,
@@ -132,10 +133,12 @@ _VERBS: Final[Mapping[str, Callable[[TokenReader], Change | Task | None]]] = {
     "alter index": upkeep.alter_index,
     "alter table": definitions.alter_table,
     "analyze": upkeep.analyze,
+    "attach": attaching.attach,
     "comment": definitions.comment,
     "create index": upkeep.create_index,
     "create view": materializing.create,
     "detail": questions.detail,
+    "detach": attaching.detach,
     "drop index": upkeep.drop_index,
     "drop table": upkeep.drop_table,
     "drop view": materializing.drop,

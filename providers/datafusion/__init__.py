@@ -53,11 +53,15 @@ def register_table(context: SessionContext, name: str, dataset: Dataset) -> None
     context.register_table(name, _table(dataset, with_system_columns=False))
 
 
-def attach(context: SessionContext, catalog: Catalog, name: str) -> None:
+def attach(context: SessionContext, catalog: Catalog, name: str) -> list[tuple[str, ...]]:
     """Attaches the tables of a catalog as `name.table` and `name.namespace.table`. Each query looks up the catalog, and
-    reads the newest version."""
+    reads the newest version.
+
+    returns: none, because DataFusion keeps no list of them
+    """
     context.catalog().register_schema(name, _Namespace(catalog, ()))
     context.register_catalog_provider(name, _Catalog(catalog))
+    return []
 
 
 class _Catalog(CatalogProvider):

@@ -68,6 +68,8 @@ if TYPE_CHECKING:
 _VIEWS: Final = "lance-sql-views-"
 """Prefix of the folders of attached databases."""
 _numbers: Final = itertools.count()
+# bypasses the method of `Connection` that parses statements
+_execute: Final = duckdb.DuckDBPyConnection.execute
 
 SECONDS_TO_WAIT: Final = 20.0
 """Limit of the wait for the lock of Python in DuckDB 1.5, while a half-read result of a freed connection blocks."""
@@ -124,7 +126,7 @@ def register(
     functions = _functions(connection, statistics_cache)
     # trying is not enough here, because an error would end a transaction of the caller
     query = f"SELECT function_name FROM duckdb_functions() WHERE function_name IN ({', '.join('?' * len(functions))})"
-    existing = {name for (name,) in connection.execute(query, list(functions)).fetchall()}
+    existing = {name for (name,) in _execute(connection, query, list(functions)).fetchall()}
     for name, add in functions.items():
         if name not in existing:
             add()
@@ -192,7 +194,9 @@ def _function(
 def _add_macros(connection: DuckDBPyConnection) -> None:
     # Temporary macros belong to one connection. In memory, a permanent one leaves nothing behind, and cursors have it.
     kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
-    connection.execute(";".join(f"CREATE OR REPLACE {kind}{macro}" for kind in kinds for macro in duckdb_macros.MACROS))
+    _execute(
+        connection, ";".join(f"CREATE OR REPLACE {kind}{macro}" for kind in kinds for macro in duckdb_macros.MACROS)
+    )
 
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:
@@ -202,21 +206,23 @@ def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) 
     connection.register(name, relation(connection, dataset))
 
 
-def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
+def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> list[tuple[str, ...]]:
     """Attaches the tables of a catalog as `name.table` and `name.namespace.table`. Call it again to see later tables.
 
     Each table is a view, so that every query reads the newest version of the table that has the name then. The views
     are in a read-only database of that name: a table that DuckDB created there would be in no catalog. A table that
     cannot be read raises its error when it is queried.
 
-    raises: InvalidArgument for a name of another database
+    returns: the names of the tables
+    raises: InvalidArgument for a name of another database; as `Catalog.walk`
     """
     from . import views
 
     query = "SELECT coalesce(path, '') FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
-    existing = duckdb.DuckDBPyConnection.execute(connection, query, [name]).fetchall()
+    existing = _execute(connection, query, [name]).fetchall()
     if not all(_VIEWS in path for (path,) in existing):
         raise InvalidArgument(f"The connection has a database {name!r} already: choose another name")
+    tables = list(catalog.walk())
     made = f"__lance_views_{next(_numbers)}"
     # an open database file remains usable after the folder is removed
     with tempfile.TemporaryDirectory(prefix=_VIEWS, ignore_cleanup_errors=True) as folder:
@@ -225,9 +231,18 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
         cursor = duckdb.DuckDBPyConnection.cursor(connection)
         _add_macros(cursor)
         cursor.execute(f"ATTACH {file} AS {made} (READ_WRITE)")
-        views.create(cursor, made, catalog)
+        views.create(cursor, made, catalog, tables)
         cursor.execute(f"DETACH {made}")
         cursor.execute(f"ATTACH OR REPLACE {file} AS {identifier(name)} (READ_ONLY)")
+    return tables
+
+
+def detach(connection: DuckDBPyConnection, name: str) -> None:
+    """Detaches a catalog.
+
+    raises: errors of DuckDB
+    """
+    _execute(connection, f"DETACH {identifier(name)}")
 
 
 def check_replacements(connection: DuckDBPyConnection) -> None:
@@ -236,11 +251,11 @@ def check_replacements(connection: DuckDBPyConnection) -> None:
     """
     settings = ("python_enable_replacements", "enable_external_access")
     query = "SELECT " + ", ".join(f"current_setting('{setting}')" for setting in settings)
-    for setting, is_enabled in zip(settings, *connection.execute(query).fetchall(), strict=True):
+    for setting, is_enabled in zip(settings, *_execute(connection, query).fetchall(), strict=True):
         if not is_enabled:
             raise InvalidArgument(f"The DuckDB connection has {setting} = false; lance_scan needs it to be true")
 
 
 def _is_in_memory(connection: DuckDBPyConnection) -> bool:
     query = "SELECT path IS NULL FROM duckdb_databases() WHERE database_name = current_database()"
-    return connection.execute(query).fetchall() == [(True,)]
+    return _execute(connection, query).fetchall() == [(True,)]

@@ -26,6 +26,9 @@ class Statements(Protocol):
         """Splits a text into statements about Lance tables and the text of the others. Returns None if all of it is
         unchanged SQL for DuckDB."""
 
+    def sees_others(self, connection: Any) -> bool:
+        """Lists the tables of attached catalogs again; returns whether they are others."""
+
     def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
         """Runs a statement, and sets its summary as the result of the connection."""
 
@@ -42,12 +45,12 @@ class Connection(_Base):
         """Extends DuckDB's method to statements about Lance tables, whose result is a row with a summary."""
         parts = _parts(self, query)
         if parts is None:
-            return _Base.execute(self, query, *args, **options)
+            return _bound(self, _Base.execute, query, args, options)
         given = args[0] if args else options.get("parameters")
         for number, part in enumerate(parts):
             is_last = number == len(parts) - 1
             if isinstance(part, str):
-                _Base.execute(self, part, *(args if is_last else ()), **(options if is_last else {}))
+                _bound(self, _Base.execute, part, args if is_last else (), options if is_last else {})
             else:
                 _statements(self).leave(self, part, given if is_last else None)
         return self
@@ -112,18 +115,30 @@ def _parts(connection: Connection, query: Any) -> list[Any] | None:
     return _statements(connection).parts(connection, query) if isinstance(query, str) else None
 
 
+def _bound(connection: Connection, method: Any, query: Any, args: Any, options: Any) -> Any:
+    """Calls a method of DuckDB, and once more if it does not know a table and attached catalogs have others now."""
+    try:
+        return method(connection, query, *args, **options)
+    except duckdb.CatalogException:
+        # the first of several statements may be done
+        is_one = isinstance(query, str) and len(_Base.extract_statements(connection, query)) == 1
+        if not is_one or not _statements(connection).sees_others(connection):
+            raise
+    return method(connection, query, *args, **options)
+
+
 def _relation(connection: Connection, method: Any, query: Any, args: Any, options: Any) -> Any:
     parts = _parts(connection, query)
     if parts is None:
-        return method(connection, query, *args, **options)
+        return _bound(connection, method, query, args, options)
     *first, last = parts
     for part in first:
         if isinstance(part, str):
-            method(connection, part)
+            _bound(connection, method, part, (), {})
         else:
             _statements(connection).leave(connection, part, None)
     if isinstance(last, str):
-        return method(connection, last, *args, **options)
+        return _bound(connection, method, last, args, options)
     if args or options.get("alias"):
         raise InvalidArgument("A statement about a Lance table cannot have an alias: leave it out")
     return _statements(connection).relation(connection, last, options.get("params"))

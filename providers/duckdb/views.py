@@ -7,7 +7,7 @@ read then, a placeholder is bound, and queries of the view raise the error of th
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -30,13 +30,13 @@ _LOG: Final = logging.getLogger("lance_sql")
 _MAIN: Final = "main"
 
 
-def create(cursor: DuckDBPyConnection, database: str, catalog: Catalog) -> None:
-    """Creates the views in a database. Logs the error of a table that cannot be read, once for each catalog.
+def create(cursor: DuckDBPyConnection, database: str, catalog: Catalog, tables: Iterable[tuple[str, ...]]) -> None:
+    """Creates the views of tables in a database. Logs the error of a table that cannot be read, once for each catalog.
 
-    raises: as `Catalog.walk`
+    tables: names of `catalog`
     """
     number = catalog_names.register(catalog)
-    for namespace, name, source in _sources(catalog, number):
+    for namespace, name, source in _sources(catalog, number, tables):
         schema = f"{database}.{identifier(namespace)}"
         view = f"CREATE VIEW {schema}.{identifier(name)} AS FROM lance_table({literal(source)})"
         try:
@@ -60,10 +60,10 @@ def _create_view(cursor: DuckDBPyConnection, view: str) -> str | None:
     return None
 
 
-def _sources(catalog: Catalog, number: int) -> Iterator[tuple[str, str, str]]:
+def _sources(catalog: Catalog, number: int, tables: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, str, str]]:
     """Yields the schema, the name and the source of each view; leaves out tables that are only declared."""
     by_name: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-    for name in catalog.walk():
+    for name in tables:
         schema = ".".join(name[:-1]) or _MAIN
         by_name.setdefault((sql_folded(schema), sql_folded(name[-1])), []).append(name)
     for names in by_name.values():
