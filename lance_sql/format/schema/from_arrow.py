@@ -158,6 +158,11 @@ def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ..
     path = (*path, arrow.name)
     type, metadata = storage(arrow)
     id = next(ids)
+    if _is_variant(type, metadata):
+        raise UnsupportedFeature(
+            f"Column {'.'.join(path)!r}: VARIANT is not supported: convert it to JSON text (CAST(v AS JSON) in DuckDB,"
+            " to_json(v) in Spark)"
+        )
     if metadata.get(EXTENSION_NAME) in _JSON and _is_bytes(type):
         return Field(arrow.name, id, parent, "json", arrow.nullable, (), {**metadata, EXTENSION_NAME: b"lance.json"})
     if metadata.get(EXTENSION_NAME) == _BLOB_V2 and not pa.types.is_struct(type):
@@ -206,6 +211,14 @@ def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]
             f"Column {'.'.join(path)!r}: the type {type} has no logical type: cast it first"
         ) from None
     return kind, []
+
+
+def _is_variant(type: pa.DataType, metadata: Mapping[str, bytes]) -> bool:
+    """Whether values are VARIANT: those of Parquet and DuckDB are an extension type, those of Spark have a mark."""
+    if metadata.get(EXTENSION_NAME) == b"arrow.parquet.variant":
+        return True
+    members = list(type) if pa.types.is_struct(type) else []
+    return any((member.metadata or {}).get(b"variant") == b"true" for member in members)
 
 
 def _item(type: pa.DataType) -> pa.Field:
