@@ -76,6 +76,7 @@ SEARCHES: Final[Mapping[str, TableFunction]] = {
 
 METADATA: Final = (
     *("versions", "files", "fragments", "columns", "tags", "branches", "cursors", "rules", "indices", "statistics"),
+    *("config", "table_metadata", "schema_metadata", "column_metadata"),
 )
 """The metadata tables, named `lance_versions` and so on in SQL."""
 

@@ -1,4 +1,5 @@
-"""Metadata tables: the versions, files, fragments, columns, tags, branches, cursors, rules and indices of a table.
+"""Metadata tables: the versions, files, fragments, columns, tags, branches, cursors, rules, indices and metadata of a
+table.
 
 Each function takes the handle on a version and returns an Arrow table, for the command line and for SQL. A number that
 the manifest does not record is NULL.
@@ -6,7 +7,7 @@ the manifest does not record is NULL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -213,6 +214,46 @@ def statistics(dataset: Dataset) -> pa.Table:
     return pa.Table.from_pylist(rows, _STATISTICS)
 
 
+def config(dataset: Dataset) -> pa.Table:
+    """Returns one row for each entry of the table's config."""
+    return _entries(dataset.snapshot.manifest.config)
+
+
+def table_metadata(dataset: Dataset) -> pa.Table:
+    """Returns one row for each entry of the table's metadata."""
+    return _entries(dataset.snapshot.manifest.table_metadata)
+
+
+def schema_metadata(dataset: Dataset) -> pa.Table:
+    """Returns one row for each entry of the schema's metadata."""
+    return _entries(_decoded(dataset.schema.metadata))
+
+
+def column_metadata(dataset: Dataset) -> pa.Table:
+    """Returns one row for each entry of the metadata of a column, `a.b` for a member of a struct."""
+    rows = [
+        (name, *entry) for name, field in _with_members(dataset.schema) for entry in _decoded(field.metadata).items()
+    ]
+    return pa.Table.from_arrays(
+        [pa.array([row[at] for row in rows], pa.string()) for at in range(3)], ["column", "key", "value"]
+    )
+
+
+def _with_members(fields: Iterable[pa.Field], above: str = "") -> Iterator[tuple[str, pa.Field]]:
+    for field in fields:
+        yield above + field.name, field
+        if pa.types.is_struct(field.type):
+            yield from _with_members(field.type.fields, f"{above}{field.name}.")
+
+
+def _decoded(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in (metadata or {}).items()}
+
+
+def _entries(values: Mapping[str, str]) -> pa.Table:
+    return pa.table({"key": pa.array(values, pa.string()), "value": pa.array(values.values(), pa.string())})
+
+
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
@@ -252,5 +293,9 @@ TABLES: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "rules": rules,
     "indices": indices,
     "statistics": statistics,
+    "config": config,
+    "table_metadata": table_metadata,
+    "schema_metadata": schema_metadata,
+    "column_metadata": column_metadata,
 }
 """Metadata tables in SQL: `lance_versions` and so on."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import lance
 import pyarrow as pa
 import pytest
 
@@ -37,7 +38,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 @pytest.fixture
 def table(tmp_path: Path) -> lance_sql.Dataset:
-    rows = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})
+    rows = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]}).replace_schema_metadata({"made": "by hand"})
     dataset = lance_sql.write(rows, tmp_path / "t.lance").delete("id = 2")
     dataset.create_tag("after")
     dataset.create_branch("test")
@@ -52,6 +53,13 @@ def test_sql_has_what_python_has(run: Run, table: lance_sql.Dataset, name: str) 
         table = table.set_rule("known", "not_null(id)")
     if name == "cursors":
         table.cursor("job", start=1)
+    if name == "config":
+        table = table.update_config({"team": "growth"})
+    if name == "column_metadata":
+        table = table.update_field_metadata("id", {"note": "a key"})
+    if name == "table_metadata":
+        lance.dataset(table.uri).update_metadata({"owner": "us"})
+        table = table.latest()
     expected = metadata_tables.TABLES[name](table).to_pylist()
     assert run(f"SELECT * FROM lance_{name}('{table.uri}')") == expected
     assert expected
@@ -91,3 +99,23 @@ def test_errors_name_the_table(run: Run, tmp_path: Path) -> None:
     for function in ("lance_table", "lance_versions", "lance_files"):
         with pytest.raises(Exception, match=r"missing\.lance"):
             run(f"SELECT * FROM {function}('{tmp_path}/missing.lance')")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+def test_metadata_of_other_writers(tmp_path: Path, engine: str) -> None:
+    members = pa.struct([pa.field("y", pa.int64(), metadata={"unit": "m"})])
+    fields = [pa.field("id", pa.int64(), metadata={"note": "é"}), pa.field("s", members)]
+    rows = pa.table({"id": [1], "s": [{"y": 2}]}, pa.schema(fields, metadata={"made": "by hand"}))
+    dataset = lance.write_dataset(rows, tmp_path / "t.lance")
+    dataset.update_config({"team": "growth"})
+    dataset.update_metadata({"owner": "us"})
+
+    def found(name: str, version: int | None = None) -> list[tuple[object, ...]]:
+        more = "" if version is None else f", {version}"
+        return lance_sql.sql(f"FROM lance_{name}('{tmp_path}/t.lance'{more})", engine).fetchall()
+
+    assert ("team", "growth") in found("config")
+    assert found("config", 1) == []
+    assert found("table_metadata") == [("owner", "us")]
+    assert found("schema_metadata") == [("made", "by hand")]
+    assert {("id", "note", "é"), ("s.y", "unit", "m")} <= set(found("column_metadata"))

@@ -13,7 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql.providers.duckdb import register
-from lance_sql.providers.table_functions import FUNCTIONS
+from lance_sql.providers.table_functions import FUNCTIONS, METADATA
 
 WORDS: Final = ["a b", "b c", "c d", "d e"]
 
@@ -43,12 +43,7 @@ QUERIES: Final[dict[str, str]] = {
     "lance_hybrid_search": "SELECT id FROM lance_hybrid_search('{path}', 'v', [0, 0]::FLOAT[], 'w', 'b')",
     "lance_vector_join": "SELECT id FROM lance_vector_join('{path}', 'v', [[0, 0]]::FLOAT[][], k := 10)",
     "lance_search_changes": "SELECT id FROM lance_search_changes('{path}', 1, text_column := 'w', query := 'b')",
-    **{
-        f"lance_{name}": f"FROM lance_{name}('{{path}}')"
-        for name in ("versions", "files", "fragments", "columns", "tags", "branches", "cursors", "rules")
-    },
-    "lance_indices": "FROM lance_indices('{path}')",
-    "lance_statistics": "FROM lance_statistics('{path}')",
+    **{f"lance_{name}": f"FROM lance_{name}('{{path}}')" for name in METADATA},
     # the same functions with other arguments
     "net": "FROM lance_changes('{path}', since := 0, mode := 'net')",
     "of a tag": "SELECT id FROM lance_scan('{path}', tag := 't')",
