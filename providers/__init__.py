@@ -14,6 +14,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature, install_command
+from lance_sql.values.keywords import suggests_keywords
 
 if TYPE_CHECKING:
     import os
@@ -62,6 +63,7 @@ def connect(
     )
 
 
+@suggests_keywords
 def register(
     target: Any,
     name: str | None = None,
@@ -99,6 +101,7 @@ def register(
     return target
 
 
+@suggests_keywords
 def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -> Any:
     """Attaches the tables of a folder or of a catalog as a schema of DuckDB or DataFusion. Returns the object to query.
 
@@ -152,6 +155,7 @@ def attach_again(target: Any) -> bool:
     return changed
 
 
+@suggests_keywords
 def read_spark(
     spark: Any,
     table: Dataset | str | os.PathLike[str],

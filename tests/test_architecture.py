@@ -93,6 +93,7 @@ PUBLIC = (
     "table.versions",
     "values.arguments",
     "values.durations",
+    "values.keywords",
     "values.local_paths",
     "values.moments",
     "values.names",

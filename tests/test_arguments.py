@@ -162,6 +162,73 @@ def public(owner: Any, seen: set[Any]) -> Iterator[tuple[str, Callable[..., Any]
             yield name, value
 
 
+FOR_THE_LIBRARY = {"ManifestStore", "ManifestEntry"}
+"""Users implement them; the library calls them."""
+
+
+CHECKED_LATER = {"Dataset.create_index", "assert_search", "read_spark", "register"}
+"""Another argument decides which keywords they have."""
+
+
+def _misspelt(function: Callable[..., Any]) -> tuple[list[Any], str, str] | None:
+    """Returns positional arguments, and the last keyword of a function with a wrong spelling and its own."""
+    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "cls"]
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = [each.name for each in parameters if each.kind in kinds and each.name != "self"]
+    if not named:
+        return None
+    right = named[-1]
+    wrong = f"{right}s" if f"{right}s" not in named else f"{right}_"
+    needed = [each for each in parameters if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD]
+    return ["x" if each.name == "name" else None for each in needed if each.name != right], wrong, right
+
+
+def _every_function() -> Iterator[tuple[str, Callable[..., Any]]]:
+    seen: set[Any] = set()
+    for module in (lance_sql, lance_sql.testing):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not inspect.isclass(value):
+                yield name, value
+                continue
+            if name in FOR_THE_LIBRARY or issubclass(value, BaseException):
+                continue
+            yield from ((f"{name}.{method}", function) for method, function in public(value, seen))
+    for kind in (lance_sql.Cursor, lance_sql.View, lance_sql.WriteJob, lance_sql.SqliteManifestStore):
+        yield kind.__name__, kind
+
+
+def test_every_function_names_the_closest_keyword(table: Dataset, tmp_path: Path) -> None:
+    owners = {
+        "Dataset": table,
+        "Catalog": lance_sql.catalog(tmp_path),
+        "Scan": table.scan(),
+        "Cursor": table.cursor("c"),
+    }
+    failures = {}
+    for name, function in _every_function():
+        misspelt = _misspelt(function)
+        if misspelt is None or name in CHECKED_LATER:
+            continue
+        given, wrong, right = misspelt
+        owner = owners.get(name.partition(".")[0])
+        try:
+            function(*(given if owner is None or not given else [owner, *given[1:]]), **{wrong: None})
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+        else:
+            said = "nothing"
+        if f"got an unexpected keyword argument {wrong!r}. Did you mean {right!r}?" not in said:
+            failures[name] = said
+    assert not failures, failures
+
+
+def test_keywords_of_connect() -> None:
+    for wrong, right in (("catalgo", "catalog"), ("readonly", "read_only"), ("confg", "config")):
+        with pytest.raises(TypeError, match=rf"connect\(\) .* '{wrong}'\. Did you mean '{right}'\?$"):
+            lance_sql.connect(**{wrong: True})  # type: ignore[arg-type]  # wrong on purpose
+
+
 def test_functions_with_any_keyword_are_listed() -> None:
     seen: set[Any] = set()
     for module in (lance_sql, lance_sql.testing):

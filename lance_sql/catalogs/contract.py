@@ -13,6 +13,7 @@ from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 from lance_sql.jobs.writing import write
 from lance_sql.table.commit_summary import VIEW
 from lance_sql.values import names
+from lance_sql.values.keywords import methods_suggest_keywords
 
 Name: TypeAlias = str | Sequence[str]
 """Name of a table or a namespace: "sales.orders", or its parts if they contain dots."""
@@ -34,8 +35,13 @@ class TableEntry:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
+@methods_suggest_keywords
 class Catalog(ABC):
     """Tables by name. Nothing is cached: changes of other processes are visible at once."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        methods_suggest_keywords(cls)
 
     @abstractmethod
     def namespaces(self, parent: Name = ()) -> list[str]:
@@ -174,8 +180,12 @@ def check_kind(path: str, *, is_view: bool, other_way: str) -> None:
 def parts(name: Name, *, what: str = "table") -> tuple[str, ...]:
     """Splits a name into its parts.
 
-    raises: InvalidArgument for a name with an empty part
+    raises: InvalidArgument for a name with an empty part, and for values that are no names
     """
+    if isinstance(name, bytes) or not isinstance(name, str | Sequence):
+        raise InvalidArgument(
+            f"{name!r} is not a {what} name: pass text such as 'sales.orders', or a list of its parts"
+        )
     split = tuple(name.split(".")) if isinstance(name, str) else tuple(name)
     if (what == "table" and not split) or not all(isinstance(part, str) and part for part in split):
         raise InvalidArgument(f"{name!r} is not a valid {what} name: no part of it may be empty")

@@ -29,6 +29,7 @@ from lance_sql.table import address, cursor_files, cursor_ids
 from lance_sql.table.cursor_files import CursorRecord, Origin
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.keywords import class_suggests_keywords
 from lance_sql.values.local_paths import place_text, shown
 from lance_sql.values.records import Record
 from lance_sql.writes.commit import consumed
@@ -70,6 +71,7 @@ class Lag(Record):
     seconds: float
 
 
+@class_suggests_keywords
 class Cursor:
     """Named position in the feed of a table. Any number of processes may have handles on the same cursor.
 

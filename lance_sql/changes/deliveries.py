@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature
+from lance_sql.values.keywords import methods_suggest_keywords
 
 _TABLE: Final = "lance_sql_positions"
 _CREATE: Final = f"CREATE TABLE IF NOT EXISTS {_TABLE} (cursor TEXT PRIMARY KEY, position TEXT, source TEXT)"
@@ -113,6 +114,7 @@ def _begins_always(connection: Any) -> bool:
     return getattr(connection, "autocommit", None) is False
 
 
+@methods_suggest_keywords
 class Delivery:
     """A transaction that is open on the connection of a consumer, with the position of a cursor.
 

@@ -22,6 +22,7 @@ from lance_sql.table.location import table_name
 from lance_sql.table.open_snapshot import list_snapshots, open_snapshot
 from lance_sql.table.paths import DATA
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.keywords import class_suggests_keywords
 from lance_sql.writes.statements import insert, once
 from lance_sql.writes.statements.fragments import FileLimits
 from lance_sql.writes.statements.insert import Target
@@ -46,6 +47,7 @@ NewFragments: TypeAlias = tuple[Fragment, ...]
 """Fragments with data files that belong to no version yet."""
 
 
+@class_suggests_keywords
 @dataclass(frozen=True, slots=True, repr=False)
 class WriteJob:
     """Job of a write. Picklable.

@@ -16,14 +16,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql import spellings
 from lance_sql.providers import attach, attach_again
 from lance_sql.providers import connect as connect_engine
-from lance_sql.values.keywords import suggests_keywords
+from lance_sql.values.keywords import check_keywords, suggests_keywords
 
 if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
 
+_OF_DUCKDB: Final = ("read_only", "config")
+"""Keywords of `duckdb.connect`."""
 _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
 _STEM: Final = re.compile(r"([^/\\'\"]+)\.lance(?:@[^'\"]*)?/?['\"]")
 _FUNCTION: Final = re.compile(r"\blance_\w+\s*\(", re.IGNORECASE)
@@ -70,12 +73,18 @@ def connect(
     allow_bases, cache, checksums: as for `lance_sql.open`, of these tables
     catalog: attached as `lake`, or under the names of a mapping; see `lance_sql.attach`
     options: of `duckdb.connect`; in DuckDB 1.5, unsigned extensions are allowed, because `FROM 'x.lance'` needs one
-    raises: UnsupportedFeature when DuckDB is not installed
+    raises: UnsupportedFeature when DuckDB is not installed; InvalidArgument for a Lance table as the database
 
     >>> connection = lance_sql.connect()
     >>> connection.execute("SELECT count(*) FROM 'examples/orders.lance' VERSION AS OF 4").fetchall()
     [(400,)]
     """
+    check_keywords("connect", options, _OF_DUCKDB)
+    if str(database).rstrip("/").endswith(".lance") and os.path.isdir(database):
+        table = os.fspath(database)
+        raise InvalidArgument(
+            f"{table} is a Lance table, not a database of DuckDB: query it with connect().sql(\"FROM '{table}'\")"
+        )
     connection = connect_engine(
         database,
         statistics_cache=statistics_cache,

@@ -12,6 +12,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from lance_sql.values.keywords import class_suggests_keywords
+
 _BUSY_SECONDS: Final = 60.0
 
 
@@ -52,6 +54,7 @@ class ManifestStore(Protocol):
         """Removes an entry. A missing entry is not an error."""
 
 
+@class_suggests_keywords
 @dataclass(frozen=True, slots=True)
 class SqliteManifestStore:
     """Entries in an SQLite database, which must be on a local disk: for writers on one machine.

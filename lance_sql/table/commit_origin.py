@@ -18,6 +18,7 @@ from functools import cache
 from typing import Final
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.values.keywords import suggests_keywords
 
 MAX_STATEMENT: Final = 8192
 """Maximum length of a stored statement in characters, because a statement may contain rows."""
@@ -50,6 +51,7 @@ UNKNOWN: Final = CommitOrigin()
 _current: ContextVar[CommitOrigin] = ContextVar("lance_sql_commit_origin", default=UNKNOWN)
 
 
+@suggests_keywords
 def configure(*, job: str | None = None, user: str | None = None, host: str | None = None) -> None:
     """Sets the origin that all later commits of this process record. None keeps a value; "" leaves a name out.
 
@@ -66,6 +68,7 @@ def configure(*, job: str | None = None, user: str | None = None, host: str | No
     _configured.update(given)
 
 
+@suggests_keywords
 @contextmanager
 def job(name: str) -> Iterator[None]:
     """Sets the job name of all commits of the block, in this thread or task.

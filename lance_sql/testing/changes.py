@@ -26,11 +26,13 @@ from lance_sql.testing.report import short, side_by_side
 from lance_sql.testing.tables import TableLike, names_of
 from lance_sql.values import keys as keys_rule
 from lance_sql.values.arrays import BoolMask
+from lance_sql.values.keywords import suggests_keywords
 
 _KINDS = {"inserted": "insert", "updated": "update_postimage", "deleted": "delete"}
 _MAX_SHOWN = 10
 
 
+@suggests_keywords
 def assert_changes(
     table: TableLike,
     *,

@@ -16,8 +16,10 @@ from lance_sql.testing.difference import TableDifferenceError
 from lance_sql.testing.report import DifferenceReport
 from lance_sql.testing.tables import AssertedRows, TableLike, check_ignored, names_of, rows
 from lance_sql.values import selection
+from lance_sql.values.keywords import suggests_keywords
 
 
+@suggests_keywords
 def assert_table_equal(
     actual: TableLike,
     expected: TableLike,

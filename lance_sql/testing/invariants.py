@@ -22,11 +22,13 @@ from lance_sql.testing.python_values import python_values
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike, names_of
 from lance_sql.values import keys
+from lance_sql.values.keywords import suggests_keywords
 from lance_sql.values.sql_text import identifier
 
 _MAX_SHOWN: Final = 5
 
 
+@suggests_keywords
 def assert_invariants(
     table: TableLike,
     *,

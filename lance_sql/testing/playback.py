@@ -25,6 +25,7 @@ from lance_sql.store.open import local_path
 from lance_sql.table.paths import BRANCHES, CURSORS, TAGS, VERSIONS, parse_manifest_name
 from lance_sql.testing.equality import assert_table_equal
 from lance_sql.testing.tables import TableLike
+from lance_sql.values.keywords import suggests_keywords
 
 Job: TypeAlias = Callable[[str, str], Any]
 """Job, called with the paths of the table that it reads and of the one that it writes."""
@@ -32,6 +33,7 @@ Job: TypeAlias = Callable[[str, str], Any]
 _OWN: Final = (VERSIONS, CURSORS, TAGS.partition("/")[0], BRANCHES.partition("/")[0], "tree")
 
 
+@suggests_keywords
 def replay(
     table: TableLike,
     job: Job,

@@ -10,8 +10,10 @@ import pyarrow as pa
 from lance_sql.dataset import Dataset
 from lance_sql.health.differences import open_table
 from lance_sql.testing.tables import TableLike, rows
+from lance_sql.values.keywords import suggests_keywords
 
 
+@suggests_keywords
 def assert_schema(
     table: TableLike,
     expected: pa.Schema | Mapping[str, pa.DataType | str],

@@ -9,8 +9,10 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.health.differences import open_table
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike
+from lance_sql.values.keywords import suggests_keywords
 
 
+@suggests_keywords
 def assert_search(
     table: TableLike,
     query: Any,

@@ -20,10 +20,12 @@ import pyarrow as pa
 
 from lance_sql.testing import settings
 from lance_sql.testing.tables import TableLike, check_ignored, names_of, rows
+from lance_sql.values.keywords import suggests_keywords
 
 _MAX_LINES = 40
 
 
+@suggests_keywords
 def assert_matches_snapshot(
     table: TableLike,
     file: str | Path,

@@ -13,6 +13,7 @@ from lance_sql.testing.equality import assert_table_equal
 from lance_sql.testing.python_values import python_values, same_in_python
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike
+from lance_sql.values.keywords import suggests_keywords
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 10
 
 
+@suggests_keywords
 def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: Any, **options: Any) -> None:
     """Fails unless a query returns these rows.
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
+from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql.values import argument_kinds
+
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
+
+_SUGGESTS: Final = "__suggests_keywords__"
+"""Attribute of functions that `suggests_keywords` has made."""
 
 _OF_PYLANCE: Final = {
     "full_text_query": "search(text=..)",
@@ -41,6 +49,10 @@ _SAME: Final = (
     ("storage_options", "options", "storage"),
 )
 """Words for one thing, in this and in other libraries."""
+
+
+_UNEXPECTED: Final = re.compile(r"\(\) got an unexpected keyword argument '(\w+)'")
+"""Python's message."""
 
 
 class UnknownKeywordError(TypeError):
@@ -75,27 +87,47 @@ def _hint(name: str, known: Sequence[str]) -> str:
 
 
 def suggests_keywords(function: Callable[P, R]) -> Callable[P, R]:
-    """Returns the function; its error about an unknown keyword names the closest one."""
+    """Returns the function. Its error about an unknown keyword names the closest one; an error that is not of this
+    library, after an argument of a wrong kind, becomes an InvalidArgument that names the argument."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        # pytest shows the line of the test instead
+        __tracebackhide__ = True
         try:
             return function(*args, **kwargs)
-        except TypeError as error:
-            better = _better(function, error, kwargs)
-            if better is None:
+        except (LanceError, AssertionError):
+            raise
+        except Exception as error:
+            better = _better(function, error, kwargs) if isinstance(error, TypeError) else None
+            if better is not None:
+                raise better from None
+            wrong = argument_kinds.misfit(function, args, kwargs)
+            if wrong is None:
                 raise
-            raise TypeError(str(better)) from None
+            raise InvalidArgument(wrong) from error
 
+    setattr(call, _SUGGESTS, True)
     return call
 
 
-def methods_suggest_keywords(cls: type) -> None:
-    """Applies `suggests_keywords` to the public methods of a class."""
+def methods_suggest_keywords(cls: type[C]) -> type[C]:
+    """Applies `suggests_keywords` to the public methods of a class, and returns the class."""
     for name, value in list(vars(cls).items()):
+        if name.startswith("_"):
+            continue
+        function = value.__func__ if isinstance(value, classmethod) else value
         # a dataclass with slots is made twice
-        if not name.startswith("_") and inspect.isfunction(value) and not hasattr(value, "__wrapped__"):
-            setattr(cls, name, suggests_keywords(value))
+        if inspect.isfunction(function) and not hasattr(function, _SUGGESTS):
+            better: Any = suggests_keywords(function)
+            setattr(cls, name, classmethod(better) if isinstance(value, classmethod) else better)
+    return cls
+
+
+def class_suggests_keywords(cls: type[C]) -> type[C]:
+    """Applies `suggests_keywords` to the public methods of a class and to its constructor, and returns the class."""
+    setattr(cls, "__init__", suggests_keywords(cls.__init__))  # noqa: B010 - types have no such assignment
+    return methods_suggest_keywords(cls)
 
 
 def _better(function: Callable[..., Any], error: TypeError, given: Mapping[str, Any]) -> UnknownKeywordError | None:
@@ -105,13 +137,18 @@ def _better(function: Callable[..., Any], error: TypeError, given: Mapping[str, 
         if unknown not in given:
             # of a function that this one calls
             return None
-    elif error.__traceback__ is None or error.__traceback__.tb_next is not None:
-        # it is not about the call of the function
-        return None
     else:
         unknown, more = "", ()
+    parameters = inspect.signature(function).parameters.values()
+    is_inside = error.__traceback__ is None or error.__traceback__.tb_next is not None
+    if is_inside and (passed_on := _UNEXPECTED.search(str(error))) and passed_on[1] in given:
+        unknown = passed_on[1]
+    if not unknown and is_inside and any(each.kind is each.VAR_KEYWORD for each in parameters):
+        # it is not about the call of the function
+        return None
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    known = [each.name for each in inspect.signature(function).parameters.values() if each.kind in named]
-    known = list(dict.fromkeys([*(name for name in known if name != "self"), *more]))
+    own = [each.name for each in parameters if each.kind in named and each.name not in ("self", "cls")]
+    known = list(dict.fromkeys([*own, *more]))
     unknown = unknown or next((name for name in given if name not in known), "")
-    return UnknownKeywordError(function.__name__, unknown, known) if unknown else None
+    name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    return UnknownKeywordError(name, unknown, known) if unknown else None

@@ -33,6 +33,7 @@ from pyspark.sql.types import StructType
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.jobs.write_job import NewFragments
+from lance_sql.values.keywords import suggests_keywords
 
 from . import changes as spark_changes
 from . import types as spark_types
@@ -50,6 +51,7 @@ _CHECKED: Final[WeakSet[SparkSession]] = WeakSet()
 """Remote sessions whose server has this package."""
 
 
+@suggests_keywords
 def register(spark: SparkSession) -> SparkSession:
     """Registers the format "lance" with a session, and returns the session.
 

@@ -14,6 +14,7 @@ from lance_sql.changes.bounds import Bound
 from lance_sql.changes.plan import Mode
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound
+from lance_sql.values.keywords import suggests_keywords
 
 from . import data_source as source
 from .columns import as_spelled
@@ -23,6 +24,7 @@ from .errors import short_errors
 WriteMode: TypeAlias = Literal["append", "overwrite", "error", "ignore"]
 
 
+@suggests_keywords
 def read_changes(
     spark: SparkSession,
     table: Dataset | str | os.PathLike[str],
@@ -66,6 +68,7 @@ def read_changes(
     return source.read_changes(register(spark), dataset, columns, filter, arguments)
 
 
+@suggests_keywords
 def write(
     frame: DataFrame,
     path: str | os.PathLike[str],

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 from lance_sql.dataset import Dataset
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, change_rows
+from lance_sql.values.keywords import methods_suggest_keywords
 
 from . import data_source as spark
 from . import types as spark_types
@@ -54,6 +55,7 @@ class Clause:
     condition: Expression | None
 
 
+@methods_suggest_keywords
 class MergeBuilder:
     """Builder of a merge. Immutable: every clause returns another builder.
 

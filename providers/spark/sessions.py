@@ -15,12 +15,14 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 from lance_sql.errors import InvalidArgument, MissingDependency, install_command
+from lance_sql.values.keywords import suggests_keywords
 
 Kind: TypeAlias = Literal["auto", "spark", "sail"]
 
 _KINDS: Final = ("auto", "spark", "sail")
 
 
+@suggests_keywords
 def session(kind: Kind = "auto", config: Mapping[str, str] | None = None) -> Any:
     """Opens a local session with the format "lance", or returns the active one of its kind.
 

@@ -28,6 +28,7 @@ from lance_sql.jobs.distributed import (
 from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 from lance_sql.table import address
 from lance_sql.values.arguments import check_selection
+from lance_sql.values.keywords import methods_suggest_keywords
 
 from .. import read_spark as read
 from . import data_source as source
@@ -57,6 +58,7 @@ _HISTORY: Final = {
 }
 
 
+@methods_suggest_keywords
 class LanceTable:
     """A table in its current state. Spark's tasks compute and write changes of rows. The driver receives names of
     files, ids and bitmaps of changed rows, and makes one commit.

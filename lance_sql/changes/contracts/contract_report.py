@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from lance_sql.changes.contracts.rules import Rule
 from lance_sql.runtime.terminal_text import one_line
+from lance_sql.values.keywords import methods_suggest_keywords
 from lance_sql.values.records import Page
 from lance_sql.values.value_text import as_json
 
@@ -31,6 +32,7 @@ class RuleResult:
     seconds: float
 
 
+@methods_suggest_keywords
 @dataclass(frozen=True, slots=True, repr=False)
 class ContractReport(Page):
     """Result of a check of a contract.

@@ -15,6 +15,7 @@ from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSI
 from lance_sql.changes.publishing.conflict_rows import SIDE, conflict_rows
 from lance_sql.format.schema.primary_key import naming_columns
 from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.values.keywords import methods_suggest_keywords
 from lance_sql.values.records import Page
 from lance_sql.values.value_text import text
 
@@ -26,6 +27,7 @@ _SHOWN_ROWS: Final = 25
 _IN_A_PART: Final = 5
 
 
+@methods_suggest_keywords
 @dataclass(frozen=True, repr=False)
 class Publication(Page):
     """Plan of publishing a branch to the branch that it began with.

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from lance_sql.health.commit_records import CommitRecord
+from lance_sql.values.keywords import methods_suggest_keywords
 from lance_sql.values.records import Page
 
 ColumnKind: TypeAlias = Literal["added", "dropped", "renamed", "type", "nullable"]
@@ -83,6 +84,7 @@ class DataFileChange:
     bytes: int | None
 
 
+@methods_suggest_keywords
 @dataclass(frozen=True)
 class Difference(Page):
     """Difference between two tables, `before` and `after`. Rows are inserted, deleted and updated on the way from the

@@ -22,7 +22,7 @@ from lance_sql.one_sql.views.shape import Shape
 from lance_sql.opening import open as open_dataset
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.table import table_folders
-from lance_sql.values.keywords import suggests_keywords
+from lance_sql.values.keywords import class_suggests_keywords, suggests_keywords
 from lance_sql.values.local_paths import place_text, shown
 from lance_sql.writes.commit.committer import Expected
 
@@ -132,6 +132,7 @@ def make(
     return view
 
 
+@class_suggests_keywords
 class View:
     """Materialized view.
 

@@ -26,6 +26,7 @@ from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
 from lance_sql.store import release_memory
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.keywords import methods_suggest_keywords
 
 MOST_ROWS: Final = 2**48
 """Limit of the kernels for numbers of rows."""
@@ -204,6 +205,7 @@ class FilterSample:
     is_free: bool
 
 
+@methods_suggest_keywords
 @dataclass(frozen=True, repr=False)
 class ScanTask:
     """A part of a scan: some rows of some fragments, with everything needed to read them. Picklable.

@@ -6,7 +6,7 @@ Words(text='quick fox', column='body', use_index=None, fast_search=False)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypedDict
 
@@ -15,7 +15,8 @@ from lance_sql.reads.search.hybrid import HybridQuery
 from lance_sql.reads.search.text_query import TextQuery, text_query
 from lance_sql.reads.search.vector_query import VectorQuery, vector_query
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values.keywords import check_keywords
+from lance_sql.values.argument_kinds import misfit
+from lance_sql.values.keywords import check_keywords, suggests_keywords
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,11 @@ class Nearest:
         """
         options = {each.name: getattr(self, each.name) for each in fields(self)[2:]}
         options["use_index"] = use_index if self.use_index is None else self.use_index
-        return vector_query(snapshot, self.vector, self.column, k=k, **options)
+        try:
+            return vector_query(snapshot, self.vector, self.column, k=k, **options)
+        except (TypeError, ValueError, AttributeError):
+            _check_kinds(nearest, self)
+            raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +59,14 @@ class Words:
     def over(self, snapshot: Snapshot, k: int | None, *, use_index: bool = True) -> TextQuery:
         """Returns the query over a version; see `Nearest.over`."""
         use_index = use_index if self.use_index is None else self.use_index
-        return text_query(snapshot, self.text, self.column, k=k, use_index=use_index, fast_search=self.fast_search)
+        try:
+            return text_query(snapshot, self.text, self.column, k=k, use_index=use_index, fast_search=self.fast_search)
+        except (TypeError, ValueError, AttributeError):
+            _check_kinds(words, self)
+            raise
 
 
+@suggests_keywords
 def nearest(
     vector: Any,
     column: str | None = None,
@@ -68,7 +78,7 @@ def nearest(
     use_index: bool | None = None,
     fast_search: bool = False,
 ) -> Nearest:
-    """Makes a query by vector for `Dataset.search`.
+    """Makes a query by vector for `Dataset.search`, which needs a table to check that it fits.
 
     vector: numbers, as many as the column's vectors have. A list of vectors runs one query for each, and the result
         begins with `query_index`; for a column with several vectors in a row it is one query
@@ -82,13 +92,19 @@ def nearest(
     distance_range: minimum distance, inclusive, and maximum distance, exclusive
     use_index: if false, compare every row exactly; None for the default of the search
     fast_search: leave out rows that no index covers
+    raises: InvalidArgument for text as the vector, and for options of wrong types
 
     >>> lance_sql.nearest([2.0, 3.0], metric="cosine").metric
     'cosine'
     """
-    return Nearest(vector, column, metric, nprobes, refine_factor, distance_range, use_index, fast_search)
+    _check_vector(vector)
+    query = Nearest(vector, column, metric, nprobes, refine_factor, distance_range, use_index, fast_search)
+    if not isinstance(column, str | None):
+        _check_kinds(nearest, query)
+    return query
 
 
+@suggests_keywords
 def words(
     text: str | Mapping[str, Any],
     column: str | None = None,
@@ -102,8 +118,30 @@ def words(
         fox", "operator": "AND", "fuzziness": 1}}`, phrase, boolean, boost, multi_match
     column: to search if the query does not name it; defaults to the only indexed one, or the only text
     use_index, fast_search: as for `nearest`
+    raises: InvalidArgument for values of wrong types
     """
-    return Words(text, column, use_index, fast_search)
+    query = Words(text, column, use_index, fast_search)
+    if not isinstance(text, str | Mapping) or not isinstance(column, str | None):
+        _check_kinds(words, query)
+    return query
+
+
+def _check_kinds(function: Callable[..., Any], query: Nearest | Words) -> None:
+    """
+    function: that makes such a query
+    raises: InvalidArgument for a value of a wrong type
+    """
+    wrong = misfit(function, (), vars(query))
+    if wrong is not None:
+        raise InvalidArgument(wrong)
+
+
+def _check_vector(vector: Any) -> None:
+    if isinstance(vector, str):
+        raise InvalidArgument(
+            f"{vector!r} is not a vector: to search for words, pass text={vector!r}; to name the column of vectors,"
+            f" pass it after the vector, as column={vector!r}"
+        )
 
 
 class SearchOptions(TypedDict, total=False):
@@ -186,8 +224,7 @@ def search_request(
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     sides: dict[type, Any] = {}
     for query in queries:
-        if isinstance(query, str):
-            raise InvalidArgument(f"{query!r} is not a vector: to search for words, pass text={query!r}")
+        _check_vector(query)
         kind = Words if isinstance(query, Words) else Nearest
         if kind in sides or ("text" if kind is Words else "vector") in given:
             raise InvalidArgument(f"{method} takes one vector and one text, not two of a kind")
