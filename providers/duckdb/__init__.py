@@ -55,6 +55,7 @@ import duckdb
 from lance_sql.errors import InvalidArgument
 from lance_sql.values.sql_text import identifier, literal
 
+from . import cursors
 from . import extension as duckdb_extension
 from . import macros as duckdb_macros
 from .protocol import has_sources
@@ -100,7 +101,8 @@ def connect(
         # Another connection of the process may have added it. Checking takes longer than everything else here.
         with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
             add()
-    _add_macros(connection)
+    if not _add_macros(connection):
+        cursors.follow(connection, _add_temporary_macros)
     _prepared.add(connection)
     return connection
 
@@ -114,7 +116,8 @@ def register(
 ) -> DuckDBPyConnection:
     """Adds `lance_scan`, `lance_changes` and the other table functions to a connection, and returns it.
 
-    Cursors of a database in memory have them too. Register cursors of a database in a file separately.
+    Cursors of a database in memory have them too, and those of a connection of `connect`. Register other cursors of a
+    database in a file separately.
     `FROM 'x.lance'` needs a database that was opened by `connect`.
 
     statistics_cache: as for `lance_sql.open`, for tables that the connection opens by path
@@ -191,12 +194,23 @@ def _function(
     return function
 
 
-def _add_macros(connection: DuckDBPyConnection) -> None:
+def _add_macros(connection: DuckDBPyConnection) -> bool:
+    """Adds the macros, and returns whether cursors have them, too."""
     # Temporary macros belong to one connection. In memory, a permanent one leaves nothing behind, and cursors have it.
-    kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
-    _execute(
-        connection, ";".join(f"CREATE OR REPLACE {kind}{macro}" for kind in kinds for macro in duckdb_macros.MACROS)
-    )
+    is_in_memory = _is_in_memory(connection)
+    if is_in_memory:
+        _create_macros(connection, "")
+    _add_temporary_macros(connection)
+    return is_in_memory
+
+
+def _add_temporary_macros(connection: DuckDBPyConnection) -> None:
+    _create_macros(connection, "TEMP ")
+
+
+def _create_macros(connection: DuckDBPyConnection, kind: str) -> None:
+    statements = ";".join(f"CREATE OR REPLACE {kind}{macro}" for macro in duckdb_macros.MACROS)
+    _execute(connection, statements)
 
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:

@@ -324,6 +324,25 @@ def test_a_database_in_a_file_keeps_nothing(tmp_path: Path, path: str) -> None:
         assert plain.execute(lasting).fetchall() == [(0,)]
 
 
+@pytest.mark.parametrize("method", ["cursor", "duplicate"])
+def test_cursors_of_a_database_in_a_file_have_lance_tables(tmp_path: Path, path: str, method: str) -> None:
+    database = str(tmp_path / "native.duckdb")
+    with lance_sql.connect(database) as connection:
+        connection.execute("CREATE TABLE own AS SELECT 1 AS a")
+        first = getattr(connection, method)()
+        for cursor in (first, getattr(first, method)()):
+            for table in (quoted(path), f"lance_scan({quoted(path)})", f"lance_table({quoted(path)})"):
+                assert cursor.execute(f"SELECT count(*) FROM {table}, own").fetchall() == [(1100,)]
+            assert cursor.execute(f"SELECT count(*) > 0 FROM lance_versions({quoted(path)})").fetchall() == [(True,)]
+        lasting = "SELECT DISTINCT database_name FROM duckdb_functions() WHERE function_name = 'lance_scan'"
+        assert cursor.execute(lasting).fetchall() == [("temp",)]
+    with lance_sql.connect(database, read_only=True) as connection, getattr(connection, method)() as cursor:
+        assert cursor.execute(f"SELECT count(*) FROM {quoted(path)}").fetchall() == [(1100,)]
+    plain = getattr(duckdb.connect(str(tmp_path / "other.duckdb")), method)()
+    with pytest.raises(duckdb.CatalogException):
+        plain.execute(f"FROM lance_scan({quoted(path)})")
+
+
 def test_registering_twice_changes_nothing(connection: Any, path: str) -> None:
     assert lance_sql.register(connection) is connection
     assert connection.execute(f"SELECT count(*) FROM lance_scan({quoted(path)})").fetchall() == [(1100,)]
