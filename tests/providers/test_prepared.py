@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import lance
 import pyarrow as pa
 import pytest
 
@@ -80,6 +81,10 @@ def everything(path: str) -> None:
     table.cursor("c")
     table.latest().create_index("x", "btree")
     table.latest().set_rule("positive", "id >= 0")
+    table.latest().update_field_metadata("x", {"note": "new"})
+    dataset = lance.dataset(path)
+    dataset.update_metadata({"owner": "us"})
+    dataset.update_schema_metadata({"made": "by hand"})
 
 
 def again(path: str) -> None:
