@@ -62,7 +62,9 @@ def _request(given: Mapping[str, Any]) -> SearchRequest:
     if "vector" in given:
         vector = Nearest(_vector(given["vector"]), given["vector_column"], **_of_vectors(given))
     if "query" in given:
-        options = {name: given[name] for name in ("use_index", "fast_search") if name in given}
+        # beside a vector, use_index is about its index, as in the official extension
+        of_words = ("use_index", "fast_search") if vector is None else ("fast_search",)
+        options = {name: given[name] for name in of_words if name in given}
         words = Words(_words(given["query"]), given["text_column"], **options)
     return SearchRequest(vector, words, **{name: given[name] for name in ("k", *_OF_BOTH) if name in given})
 

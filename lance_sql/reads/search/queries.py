@@ -235,7 +235,9 @@ def search_request(
         vector = Nearest(vector, given.get("column"), **{name: given[name] for name in _OF_NEAREST if name in given})
         used.update(("column", *_OF_NEAREST))
     if text is not None and not isinstance(text, Words):
-        text = Words(text, given.get("text_column"), **{name: given[name] for name in _OF_WORDS if name in given})
+        # beside a vector, use_index is about its index
+        of_words = _OF_WORDS if vector is None else ("fast_search",)
+        text = Words(text, given.get("text_column"), **{name: given[name] for name in of_words if name in given})
         used.update(("text_column", *_OF_WORDS))
     has_values = any(isinstance(query, (Nearest, Words)) for query in queries)
     if has_values and (unused := [name for name in given if name not in used]):

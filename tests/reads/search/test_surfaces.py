@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -188,3 +190,18 @@ def test_a_search_is_a_stream_of_arrow(path: str) -> None:
     search = lance_sql.open(path).search([20, 0], k=3, columns=["id"])
     rows = duckdb.connect().from_arrow(search).order("_distance, id").fetchall()
     assert rows == [(20, 0.0), (19, 1.0), (21, 1.0)]
+
+
+def test_exact_vectors_beside_words_of_an_index(tmp_path: Path) -> None:
+    vectors = pa.array([[0, 1], [1, 0], [5, 5]], pa.list_(pa.float32(), 2))
+    rows = {"id": [1, 2, 3], "v": vectors, "body": ["the rivers", "the rain", "a river"]}
+    table = lance_sql.write(rows, tmp_path / "t.lance")
+    table.create_index("body", "inverted", stem=True, remove_stop_words=True)
+    path = str(tmp_path / "t.lance")
+    sql = f"SELECT id, _score FROM lance_hybrid_search('{path}', 'v', [0, 1], 'body', 'the river', use_index := {{}})"
+    expected = duckdb_rows(sql.format("true") + " ORDER BY id")
+    # the index has the stems of words, and no stop words
+    assert [score is not None for _, score in expected] == [True, False, True]
+    assert duckdb_rows(sql.format("false") + " ORDER BY id") == expected
+    found = lance_sql.open(path).search([0.0, 1.0], text="the river", use_index=False).to_table().sort_by("id")
+    assert found["_score"].to_pylist() == [score for _, score in expected]
