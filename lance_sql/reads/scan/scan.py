@@ -26,6 +26,7 @@ from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
 from lance_sql.store import release_memory
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.frames import Frames
 from lance_sql.values.keywords import methods_suggest_keywords
 
 MOST_ROWS: Final = 2**48
@@ -207,7 +208,7 @@ class FilterSample:
 
 @methods_suggest_keywords
 @dataclass(frozen=True, repr=False)
-class ScanTask:
+class ScanTask(Frames):
     """A part of a scan: some rows of some fragments, with everything needed to read them. Picklable.
 
     Reading it opens the data files and deletion files of its fragments, but no manifest and no other fragments.
@@ -241,6 +242,10 @@ class ScanTask:
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """Returns the task's rows, see `Scan.to_reader`."""
         return self._reading(keeps_all=keeps_all).to_reader()
+
+    def to_table(self) -> pa.Table:
+        """Returns all rows of the task in memory."""
+        return self.to_reader(keeps_all=True).read_all()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         if requested_schema is not None:

@@ -525,3 +525,12 @@ def test_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", _PEAK, uri], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_a_task_has_the_conversions_of_a_scan(tmp_path: Path) -> None:
+    dataset = lance_sql.write({"id": list(range(30))}, tmp_path / "t.lance", max_rows_per_file=10)
+    scan = dataset.scan(["id"], "id >= 5")
+    tasks = scan.tasks(3)
+    assert pa.concat_tables(task.to_table() for task in tasks) == scan.to_table()
+    assert [row for task in tasks for row in task.to_pandas()["id"]] == list(range(5, 30))
+    assert sum(task.to_polars().height for task in tasks) == 25
