@@ -1,17 +1,21 @@
 """The pictures in docs/pictures: pages about a table that is made here, as Debian's Chromium shows them.
 
 .venv/bin/python scripts/pictures.py        needs `apt-get install chromium` and `pip install playwright`
+
+`made-of.json` beside the pictures has a hash of each page. tests/test_pictures.py makes the pages again, and fails if
+they are others now.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
+import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
-
-from playwright.sync_api import sync_playwright
 
 import lance_sql
 
@@ -20,6 +24,12 @@ PICTURES = ROOT / "docs" / "pictures"
 CUSTOMERS = ("Ada Ltd", "Borgo SpA", "Cerva SA", "Dorn GmbH", "Elm Inc")
 STATES = ("open", "paid", "shipped", "cancelled")
 WIDTH, HEIGHT = 1000, 640
+HASHES = PICTURES / "made-of.json"
+CHANGING = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?|[0-9a-f]{32}|[\d.,]+ (ms|s|B|KiB)\b"
+    r"|lance-sql \d[\w.+]*|[\w.-]+@[\w.-]+"
+)
+"""Times, names of files, sizes, the writer and the user."""
 
 
 def rows(start: int, count: int, chance: random.Random) -> dict[str, list[object]]:
@@ -83,14 +93,26 @@ def make_pages(folder: Path) -> dict[str, str]:
     return made | {"verify": lance_sql.verify(path).to_html()}
 
 
+def hashes(folder: Path, pages: dict[str, str]) -> dict[str, str]:
+    """Returns a hash of each page, without its values that change with the machine and the hour."""
+    kept = {
+        name: CHANGING.sub("", html.replace(f"{folder}/", "").replace(f"{ROOT}/", "")) for name, html in pages.items()
+    }
+    return {name: hashlib.sha256(html.encode()).hexdigest() for name, html in kept.items()}
+
+
 def main() -> None:
+    from playwright.sync_api import sync_playwright
+
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("There is no browser: apt-get install chromium")
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, html in make_pages(Path(folder)).items():
+        pages = make_pages(Path(folder))
+        HASHES.write_text(json.dumps(hashes(Path(folder), pages), indent=2) + "\n")
+        for name, html in pages.items():
             # paths of this machine are useless elsewhere
             html = html.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
             for scheme, width in (

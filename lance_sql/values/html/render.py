@@ -30,7 +30,9 @@ def render(template: str, **given: Any) -> str:
     template: name in `templates`, without its suffix
     raises: MissingDependency if Jinja2 is not installed
     """
-    return _environment().get_template(f"{template}.html").render(given, made_at=datetime.now(UTC))
+    return (
+        _environment().get_template(f"{template}.html").render(given, made_at=datetime.now(UTC).replace(microsecond=0))
+    )
 
 
 def part(template: str, **given: Any) -> str | None:

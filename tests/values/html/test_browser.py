@@ -29,6 +29,8 @@ KINDS = (
     "verify",
 )
 PHONE, DESK = 375, 1100
+PAPER = 718
+"""Width of a page of A4 with margins of 1 cm."""
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,20 @@ def test_text_can_be_read_in_both_schemes(browser: Browser, files: Mapping[str, 
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") == expected
             ratio, where = page.evaluate(CONTRAST)
             assert ratio >= 4.5, where
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_paper_shows_all_of_a_table_in_dark_ink(browser: Browser, files: Mapping[str, str], kind: str) -> None:
+    with opened(browser, files[kind], width=PAPER, scheme="dark") as page:
+        page.evaluate("document.body.dataset.theme = 'dark'")
+        page.emulate_media(media="print", color_scheme="dark")
+        ratio, where = page.evaluate(CONTRAST)
+        assert ratio >= 4.5, where
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
+        cut = "[...document.querySelectorAll('.scroll, pre')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+        assert page.evaluate(cut) == 0
+        assert not any(button.is_visible() for button in page.get_by_role("button").all())
 
 
 def test_the_reader_chooses_colours(browser: Browser, files: Mapping[str, str]) -> None:
